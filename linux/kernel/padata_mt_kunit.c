@@ -1,0 +1,1220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit suite of multithreaded padata jobs: what padata_do_multithreaded()
+ * promises, as a specification that runs.
+ *
+ * Every job of the suite is a trial: its thread function records each chunk it
+ * is given, and after the job the record is held against mt_rules[], the
+ * promises that any job has to keep.  Cases differ in the jobs they make:
+ * thousands of random ones, shapes that are easy to get wrong, and jobs set up
+ * so that a certain thing must happen (a helper that cannot start, threads that
+ * wait for each other), where chance would seldom get there.
+ *
+ * The suite runs with one CPU too.  There a helper shares the CPU of the caller
+ * and works when the thread function sleeps.
+ */
+
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/padata.h>
+#include <linux/prandom.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+#include <linux/stringhash.h>
+#include <linux/topology.h>
+#include <linux/workqueue.h>
+
+/* Random jobs per rule. */
+#define MT_JOBS			1000
+/* Random jobs of each of the threads that start jobs at the same time. */
+#define MT_JOBS_PER_RUNNER	100
+#define MT_RUNNERS		8
+/* How long to wait for what a working engine does at once. */
+#define MT_PATIENCE		msecs_to_jiffies(5000)
+/* Less than the scheduler lets a realtime thread have in each second. */
+#define MT_HOG_MS		500
+/* More than a job has on its caller's stack. */
+#define MT_STACK		768
+#define MT_POISON		0x5a
+
+static unsigned long mt_seed;
+module_param_named(seed, mt_seed, ulong, 0444);
+MODULE_PARM_DESC(seed, "Repeat the random jobs of the run that printed this seed");
+
+/* A chunk, as the thread function saw it. */
+struct mt_chunk {
+	unsigned long		start;
+	unsigned long		end;
+	struct task_struct	*task;
+	int			cpu;
+};
+
+/*
+ * struct mt_trial - a job, and the record of what became of it
+ *
+ * A case fills in @job and @body, mt_run() runs the job and fills in the rest,
+ * mt_broken() judges it.  A trial may be used again after that.
+ */
+struct mt_trial {
+	struct padata_mt_job	job;
+	struct cpumask		cpus;		/* for job.cpumask to point to */
+	/* Work on a chunk.  NULL: none, the record is all. */
+	void			(*body)(struct mt_trial *t, unsigned long start,
+					unsigned long end);
+	void			*body_arg;
+
+	struct padata_mt_job	asked;		/* job, as it was before */
+	struct task_struct	*caller;
+	int			ret;
+	bool			returned;
+	int			stragglers;	/* threads inside after the return */
+	atomic_t		late;		/* calls that came or ended after it */
+	atomic_t		inside;		/* threads in thread_fn */
+	atomic_t		most;		/* the most there were at once */
+
+	/* For mt_meet(). */
+	int			expected;
+	atomic_t		arrived;
+	struct completion	all_here;
+
+	/* For mt_start_inner(). */
+	int			depth;
+	const char		*inner_broken;
+
+	const struct mt_chunk	*bad;		/* where a rule was broken */
+	atomic_t		nr_chunks;
+	unsigned int		room;
+	struct mt_chunk		chunks[] __counted_by(room);
+};
+
+static void mt_note_most(struct mt_trial *t, int inside)
+{
+	int most = atomic_read(&t->most);
+
+	while (most < inside && !atomic_try_cmpxchg(&t->most, &most, inside))
+		;
+}
+
+static void mt_thread_fn(unsigned long start, unsigned long end, void *arg)
+{
+	struct mt_trial *t = arg;
+	unsigned int slot = atomic_fetch_inc(&t->nr_chunks);
+
+	mt_note_most(t, atomic_inc_return(&t->inside));
+	if (slot < t->room) {
+		t->chunks[slot].start = start;
+		t->chunks[slot].end = end;
+		t->chunks[slot].task = current;
+		t->chunks[slot].cpu = raw_smp_processor_id();
+	}
+	if (t->body)
+		t->body(t, start, end);
+	if (READ_ONCE(t->returned))
+		atomic_inc(&t->late);
+	atomic_dec(&t->inside);
+}
+
+static struct mt_trial *mt_trial_alloc(unsigned int room)
+{
+	struct mt_trial *t;
+
+	t = kvzalloc(struct_size(t, chunks, room), GFP_KERNEL);
+	if (t)
+		t->room = room;
+	return t;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(mt_trial_free, kvfree, const void *);
+
+/*
+ * With room for the chunks of any job: guided claims make about
+ * 2 * threads * (ln(size / min_chunk) + 1) of them, and ln(ULONG_MAX) is 44.
+ */
+static struct mt_trial *mt_trial_new(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_alloc(128 * (num_online_cpus() + 1));
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, mt_trial_free, t), 0);
+	return t;
+}
+
+static int mt_cmp_chunks(const void *a, const void *b)
+{
+	const struct mt_chunk *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return 0;
+}
+
+static unsigned int mt_nr_chunks(const struct mt_trial *t)
+{
+	return min_t(unsigned int, atomic_read(&t->nr_chunks), t->room);
+}
+
+/*
+ * An engine that returns too early is to fail the test, not to have it free
+ * memory that threads still use: wait for them.
+ */
+static void mt_wait_for_stragglers(struct mt_trial *t)
+{
+	unsigned long until = jiffies + MT_PATIENCE;
+
+	while (atomic_read(&t->inside) && time_before(jiffies, until))
+		fsleep(1000);
+}
+
+static void mt_run(struct mt_trial *t)
+{
+	t->job.thread_fn = mt_thread_fn;
+	t->job.fn_arg = t;
+	t->asked = t->job;
+	t->caller = current;
+	t->inner_broken = NULL;
+	WRITE_ONCE(t->returned, false);
+	atomic_set(&t->late, 0);
+	atomic_set(&t->inside, 0);
+	atomic_set(&t->most, 0);
+	atomic_set(&t->nr_chunks, 0);
+	atomic_set(&t->arrived, 0);
+	init_completion(&t->all_here);
+
+	t->ret = padata_do_multithreaded(&t->job);
+
+	WRITE_ONCE(t->returned, true);
+	t->stragglers = atomic_read(&t->inside);
+	mt_wait_for_stragglers(t);
+	sort(t->chunks, mt_nr_chunks(t), sizeof(t->chunks[0]), mt_cmp_chunks, NULL);
+}
+
+/* What 0, and less than 1, stand for. */
+static unsigned long mt_align(const struct mt_trial *t)
+{
+	return max(t->asked.align, 1UL);
+}
+
+static unsigned long mt_min_chunk(const struct mt_trial *t)
+{
+	return max(t->asked.min_chunk, 1UL);
+}
+
+static int mt_max_threads(const struct mt_trial *t)
+{
+	return max(t->asked.max_threads, 1);
+}
+
+static unsigned long mt_end(const struct mt_trial *t)
+{
+	return t->asked.start + t->asked.size;
+}
+
+static bool mt_first_of_task(const struct mt_trial *t, unsigned int i)
+{
+	unsigned int j;
+
+	for (j = 0; j < i; j++) {
+		if (t->chunks[j].task == t->chunks[i].task)
+			return false;
+	}
+	return true;
+}
+
+static int mt_nr_tasks(const struct mt_trial *t)
+{
+	unsigned int i;
+	int tasks = 0;
+
+	for (i = 0; i < mt_nr_chunks(t); i++)
+		tasks += mt_first_of_task(t, i);
+	return tasks;
+}
+
+/*
+ * The rules.  Chunks are in the order of the range by now, which for guided
+ * claims is the order in which they were made.
+ */
+static bool mt_succeeds(struct mt_trial *t)
+{
+	return t->ret == 0;
+}
+
+static bool mt_covers_once(struct mt_trial *t)
+{
+	unsigned long pos = t->asked.start;
+	unsigned int i;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		t->bad = &t->chunks[i];
+		if (t->bad->start != pos || t->bad->end <= pos)
+			return false;
+		pos = t->bad->end;
+	}
+	return pos == mt_end(t) && atomic_read(&t->nr_chunks) <= t->room;
+}
+
+static bool mt_ends_on_align(struct mt_trial *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		t->bad = &t->chunks[i];
+		if (t->bad->start != t->asked.start && t->bad->start % mt_align(t))
+			return false;
+		if (t->bad->end != mt_end(t) && t->bad->end % mt_align(t))
+			return false;
+	}
+	return true;
+}
+
+static bool mt_fills_min_chunk(struct mt_trial *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		t->bad = &t->chunks[i];
+		if (t->bad->end - t->bad->start < min(mt_min_chunk(t), t->asked.size))
+			return false;
+	}
+	return true;
+}
+
+static bool mt_bounds_threads(struct mt_trial *t)
+{
+	return atomic_read(&t->most) <= mt_max_threads(t) &&
+	       mt_nr_tasks(t) <= mt_max_threads(t);
+}
+
+/* Helpers may take all chunks, but not the caller's place among the threads. */
+static bool mt_counts_caller(struct mt_trial *t)
+{
+	unsigned int i;
+	int helpers = mt_nr_tasks(t);
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		if (t->chunks[i].task == t->caller)
+			return true;
+	}
+	return helpers < mt_max_threads(t);
+}
+
+static bool mt_is_over(struct mt_trial *t)
+{
+	return !t->stragglers && !atomic_read(&t->late);
+}
+
+static bool mt_counts_threads(struct mt_trial *t)
+{
+	if (!t->asked.size)
+		return t->job.nr_threads == 0 && t->job.nr_ran == 0;
+
+	return t->job.nr_ran == mt_nr_tasks(t) &&
+	       t->job.nr_ran >= 1 && t->job.nr_ran <= t->job.nr_threads &&
+	       t->job.nr_threads <= mt_max_threads(t);
+}
+
+static bool mt_stays_on_cpus(struct mt_trial *t)
+{
+	const struct cpumask *cpus = t->asked.cpumask ?: cpu_online_mask;
+	unsigned int i;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		t->bad = &t->chunks[i];
+		if (t->bad->task != t->caller &&
+		    !cpumask_test_cpu(t->bad->cpu, cpus))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A claim takes half of an equal share of what remains, at least min_chunk,
+ * rounded up to align.  The last one is min_chunk and what is folded into it:
+ * less than another min_chunk, rounded up.
+ */
+static bool mt_is_guided(struct mt_trial *t)
+{
+	unsigned long last = size_mul(2, size_add(mt_min_chunk(t), mt_align(t)));
+	unsigned int i, nr = mt_nr_chunks(t);
+	unsigned long len, share;
+
+	for (i = 0; i < nr; i++) {
+		t->bad = &t->chunks[i];
+		len = t->bad->end - t->bad->start;
+		share = (mt_end(t) - t->bad->start) / (2 * t->job.nr_threads);
+		if (len < share)
+			return false;
+		share = size_add(max(share, mt_min_chunk(t)), mt_align(t));
+		if (len >= (i == nr - 1 ? last : share))
+			return false;
+	}
+	return true;
+}
+
+/* Names begin with the number of the guarantee they belong to. */
+static const struct mt_rule {
+	const char *says;
+	bool (*kept)(struct mt_trial *t);
+} mt_rules[] = {
+	{ "1: a job that is well formed succeeds", mt_succeeds },
+	{ "1: every unit is handed out exactly once", mt_covers_once },
+	{ "2: chunks end on align or where the job ends", mt_ends_on_align },
+	{ "3: no chunk is shorter than min_chunk, unless the job is", mt_fills_min_chunk },
+	{ "4: at most max_threads threads are inside at once", mt_bounds_threads },
+	{ "4: the caller is one of max_threads", mt_counts_caller },
+	{ "6: no thread is inside once the call has returned", mt_is_over },
+	{ "threads are counted right", mt_counts_threads },
+	{ "helpers run on CPUs of cpumask only", mt_stays_on_cpus },
+	{ "chunks shrink with what remains, down to min_chunk", mt_is_guided },
+};
+
+/* The first rule that @t breaks, or NULL. */
+static const char *mt_broken(struct mt_trial *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(mt_rules); i++) {
+		t->bad = NULL;
+		if (!mt_rules[i].kept(t))
+			return mt_rules[i].says;
+	}
+	return NULL;
+}
+
+/* @nr: which random job it is, to find it again with the same seed. */
+static void mt_fail(struct kunit *test, const struct mt_trial *t,
+		    const char *broken, unsigned int nr)
+{
+	const struct padata_mt_job *asked = &t->asked;
+
+	KUNIT_FAIL(test, "broken: \"%s\" by job %u of seed=0x%lx\n"
+		   "start=%lu size=%lu align=%lu min_chunk=%lu max_threads=%d numa_aware=%d cpumask=%*pbl\n"
+		   "returned %d, nr_threads=%d nr_ran=%d, %u chunks, at most %d inside, %d left inside, %d late, bad chunk %lu to %lu on CPU %d\n",
+		   broken, nr, mt_seed, asked->start, asked->size,
+		   asked->align, asked->min_chunk, asked->max_threads, asked->numa_aware,
+		   cpumask_pr_args(asked->cpumask ?: cpu_online_mask),
+		   t->ret, t->job.nr_threads, t->job.nr_ran,
+		   atomic_read(&t->nr_chunks), atomic_read(&t->most),
+		   t->stragglers, atomic_read(&t->late),
+		   t->bad ? t->bad->start : 0, t->bad ? t->bad->end : 0,
+		   t->bad ? t->bad->cpu : -1);
+}
+
+static void mt_run_and_judge(struct kunit *test, struct mt_trial *t)
+{
+	const char *broken;
+
+	mt_run(t);
+	broken = mt_broken(t);
+	if (broken)
+		mt_fail(test, t, broken, 0);
+}
+
+/*
+ * Random jobs
+ */
+
+/* Each case throws its own dice, so that it repeats when it runs alone. */
+static void mt_seed_dice(struct kunit *test, struct rnd_state *dice, u32 more)
+{
+	u32 name = full_name_hash(NULL, test->name, strlen(test->name));
+
+	prandom_seed_state(dice, mt_seed + name + more);
+}
+
+static u32 mt_below(struct rnd_state *dice, u32 ceil)
+{
+	return prandom_u32_state(dice) % ceil;
+}
+
+/* Any number, of any number of bits: small ones are as likely as large ones. */
+static unsigned long mt_any(struct rnd_state *dice)
+{
+	unsigned int bits = mt_below(dice, BITS_PER_LONG + 1);
+	u64 high = prandom_u32_state(dice);
+	u64 both = high << 32 | prandom_u32_state(dice);
+
+	return bits ? (unsigned long)both >> (BITS_PER_LONG - bits) : 0;
+}
+
+/* Mostly a part of @size, else there is but one chunk.  Often a power of two. */
+static unsigned long mt_any_part(struct rnd_state *dice, unsigned long size)
+{
+	unsigned long part = mt_any(dice);
+
+	if (mt_below(dice, 8))
+		part %= size / 4 + 1;
+	if (part && mt_below(dice, 2))
+		part = rounddown_pow_of_two(part);
+	return part;
+}
+
+static int mt_any_threads(struct rnd_state *dice)
+{
+	static const int odd[] = { INT_MIN, -1, 0, 1, INT_MAX };
+
+	if (mt_below(dice, 3))
+		return 1 + mt_below(dice, 2 * num_online_cpus() + 2);
+	return odd[mt_below(dice, ARRAY_SIZE(odd))];
+}
+
+/* Sometimes none at all. */
+static const struct cpumask *mt_any_cpus(struct rnd_state *dice,
+					 struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	if (mt_below(dice, 3))
+		return NULL;
+
+	cpumask_clear(cpus);
+	for_each_online_cpu(cpu) {
+		if (mt_below(dice, 2))
+			cpumask_set_cpu(cpu, cpus);
+	}
+	return cpus;
+}
+
+/* A few naps let helpers in.  Without high resolution timers more take long. */
+static void mt_nap(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	if (atomic_read(&t->nr_chunks) <= 2)
+		usleep_range(20, 50);
+	else
+		cond_resched();
+}
+
+static void mt_throw(struct mt_trial *t, struct rnd_state *dice)
+{
+	struct padata_mt_job *job = &t->job;
+
+	job->start = mt_any(dice);
+	if (mt_below(dice, 2))
+		job->start = ULONG_MAX - job->start;
+	job->size = min(mt_any(dice), ULONG_MAX - job->start);
+	job->align = mt_any_part(dice, job->size);
+	job->min_chunk = mt_any_part(dice, job->size);
+	job->max_threads = mt_any_threads(dice);
+	job->numa_aware = mt_below(dice, 2);
+	job->cpumask = mt_any_cpus(dice, &t->cpus);
+	t->body = mt_below(dice, 16) ? NULL : mt_nap;
+}
+
+static void mt_rule_desc(const struct mt_rule *rule, char *desc)
+{
+	strscpy(desc, rule->says, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(mt_rule, mt_rules, mt_rule_desc);
+
+static void mt_test_any_job(struct kunit *test)
+{
+	const struct mt_rule *rule = test->param_value;
+	struct mt_trial *t = mt_trial_new(test);
+	struct rnd_state dice;
+	unsigned int nr;
+
+	mt_seed_dice(test, &dice, rule - mt_rules);
+	for (nr = 0; nr < MT_JOBS; nr++) {
+		mt_throw(t, &dice);
+		mt_run(t);
+		t->bad = NULL;
+		if (!rule->kept(t)) {
+			mt_fail(test, t, rule->says, nr);
+			return;
+		}
+	}
+}
+
+/*
+ * Shapes that are easy to get wrong
+ */
+static const struct mt_shape {
+	const char *name;
+	unsigned long start, size, align, min_chunk;
+	int max_threads;
+} mt_shapes[] = {
+	{ "one unit", 0, 1, 1, 1, INT_MAX },
+	{ "one unit, the last there is", ULONG_MAX - 1, 1, 1, 1, INT_MAX },
+	{ "the longest job", 0, ULONG_MAX, 1, 1, INT_MAX },
+	{ "the longest job, align just as long", 0, ULONG_MAX, ULONG_MAX, 1, INT_MAX },
+	{ "the longest job, min_chunk just as long", 0, ULONG_MAX, 1, ULONG_MAX, INT_MAX },
+	{ "rounding up would wrap around", ULONG_MAX - 1000, 1000, 4096, 1, INT_MAX },
+	{ "rounding up wraps to a boundary", ULONG_MAX - 1000, 1000, 256, 10, INT_MAX },
+	{ "align greater than size", 100, 50, 1000, 1, INT_MAX },
+	{ "align greater than size, with a boundary", 990, 50, 1000, 1, INT_MAX },
+	{ "align not a power of two", 7, 100003, 1000, 10, INT_MAX },
+	{ "align prime and greater than min_chunk", 5, 99991, 97, 11, INT_MAX },
+	{ "min_chunk greater than size", 3, 100, 1, 101, INT_MAX },
+	{ "min_chunk greater than half of size", 3, 100, 1, 51, INT_MAX },
+	{ "min_chunk not a multiple of align", 1, 10000, 64, 100, INT_MAX },
+	{ "one unit left over", 0, 1025, 1024, 1024, INT_MAX },
+	{ "one unit short", 0, 2047, 1024, 1024, INT_MAX },
+	{ "as many units as threads", 0, 4, 1, 1, 4 },
+	{ "more threads than units", 0, 3, 1, 1, 100 },
+	{ "align and min_chunk 0", 11, 1000, 0, 0, INT_MAX },
+	{ "max_threads 0", 0, 1000, 1, 1, 0 },
+	{ "max_threads negative", 0, 1000, 1, 1, -1 },
+	{ "size 0", 10, 0, 4, 4, INT_MAX },
+	{ "size 0 at the end of the range", ULONG_MAX, 0, 4, 4, INT_MAX },
+};
+
+static void mt_shape_desc(const struct mt_shape *shape, char *desc)
+{
+	strscpy(desc, shape->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(mt_shape, mt_shapes, mt_shape_desc);
+
+static void mt_test_shape(struct kunit *test)
+{
+	const struct mt_shape *shape = test->param_value;
+	struct mt_trial *t = mt_trial_new(test);
+
+	t->job.start = shape->start;
+	t->job.size = shape->size;
+	t->job.align = shape->align;
+	t->job.min_chunk = shape->min_chunk;
+	t->job.max_threads = shape->max_threads;
+
+	mt_run_and_judge(test, t);
+	t->body = mt_nap;
+	mt_run_and_judge(test, t);
+}
+
+/*
+ * Jobs whose threads wait for each other
+ */
+
+/*
+ * Stay inside until as many threads as expected are.  The last one gives those
+ * that should not come the time to do so.
+ */
+static void mt_meet(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	if (completion_done(&t->all_here))
+		return;
+
+	if (atomic_inc_return(&t->arrived) >= t->expected) {
+		fsleep(2000);
+		complete_all(&t->all_here);
+	} else if (!wait_for_completion_timeout(&t->all_here, MT_PATIENCE)) {
+		complete_all(&t->all_here);
+	}
+}
+
+/* A job with chunks enough for all CPUs. */
+static void mt_set_wide(struct mt_trial *t, int max_threads,
+			const struct cpumask *cpus)
+{
+	memset(&t->job, 0, sizeof(t->job));
+	t->job.size = 100 * (num_online_cpus() + 1);
+	t->job.max_threads = max_threads;
+	t->job.cpumask = cpus;
+	t->body = mt_meet;
+}
+
+static bool mt_caller_ran(const struct mt_trial *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		if (t->chunks[i].task == t->caller)
+			return true;
+	}
+	return false;
+}
+
+static void mt_expect_threads(struct kunit *test, struct mt_trial *t, int threads)
+{
+	t->expected = threads;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_EQ(test, t->job.nr_threads, threads);
+	KUNIT_EXPECT_EQ(test, t->job.nr_ran, threads);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->most), threads);
+	KUNIT_EXPECT_TRUE(test, mt_caller_ran(t));
+}
+
+/* 4: max_threads are put to work, and not one more; the caller is one. */
+static void mt_test_max_threads_work(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	int threads;
+
+	for (threads = 1; threads <= num_online_cpus() + 1; threads++) {
+		mt_set_wide(t, threads, NULL);
+		mt_expect_threads(test, t, threads);
+	}
+}
+
+/* One helper per CPU is all there is, however many threads are allowed. */
+static void mt_test_one_helper_per_cpu(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, INT_MAX, NULL);
+	mt_expect_threads(test, t, num_online_cpus() + 1);
+}
+
+static void mt_test_numa_aware_job_works(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, INT_MAX, NULL);
+	t->job.numa_aware = true;
+	mt_expect_threads(test, t, num_online_cpus() + 1);
+}
+
+/* 4: less than one thread means one, the caller. */
+static void mt_test_max_threads_below_one_means_one(struct kunit *test)
+{
+	static const int below[] = { 0, -1, INT_MIN };
+	struct mt_trial *t = mt_trial_new(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(below); i++) {
+		mt_set_wide(t, below[i], NULL);
+		mt_expect_threads(test, t, 1);
+	}
+}
+
+/* Helpers run on the CPUs they are told to, each of them. */
+static void mt_test_helper_runs_on_its_cpu(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		cpumask_copy(&t->cpus, cpumask_of(cpu));
+		mt_set_wide(t, INT_MAX, &t->cpus);
+		mt_expect_threads(test, t, 2);
+	}
+}
+
+/* 5: without CPUs for helpers the caller does the job alone. */
+static void mt_test_no_cpus_caller_alone(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	cpumask_clear(&t->cpus);
+	mt_set_wide(t, INT_MAX, &t->cpus);
+	mt_expect_threads(test, t, 1);
+
+	cpumask_andnot(&t->cpus, cpu_possible_mask, cpu_online_mask);
+	mt_set_wide(t, INT_MAX, &t->cpus);
+	mt_expect_threads(test, t, 1);
+}
+
+static bool mt_share_core(const struct mt_trial *t)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		const struct cpumask *core = topology_sibling_cpumask(t->chunks[i].cpu);
+
+		for (j = 0; j < i; j++) {
+			if (t->chunks[j].task != t->chunks[i].task &&
+			    cpumask_test_cpu(t->chunks[j].cpu, core))
+				return true;
+		}
+	}
+	return false;
+}
+
+static int mt_nr_cores(struct cpumask *scratch)
+{
+	int cores = 0;
+
+	cpumask_copy(scratch, cpu_online_mask);
+	while (!cpumask_empty(scratch)) {
+		cpumask_andnot(scratch, scratch,
+			       topology_sibling_cpumask(cpumask_first(scratch)));
+		cores++;
+	}
+	return cores;
+}
+
+/*
+ * No two threads on a core while there are cores without one.  The caller is
+ * bound, as it counts where it was when the job began.
+ */
+static void mt_test_one_thread_per_core_first(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	int cores = mt_nr_cores(&t->cpus);
+	unsigned int cpu;
+
+	if (cores == 1)
+		kunit_skip(test, "needs two cores");
+	if (cores == num_online_cpus())
+		kunit_skip(test, "needs SMT siblings");
+
+	for_each_online_cpu(cpu) {
+		KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(cpu)), 0);
+		mt_set_wide(t, cores, NULL);
+		mt_expect_threads(test, t, cores);
+		KUNIT_EXPECT_FALSE(test, mt_share_core(t));
+	}
+}
+
+/* 6: a helper that is inside is waited for, however long it takes. */
+static void mt_meet_and_linger(struct mt_trial *t, unsigned long start,
+			       unsigned long end)
+{
+	mt_meet(t, start, end);
+	if (current != t->caller)
+		msleep(20);
+}
+
+static void mt_test_waits_for_helpers_inside(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, 2, NULL);
+	t->job.size = 2;
+	t->body = mt_meet_and_linger;
+	mt_expect_threads(test, t, 2);
+	KUNIT_EXPECT_EQ(test, t->stragglers, 0);
+}
+
+/*
+ * Jobs whose helper cannot start
+ */
+
+/* A thread that keeps work items off a CPU until it is stopped. */
+struct mt_hog {
+	struct task_struct	*task;
+	struct completion	running;
+	bool			gave_up;
+	int			cpu;
+};
+
+/*
+ * Gives up in the end, or a job that waits for its helper would never return.
+ * cond_resched() is for a caller of higher priority on the same CPU, in kernels
+ * that do not preempt.
+ */
+static int mt_hog_fn(void *arg)
+{
+	struct mt_hog *hog = arg;
+	ktime_t until = ktime_add_ms(ktime_get(), MT_HOG_MS);
+
+	sched_set_fifo_low(current);
+	complete(&hog->running);
+	while (!kthread_should_stop() && !READ_ONCE(hog->gave_up)) {
+		if (ktime_after(ktime_get(), until))
+			WRITE_ONCE(hog->gave_up, true);
+		cond_resched();
+		cpu_relax();
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static void mt_hog_stop(void *arg)
+{
+	struct mt_hog *hog = arg;
+
+	if (hog->task)
+		kthread_stop(hog->task);
+	hog->task = NULL;
+}
+
+/*
+ * Hog a CPU, and have the calling thread run on another.  If there is none, its
+ * higher priority lets it run beside the hog, but no work item.  The thread of
+ * a KUnit case ends with the case and need not be put back.
+ */
+static struct mt_hog *mt_hog_start(struct kunit *test)
+{
+	struct mt_hog *hog = kunit_kzalloc(test, sizeof(*hog), GFP_KERNEL);
+	unsigned int cpu = cpumask_last(cpu_online_mask);
+	struct task_struct *task;
+
+	KUNIT_ASSERT_NOT_NULL(test, hog);
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	sched_set_fifo(current);
+
+	hog->cpu = cpu;
+	init_completion(&hog->running);
+	task = kthread_run_on_cpu(mt_hog_fn, hog, cpu, "padata_mt_hog/%u");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	hog->task = task;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, mt_hog_stop, hog), 0);
+	wait_for_completion(&hog->running);
+	return hog;
+}
+
+static void mt_work_nothing(struct work_struct *work)
+{
+}
+
+/* Return when all work items queued on @cpu before have run. */
+static void mt_flush_cpu(int cpu)
+{
+	struct workqueue_struct *wqs[] = { system_wq, system_highpri_wq };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(wqs); i++) {
+		struct work_struct work;
+
+		INIT_WORK_ONSTACK(&work, mt_work_nothing);
+		queue_work_on(cpu, wqs[i], &work);
+		flush_work(&work);
+		destroy_work_on_stack(&work);
+	}
+	msleep(20);
+}
+
+/* 5: a job does not need its helpers. */
+static void mt_test_done_before_helper_starts(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	struct mt_hog *hog = mt_hog_start(test);
+
+	cpumask_copy(&t->cpus, cpumask_of(hog->cpu));
+	mt_set_wide(t, INT_MAX, &t->cpus);
+	t->body = NULL;
+	mt_run_and_judge(test, t);
+
+	KUNIT_EXPECT_FALSE_MSG(test, hog->gave_up,
+			       "the job waited for a helper that could not start");
+	KUNIT_EXPECT_EQ_MSG(test, t->job.nr_threads, 2, "no helper was queued");
+	KUNIT_EXPECT_EQ(test, t->job.nr_ran, 1);
+	KUNIT_EXPECT_TRUE(test, mt_caller_ran(t));
+}
+
+/* Called through a job that has been returned from, if that is used. */
+static void mt_thread_fn_trap(unsigned long start, unsigned long end, void *arg)
+{
+	struct mt_trial *t = arg;
+
+	atomic_inc(&t->late);
+}
+
+static void mt_poison_job(struct mt_trial *t)
+{
+	memset(&t->job, MT_POISON, sizeof(t->job));
+	t->job.thread_fn = mt_thread_fn_trap;
+	t->job.fn_arg = t;
+	t->job.start = 0;
+}
+
+/* Lies where the job was on the stack, while its helper would get to run. */
+static noinline bool mt_stack_is_left_alone(struct mt_hog *hog)
+{
+	u8 stack[MT_STACK];
+
+	memset(stack, MT_POISON, sizeof(stack));
+	barrier_data(stack);
+	mt_hog_stop(hog);
+	mt_flush_cpu(hog->cpu);
+	return !memchr_inv(stack, MT_POISON, sizeof(stack));
+}
+
+/* 6: a helper that gets to run after the return touches nothing of the job. */
+static void mt_test_late_helper_touches_nothing(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	struct mt_hog *hog = mt_hog_start(test);
+	struct padata_mt_job poisoned;
+	int chunks;
+
+	cpumask_copy(&t->cpus, cpumask_of(hog->cpu));
+	mt_set_wide(t, INT_MAX, &t->cpus);
+	t->body = NULL;
+	mt_run_and_judge(test, t);
+	KUNIT_ASSERT_EQ_MSG(test, t->job.nr_threads, 2, "no helper was queued");
+	KUNIT_ASSERT_EQ_MSG(test, t->job.nr_ran, 1, "the helper was not late");
+	chunks = atomic_read(&t->nr_chunks);
+
+	mt_poison_job(t);
+	poisoned = t->job;
+	KUNIT_EXPECT_TRUE(test, mt_stack_is_left_alone(hog));
+	KUNIT_EXPECT_MEMEQ(test, &t->job, &poisoned, sizeof(poisoned));
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->late), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->nr_chunks), chunks);
+}
+
+/* Free the CPU in the middle of the job, and wait for the helper to join. */
+static void mt_let_helper_in(struct mt_trial *t, unsigned long start,
+			     unsigned long end)
+{
+	if (current == t->caller)
+		mt_hog_stop(t->body_arg);
+	mt_meet(t, start, end);
+}
+
+/* A helper that starts in the middle of the job gets its part of the rest. */
+static void mt_test_late_helper_joins(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	struct mt_hog *hog = mt_hog_start(test);
+
+	cpumask_copy(&t->cpus, cpumask_of(hog->cpu));
+	mt_set_wide(t, 2, &t->cpus);
+	t->body = mt_let_helper_in;
+	t->body_arg = hog;
+	mt_expect_threads(test, t, 2);
+}
+
+/*
+ * Many jobs
+ */
+
+/* A chunk that starts a job, whose chunks start jobs, and so on. */
+static void mt_start_inner(struct mt_trial *t, unsigned long start,
+			   unsigned long end)
+{
+	struct mt_trial *inner = mt_trial_alloc(16);
+	const char *broken;
+
+	if (!inner) {
+		WRITE_ONCE(t->inner_broken, "no memory for an inner job");
+		return;
+	}
+
+	inner->job.start = start;
+	inner->job.size = 8;
+	inner->job.max_threads = t->job.max_threads;
+	inner->depth = t->depth - 1;
+	inner->body = inner->depth ? mt_start_inner : mt_nap;
+	mt_run(inner);
+	broken = mt_broken(inner) ?: inner->inner_broken;
+	if (broken)
+		WRITE_ONCE(t->inner_broken, broken);
+	kvfree(inner);
+}
+
+/* 7: jobs nest. */
+static void mt_test_jobs_nest(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	t->job.size = 8;
+	t->job.max_threads = INT_MAX;
+	t->depth = 2;
+	t->body = mt_start_inner;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_STREQ(test, t->inner_broken ?: "", "");
+}
+
+struct mt_runner {
+	struct mt_trial		*t;
+	struct rnd_state	dice;
+	struct completion	done;
+	const char		*broken;
+	unsigned int		nr;
+};
+
+static int mt_runner_fn(void *arg)
+{
+	struct mt_runner *runner = arg;
+
+	for (runner->nr = 0; runner->nr < MT_JOBS_PER_RUNNER; runner->nr++) {
+		mt_throw(runner->t, &runner->dice);
+		mt_run(runner->t);
+		runner->broken = mt_broken(runner->t);
+		if (runner->broken)
+			break;
+	}
+	kthread_complete_and_exit(&runner->done, 0);
+}
+
+static void mt_runner_start(struct kunit *test, struct mt_runner *runner, u32 nr)
+{
+	runner->t = mt_trial_new(test);
+	mt_seed_dice(test, &runner->dice, nr);
+	init_completion(&runner->done);
+}
+
+/* 7: jobs run at the same time. */
+static void mt_test_jobs_at_the_same_time(struct kunit *test)
+{
+	struct task_struct *tasks[MT_RUNNERS];
+	struct mt_runner *runners;
+	unsigned int i;
+
+	runners = kunit_kcalloc(test, MT_RUNNERS, sizeof(*runners), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, runners);
+	for (i = 0; i < MT_RUNNERS; i++)
+		mt_runner_start(test, &runners[i], i);
+
+	for (i = 0; i < MT_RUNNERS; i++)
+		tasks[i] = kthread_run(mt_runner_fn, &runners[i], "padata_mt_run/%u", i);
+	for (i = 0; i < MT_RUNNERS; i++) {
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, tasks[i]);
+		if (IS_ERR(tasks[i]))
+			continue;
+		wait_for_completion(&runners[i].done);
+		if (runners[i].broken)
+			mt_fail(test, runners[i].t, runners[i].broken, runners[i].nr);
+	}
+}
+
+static void mt_sleep(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	fsleep(100 * (end - start));
+}
+
+/* 7: the thread function may sleep. */
+static void mt_test_thread_fn_may_sleep(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, INT_MAX, NULL);
+	t->job.size = 64;
+	t->body = mt_sleep;
+	mt_run_and_judge(test, t);
+}
+
+static void mt_mark(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	u8 *marks = t->body_arg;
+
+	for (; start < end; start++)
+		marks[start]++;
+}
+
+/* The caller sees all that threads wrote, without a lock of its own. */
+static void mt_test_writes_are_seen(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	unsigned long size = 1 << 16;
+	unsigned int round;
+	u8 *marks;
+
+	marks = kunit_kmalloc(test, size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, marks);
+	for (round = 0; round < 100; round++) {
+		memset(marks, 0, size);
+		mt_set_wide(t, INT_MAX, NULL);
+		t->job.size = size;
+		t->job.min_chunk = 64;
+		t->body = mt_mark;
+		t->body_arg = marks;
+		mt_run_and_judge(test, t);
+		KUNIT_ASSERT_NULL(test, memchr_inv(marks, 1, size));
+	}
+}
+
+/*
+ * What is not a job
+ */
+
+/* 8: a malformed job is refused, and nothing of it runs. */
+static void mt_test_malformed_job_refused(struct kunit *test)
+{
+	static const unsigned long wraps[][2] = {
+		{ ULONG_MAX, 1 }, { 1, ULONG_MAX }, { ULONG_MAX, ULONG_MAX },
+		{ ULONG_MAX / 2 + 1, ULONG_MAX / 2 + 1 },
+	};
+	struct mt_trial *t = mt_trial_new(test);
+	struct padata_mt_job no_fn = { .size = 1, .max_threads = 4 };
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, padata_do_multithreaded(&no_fn), -EINVAL);
+
+	for (i = 0; i < ARRAY_SIZE(wraps); i++) {
+		mt_set_wide(t, INT_MAX, NULL);
+		t->body = NULL;
+		t->job.start = wraps[i][0];
+		t->job.size = wraps[i][1];
+		mt_run(t);
+		KUNIT_EXPECT_EQ(test, t->ret, -EINVAL);
+		KUNIT_EXPECT_EQ(test, atomic_read(&t->nr_chunks), 0);
+	}
+}
+
+/* 8: a job of size 0 is done before it begins. */
+static void mt_test_size_zero_succeeds(struct kunit *test)
+{
+	static const unsigned long starts[] = { 0, 1, ULONG_MAX };
+	struct mt_trial *t = mt_trial_new(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		mt_set_wide(t, INT_MAX, NULL);
+		t->job.start = starts[i];
+		t->job.size = 0;
+		mt_run_and_judge(test, t);
+		KUNIT_EXPECT_EQ(test, atomic_read(&t->nr_chunks), 0);
+	}
+}
+
+/* 8: align and min_chunk of 0 mean 1.  One thread, so that chunks repeat. */
+static void mt_test_zero_means_one(struct kunit *test)
+{
+	struct mt_trial *zero = mt_trial_new(test);
+	struct mt_trial *one = mt_trial_new(test);
+
+	mt_set_wide(zero, 1, NULL);
+	mt_set_wide(one, 1, NULL);
+	one->job.align = 1;
+	one->job.min_chunk = 1;
+	mt_expect_threads(test, zero, 1);
+	mt_expect_threads(test, one, 1);
+
+	KUNIT_ASSERT_EQ(test, mt_nr_chunks(zero), mt_nr_chunks(one));
+	for (unsigned int i = 0; i < mt_nr_chunks(one); i++) {
+		KUNIT_EXPECT_EQ(test, zero->chunks[i].start, one->chunks[i].start);
+		KUNIT_EXPECT_EQ(test, zero->chunks[i].end, one->chunks[i].end);
+	}
+}
+
+static int mt_suite_init(struct kunit_suite *suite)
+{
+	if (!mt_seed)
+		mt_seed = get_random_long();
+	kunit_info(suite, "padata_mt_kunit.seed=0x%lx repeats these random jobs\n",
+		   mt_seed);
+	return 0;
+}
+
+static struct kunit_case mt_cases[] = {
+	KUNIT_CASE_PARAM(mt_test_any_job, mt_rule_gen_params),
+	KUNIT_CASE_PARAM(mt_test_shape, mt_shape_gen_params),
+	KUNIT_CASE(mt_test_max_threads_work),
+	KUNIT_CASE(mt_test_one_helper_per_cpu),
+	KUNIT_CASE(mt_test_numa_aware_job_works),
+	KUNIT_CASE(mt_test_max_threads_below_one_means_one),
+	KUNIT_CASE(mt_test_helper_runs_on_its_cpu),
+	KUNIT_CASE(mt_test_one_thread_per_core_first),
+	KUNIT_CASE(mt_test_no_cpus_caller_alone),
+	KUNIT_CASE(mt_test_done_before_helper_starts),
+	KUNIT_CASE(mt_test_waits_for_helpers_inside),
+	KUNIT_CASE(mt_test_late_helper_touches_nothing),
+	KUNIT_CASE(mt_test_late_helper_joins),
+	KUNIT_CASE(mt_test_thread_fn_may_sleep),
+	KUNIT_CASE(mt_test_jobs_at_the_same_time),
+	KUNIT_CASE(mt_test_jobs_nest),
+	KUNIT_CASE(mt_test_writes_are_seen),
+	KUNIT_CASE(mt_test_malformed_job_refused),
+	KUNIT_CASE(mt_test_size_zero_succeeds),
+	KUNIT_CASE(mt_test_zero_means_one),
+	{}
+};
+
+static struct kunit_suite mt_suite = {
+	.name = "padata_mt",
+	.suite_init = mt_suite_init,
+	.test_cases = mt_cases,
+};
+
+kunit_test_suite(mt_suite);
+
+MODULE_DESCRIPTION("KUnit suite of multithreaded padata jobs");
+MODULE_LICENSE("GPL");

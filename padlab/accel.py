@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Does KVM work here?  Found out by running a guest under it.
+
+There are machines with a /dev/kvm that opens and on which no guest gets
+anywhere, so neither the device nor QEMU's word is proof.  The guest is a boot
+sector of a few bytes, which asks QEMU to exit with a status that nothing else
+gives.  It needs the firmware to bring it up: code at the reset vector alone
+runs on such machines too, and stops where the firmware leaves real mode.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from padlab import qemu, run
+from padlab.paths import BUILD
+
+KVM = Path("/dev/kvm")
+CACHE = BUILD / "kvm-probe.json"
+PROBE_LIMIT_S = 4.0
+
+# mov al, 0x21; out 0xf4, al; hlt; jmp to the hlt
+_PROBE_CODE = bytes((0xB0, 0x21, 0xE6, 0xF4, 0xF4, 0xEB, 0xFD))
+_FLOPPY_SIZE = 1440 * 1024
+# isa-debug-exit: (value << 1) | 1
+_PROBE_STATUS = (0x21 << 1) | 1
+
+
+def choose() -> qemu.Accel:
+    """``kvm`` where a guest runs under it, else ``tcg``; found out once per host boot."""
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return "tcg"
+    host_boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    works = _cached(host_boot)
+    if works is None:
+        works = probe("kvm")
+        CACHE.parent.mkdir(parents=True, exist_ok=True)
+        CACHE.write_text(json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
+    return "kvm" if works else "tcg"
+
+
+def why() -> str:
+    """One line on the choice, for people."""
+    if not KVM.exists():
+        return "TCG (emulated: there is no /dev/kvm)"
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return "TCG (emulated: /dev/kvm may not be opened by this user)"
+    return "KVM" if choose() == "kvm" else "TCG (emulated: /dev/kvm opens, but no guest runs under it)"
+
+
+def probe(accel: str) -> bool:
+    """Boot the probe guest under ``accel``; True if its code ran in time."""
+    with tempfile.TemporaryDirectory(prefix="padlab-probe-") as tmp:
+        floppy = Path(tmp) / "probe.img"
+        floppy.write_bytes(_image())
+        cmd = [qemu.BINARY, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+        cmd += ["-machine", f"pc,accel={accel}", "-m", "16M"]
+        cmd += ["-drive", f"file={floppy},format=raw,if=floppy"]
+        cmd += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
+        with run.spawn(cmd, what="looking whether KVM works", stdout=subprocess.DEVNULL) as proc:
+            try:
+                return proc.wait(PROBE_LIMIT_S) == _PROBE_STATUS
+            except subprocess.TimeoutExpired:
+                return False
+
+
+def _image() -> bytes:
+    """A floppy disk whose boot sector is the probe."""
+    return (_PROBE_CODE.ljust(510, b"\0") + b"\x55\xaa").ljust(_FLOPPY_SIZE, b"\0")
+
+
+def _cached(host_boot: str) -> bool | None:
+    try:
+        known = json.loads(CACHE.read_text())
+        return known["kvm"] if known["host_boot"] == host_boot else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Role "boot": what the kernel made of the machine, one line per fact.
+
+read -r up _ </proc/uptime
+say uptime "$up"
+say cpus "$(grep -c ^processor /proc/cpuinfo)"
+say online "$(cat /sys/devices/system/cpu/online)"
+say memtotal-kib "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)"
+
+# One line per populated zone: node, zone, spanned, present, managed (pages).
+awk '
+	/^Node/		{ node = $2 + 0; zone = $4 }
+	$1 == "spanned"	{ spanned = $2 }
+	$1 == "present"	{ present = $2 }
+	$1 == "managed"	{
+		if (present > 0)
+			print "PADLAB: zone", node, zone, "spanned", spanned, \
+			      "present", present, "managed", $2
+	}
+' /proc/zoneinfo

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Role "kunit": load the suites; print their KTAP from debugfs, where it is
+# free of time stamps and of other kernel messages.
+
+[ ! -e /lib/kunit.ko ] || insmod /lib/kunit.ko || exit 1
+insmod /lib/padata_mt_kunit.ko || exit 1
+
+dmesg -n 1
+for results in /sys/kernel/debug/kunit/*/results; do
+	[ -e "$results" ] || exit 1
+	sed 's/^/PADLAB: ktap /' "$results"
+done

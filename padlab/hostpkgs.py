@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian packages the lab needs: found by what they install, installed when missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from padlab import paths, run
+from padlab.errors import LabError
+
+# group -> package -> a file or command that is there once it is installed.
+# Looking for these takes no time; apt is only called when one is missing.
+GROUPS: dict[str, dict[str, str]] = {
+    "build": {
+        "build-essential": "g++",
+        "flex": "flex",
+        "bison": "bison",
+        "bc": "bc",
+        "libelf-dev": "/usr/include/libelf.h",
+        "libssl-dev": "/usr/include/openssl/opensslv.h",
+        "ccache": "ccache",
+        "cpio": "cpio",
+        "kmod": "/sbin/depmod",
+        "perl": "perl",
+        "xz-utils": "xz",
+        "rsync": "rsync",
+        "python3": "/usr/bin/python3",
+    },
+    "quilt": {"quilt": "quilt", "patch": "patch", "diffutils": "diff"},
+    "qemu": {"qemu-system-x86": "qemu-system-x86_64"},
+    "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
+    "git": {"git": "git"},
+}
+_UNKNOWN = ("Unable to locate package", "has no installation candidate")
+
+
+def missing(*groups: str) -> list[str]:
+    """Return the packages of ``groups`` that are not installed."""
+    found: dict[str, str] = {}
+    for group in groups:
+        found |= GROUPS[group]
+    return [package for package, witness in found.items() if not _present(package, witness)]
+
+
+def _present(package: str, witness: str) -> bool:
+    if not witness.startswith("/"):
+        return shutil.which(witness) is not None
+    if package == "busybox-static":  # the dynamic busybox has the same path
+        return _dpkg_installed(package)
+    if package == "libssl-dev":
+        return Path(witness).exists()
+    return Path(witness).exists()
+
+
+def _dpkg_installed(package: str) -> bool:
+    query = subprocess.run(
+        ["dpkg-query", "-W", "-f=${Status}", package], capture_output=True, text=True, check=False
+    )
+    return query.stdout.endswith(" installed")
+
+
+def ensure(*groups: str) -> None:
+    """Install what is missing of the packages in ``groups``."""
+    packages = missing(*groups)
+    if not packages:
+        return
+    install(packages)
+    still = missing(*groups)
+    if still:
+        raise LabError(
+            "packages",
+            f"apt-get installed {' '.join(still)}, yet it is not there",
+            f"run: apt-get install --reinstall {' '.join(still)}",
+        )
+
+
+def install(packages: list[str]) -> None:
+    """apt-get install, with one update when the index does not know a package."""
+    names = " ".join(packages)
+    command = f"apt-get install -y --no-install-recommends {names}"
+    what = f"installing {names}"
+    if shutil.which("apt-get") is None:
+        raise LabError(what, "this is not a Debian system (no apt-get)", f"install these yourself: {names}")
+    print(f"installing packages: {names}", flush=True)
+    log = paths.LOGS / "apt-install.log"
+    try:
+        _apt(command.split(), what, log)
+    except LabError as err:
+        if os.geteuid() != 0 and not _sudo_works():
+            raise
+        text = log.read_text(errors="replace") if log.exists() else ""
+        # A stale index asks for packages that have left the mirror: refresh it as well.
+        if not any(sign in text for sign in (*_UNKNOWN, "404", "Unable to fetch")):
+            raise
+        update_index(what)
+        try:
+            _apt(command.split(), what, log)
+        except LabError:
+            raise LabError(
+                what,
+                "the package index does not have it, or it could not be fetched",
+                f"check /etc/apt/sources.list and the network, then run: {command}",
+                log=log,
+                detail=err.detail,
+            ) from None
+
+
+def update_index(what: str) -> None:
+    """apt-get update; a LabError saying that there is no package index when it fails."""
+    log = paths.LOGS / "apt-update.log"
+    try:
+        _apt(["apt-get", "update", "--error-on=any"], what, log)
+    except LabError as err:
+        if err.log is None:
+            raise
+        raise LabError(
+            what,
+            "the package index could not be fetched",
+            "check the network and /etc/apt/sources.list, then try again",
+            log=log,
+            detail=err.detail,
+        ) from None
+
+
+def _apt(cmd: list[str], what: str, log: Path) -> None:
+    """Run apt as root, through sudo when there is one that asks nothing."""
+    if os.geteuid() != 0:
+        if not _sudo_works():
+            raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
+        cmd = ["sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive", *cmd]
+    run.run(
+        cmd,
+        what=what,
+        env={"DEBIAN_FRONTEND": "noninteractive"},
+        log=log,
+        todo="see apt's messages below",
+    )
+
+
+def _sudo_works() -> bool:
+    if shutil.which("sudo") is None:
+        return False
+    return subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0

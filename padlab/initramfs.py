@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Initramfs images: busybox, one script per role, and the modules it loads.
+
+Images are written here in cpio's newc format, with fixed times and owners and
+no compression, so that equal input gives an equal file and the kernel under
+test spends its time on memory, not on gunzip.  A file's name carries the hash
+of its content: an image that exists is the right one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab import build as builds
+from padlab import hostpkgs
+from padlab.errors import LabError
+from padlab.paths import INITRAMFS
+
+GUEST = Path(__file__).resolve().parent / "guest"
+ROLES = ("boot", "kunit", "selftest", "oracle", "trace")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One member of the archive; ``data`` is a symlink's target, too."""
+
+    name: str
+    mode: int
+    data: bytes = b""
+    rdev: tuple[int, int] = (0, 0)
+
+
+def directory(name: str) -> Entry:
+    return Entry(name, stat.S_IFDIR | 0o755)
+
+
+def regular(name: str, data: bytes, *, executable: bool = False) -> Entry:
+    return Entry(name, stat.S_IFREG | (0o755 if executable else 0o644), data)
+
+
+def symlink(name: str, target: str) -> Entry:
+    return Entry(name, stat.S_IFLNK | 0o777, target.encode())
+
+
+def char_device(name: str, major: int, minor: int) -> Entry:
+    return Entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
+
+
+def cpio(entries: Iterable[Entry]) -> bytes:
+    """The newc archive of ``entries``; missing parent folders are added."""
+    out = bytearray()
+    for ino, entry in enumerate(_with_parents(entries), start=1):
+        _append(out, entry, ino)
+    _append(out, Entry("TRAILER!!!", 0), 0)
+    return bytes(out)
+
+
+def _with_parents(entries: Iterable[Entry]) -> list[Entry]:
+    members: dict[str, Entry] = {}
+    for entry in entries:
+        for parent in reversed(Path(entry.name).parents):
+            if str(parent) != ".":
+                members.setdefault(str(parent), directory(str(parent)))
+        members[entry.name] = entry
+    return list(members.values())
+
+
+def _append(out: bytearray, entry: Entry, ino: int) -> None:
+    name = entry.name.encode() + b"\0"
+    nlink = 2 if stat.S_ISDIR(entry.mode) else 1
+    fields = (ino, entry.mode, 0, 0, nlink, 0, len(entry.data), 0, 0, *entry.rdev, len(name), 0)
+    out += b"070701" + b"".join(b"%08X" % field for field in fields)
+    for part in (name, entry.data):
+        out += part
+        out += b"\0" * (-len(out) % 4)
+
+
+def ensure(build: builds.Build, role: str) -> Path:
+    """The image of ``role`` for guests that run ``build``, made if missing."""
+    if role not in ROLES:
+        raise LabError("initramfs", f"no role '{role}'", f"use one of: {', '.join(ROLES)}")
+    image = cpio([*_base(role), *_extras(build, role)])
+    path = INITRAMFS / f"{role}-{hashlib.sha256(image).hexdigest()[:16]}.cpio"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_bytes(image)
+        partial.rename(path)
+    return path
+
+
+def _base(role: str) -> list[Entry]:
+    """Busybox under all of its names, the init and the role's own script."""
+    busybox = _busybox()
+    applets = subprocess.run(
+        [busybox, "--list"], check=True, capture_output=True, text=True
+    ).stdout.split()
+    return [
+        *(directory(name) for name in ("dev", "proc", "sys", "tmp")),
+        char_device("dev/console", 5, 1),
+        char_device("dev/null", 1, 3),
+        regular("bin/busybox", busybox.read_bytes(), executable=True),
+        *(symlink(f"bin/{name}", "busybox") for name in sorted(applets) if name != "busybox"),
+        regular("init", (GUEST / "init").read_bytes(), executable=True),
+        regular("role", (GUEST / f"{role}.sh").read_bytes()),
+    ]
+
+
+def _busybox() -> Path:
+    """A busybox that runs without shared libraries."""
+    hostpkgs.ensure("guest")
+    found = shutil.which("busybox")
+    if found is None:
+        raise LabError("initramfs", "busybox is not installed", "apt-get install busybox-static")
+    path = Path(found).resolve()
+    # A dynamically linked program names its interpreter.
+    if b"ld-linux" in path.read_bytes():
+        raise LabError(
+            "initramfs", f"{path} needs shared libraries", "apt-get install busybox-static"
+        )
+    return path
+
+
+def _extras(build: builds.Build, role: str) -> list[Entry]:
+    """What a role needs besides its script."""
+    if role == "oracle":
+        module = builds.ensure_module(build, GUEST / "oracle")
+        return [
+            regular("lib/memmap_oracle.ko", module.read_bytes()),
+            regular("early", (GUEST / "oracle.early.sh").read_bytes()),
+        ]
+    if role == "kunit":
+        return _modules(build, ("kunit", "padata_mt_kunit"), required=("padata_mt_kunit",))
+    if role == "selftest":
+        return [
+            *_modules(build, ("test_padata_mt",), required=("test_padata_mt",)),
+            *_selftests(build.tree),
+        ]
+    return []
+
+
+def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str]) -> list[Entry]:
+    built = builds.modules(build)
+    for name in required:
+        if name not in built:
+            raise LabError(
+                f"initramfs for {build.kernel}-{build.config}",
+                f"the kernel has no module '{name}'",
+                "look at the config fragments in configs/",
+            )
+    return [regular(f"lib/{n}.ko", built[n].read_bytes()) for n in names if n in built]
+
+
+def _selftests(tree: Path) -> list[Entry]:
+    """The padata kselftests as ``make install`` lays them out."""
+    tests = tree / "tools/testing/selftests"
+    files = [
+        *sorted((tests / "padata").glob("*.sh")),
+        *sorted((tests / "kselftest").glob("ktap_helpers.sh")),
+    ]
+    if not any(file.parent.name == "padata" for file in files):
+        raise LabError(
+            "initramfs for the kselftests",
+            f"no tests in {tests / 'padata'}",
+            "the patched tree carries them: ./lab tree",
+        )
+    return [
+        regular(f"selftests/{file.relative_to(tests)}", file.read_bytes(), executable=True)
+        for file in files
+    ]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Medians, spreads and ratios of repeated measurements."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What ``n`` measurements of one figure say."""
+
+    n: int
+    median: float
+    mean: float
+    stdev: float  # of the sample; 0 for a single measurement
+    low: float
+    high: float
+
+
+def summarize(values: Sequence[float]) -> Summary:
+    """Summarise measurements; there must be at least one."""
+    if not values:
+        raise ValueError("no measurements to summarise")
+    return Summary(
+        n=len(values),
+        median=statistics.median(values),
+        mean=statistics.fmean(values),
+        stdev=statistics.stdev(values) if len(values) > 1 else 0.0,
+        low=min(values),
+        high=max(values),
+    )
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """``ours`` over ``peer``: below 1 is better for times and counts."""
+
+    value: float | None  # None: the peer's median is 0
+    noise: str | None  # why the ratio means nothing, or None when it does
+
+
+def ratio(peer: Summary, ours: Summary, *, exact: bool = False) -> Ratio:
+    """The ratio of two medians, and whether noise makes it meaningless.
+
+    Measurements that repeat exactly need not be repeated (``exact``).  Else
+    three runs of each are the least that shows a spread, and ranges that
+    overlap leave the order of the two open.
+    """
+    value = ours.median / peer.median if peer.median else None
+    if value is None:
+        return Ratio(None, "the peer's median is 0")
+    if exact:
+        return Ratio(value, None)
+    fewest = min(peer.n, ours.n)
+    if fewest < 3:
+        return Ratio(value, f"{fewest} run{'s' * (fewest > 1)} of each show no spread")
+    if peer.low <= ours.high and ours.low <= peer.high:
+        return Ratio(value, "the ranges overlap")
+    return Ratio(value, None)
+
+
+def saved(base: float, value: float) -> float | None:
+    """The part of ``base`` that ``value`` saves, in percent, as published tables give speedup."""
+    return 100 * (1 - value / base) if base else None
