@@ -46,10 +46,10 @@ def choose() -> qemu.Accel:
 def why() -> str:
     """One line on the choice, for people."""
     if not KVM.exists():
-        return "TCG (emulated: there is no /dev/kvm)"
+        return "TCG, emulated (there is no /dev/kvm)"
     if not os.access(KVM, os.R_OK | os.W_OK):
-        return "TCG (emulated: /dev/kvm may not be opened by this user)"
-    return "KVM" if choose() == "kvm" else "TCG (emulated: /dev/kvm opens, but no guest runs under it)"
+        return "TCG, emulated (/dev/kvm may not be opened by this user)"
+    return "KVM" if choose() == "kvm" else "TCG, emulated (/dev/kvm opens, but no guest runs under it)"
 
 
 def probe(accel: str) -> bool:

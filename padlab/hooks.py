@@ -23,9 +23,9 @@ _FAILED = re.compile(r"^Hunk #(\d+) FAILED at (\d+)")
 _APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$")
 _PATCHING = re.compile(r"^patching file '?([^'\s]+)'?")
 
-# Two lines of context: enough to tell where an insertion belongs, little
-# enough that a neighbouring change in a later 6.12.N does not matter.
-CONTEXT_LINES = 2
+# One line of context on each side: the hooks are to survive neighbouring changes
+# in later 6.12.N.  A hook put in a wrong place shows when it is compiled or tested.
+CONTEXT_LINES = 1
 
 
 @dataclass

@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
-from padlab import paths, run
+from padlab import paths, progress, run
 from padlab.errors import LabError
 
 # group -> package -> a file or command that is there once it is installed.
@@ -50,8 +51,6 @@ def _present(package: str, witness: str) -> bool:
         return shutil.which(witness) is not None
     if package == "busybox-static":  # the dynamic busybox has the same path
         return _dpkg_installed(package)
-    if package == "libssl-dev":
-        return Path(witness).exists()
     return Path(witness).exists()
 
 
@@ -79,17 +78,21 @@ def ensure(*groups: str) -> None:
 
 def install(packages: list[str]) -> None:
     """apt-get install, with one update when the index does not know a package."""
+    with progress.step(f"installing packages {' '.join(packages)}"):
+        _install(packages)
+
+
+def _install(packages: list[str]) -> None:
     names = " ".join(packages)
     command = f"apt-get install -y --no-install-recommends {names}"
     what = f"installing {names}"
     if shutil.which("apt-get") is None:
         raise LabError(what, "this is not a Debian system (no apt-get)", f"install these yourself: {names}")
-    print(f"installing packages: {names}", flush=True)
     log = paths.LOGS / "apt-install.log"
     try:
         _apt(command.split(), what, log)
     except LabError as err:
-        if os.geteuid() != 0 and not _sudo_works():
+        if err.log is None:
             raise
         text = log.read_text(errors="replace") if log.exists() else ""
         # A stale index asks for packages that have left the mirror: refresh it as well.
@@ -126,21 +129,25 @@ def update_index(what: str) -> None:
 
 
 def _apt(cmd: list[str], what: str, log: Path) -> None:
-    """Run apt as root, through sudo when there is one that asks nothing."""
-    if os.geteuid() != 0:
-        if not _sudo_works():
-            raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
-        cmd = ["sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive", *cmd]
-    run.run(
-        cmd,
-        what=what,
-        env={"DEBIAN_FRONTEND": "noninteractive"},
-        log=log,
-        todo="see apt's messages below",
-    )
+    """Run apt as root, through sudo if there is one."""
+    if os.geteuid() == 0:
+        env = {"DEBIAN_FRONTEND": "noninteractive"}
+        run.run(cmd, what=what, env=env, log=log, todo="see apt's messages below")
+        return
+    _check_sudo(cmd, what)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    # Not through run: sudo asks for a password on the terminal of this session.
+    with log.open("w") as out:
+        sudo = ["sudo", "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", *cmd]
+        status = subprocess.run(sudo, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
+    if status:
+        tail = log.read_text(errors="replace").splitlines()[-run.TAIL_LINES :]
+        why = run.describe_status(cmd, status)
+        raise LabError(what, why, "see apt's messages below", log=log, detail=tail)
 
 
-def _sudo_works() -> bool:
-    if shutil.which("sudo") is None:
-        return False
-    return subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
+def _check_sudo(cmd: list[str], what: str) -> None:
+    if shutil.which("sudo") is not None:
+        if sys.stdin.isatty() or subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
+            return
+    raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")

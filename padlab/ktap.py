@@ -13,7 +13,6 @@ import io
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -21,26 +20,13 @@ from types import ModuleType
 from typing import Any
 
 from padlab.errors import LabError
+from padlab.outcome import Outcome
 
 _SKIP_ALL = re.compile(r"^1\.\.0\s+#\s*SKIP\s*(?P<reason>.*)$", re.IGNORECASE)
 _BAIL_OUT = re.compile(r"^Bail out!\s*(?P<reason>.*)$")
 _SKIP = re.compile(r"^\s*ok \d+ (?:- )?(?P<name>.*?)\s+# SKIP\s*(?P<reason>.*)$")
 _PLAN = re.compile(r"^\s*1\.\.\d+")
 _MAX_REASON = 4  # lines of a failed case's output that say why
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Cases by result; each failure and skip in words."""
-
-    passed: int = 0
-    failures: tuple[str, ...] = ()
-    skips: tuple[str, ...] = ()
-
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
-            self.passed + other.passed, self.failures + other.failures, self.skips + other.skips
-        )
 
 
 def parse(lines: Iterable[str], tree: Path) -> Outcome:

@@ -352,8 +352,13 @@ def _install(content: Path | None, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     temp = place.with_name(f".{place.name}.padlab")
     shutil.copyfile(content, temp)
-    temp.chmod(0o755 if os.access(content, os.X_OK) and content.stat().st_mode & stat.S_IXUSR else 0o644)
+    temp.chmod(_mode(content))
     temp.rename(place)
+
+
+def _mode(path: Path) -> int:
+    """The two modes git knows: whatever the user's umask is."""
+    return 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644
 
 
 def _prune(folder: Path) -> None:
@@ -414,7 +419,7 @@ def _write_owned(edited: Path, place: Path) -> None:
         return
     temp = place.with_name(f".{place.name}.padlab")
     shutil.copyfile(edited, temp)
-    temp.chmod(0o755 if edited.stat().st_mode & stat.S_IXUSR else 0o644)
+    temp.chmod(_mode(edited))
     temp.rename(place)
 
 

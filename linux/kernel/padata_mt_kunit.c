@@ -216,6 +216,12 @@ static int mt_max_threads(const struct mt_trial *t)
 	return max(t->asked.max_threads, 1);
 }
 
+/* At least one, even if an engine that is broken says otherwise. */
+static unsigned long mt_threads(const struct mt_trial *t)
+{
+	return max(t->job.nr_threads, 1);
+}
+
 static unsigned long mt_end(const struct mt_trial *t)
 {
 	return t->asked.start + t->asked.size;
@@ -353,11 +359,11 @@ static bool mt_is_guided(struct mt_trial *t)
 	for (i = 0; i < nr; i++) {
 		t->bad = &t->chunks[i];
 		len = t->bad->end - t->bad->start;
-		share = (mt_end(t) - t->bad->start) / (2 * t->job.nr_threads);
+		share = (mt_end(t) - t->bad->start) / (2 * mt_threads(t));
 		if (len < share)
 			return false;
 		share = size_add(max(share, mt_min_chunk(t)), mt_align(t));
-		if (len >= (i == nr - 1 ? last : share))
+		if (len > (i == nr - 1 ? last : share))
 			return false;
 	}
 	return true;

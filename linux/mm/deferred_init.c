@@ -31,6 +31,7 @@
 #include <linux/nmi.h>
 #include <linux/nodemask.h>
 #include <linux/padata.h>
+#include <linux/page_ref.h>
 #include <linux/page-isolation.h>
 #include <linux/pageblock-flags.h>
 #include <linux/sched.h>
@@ -170,15 +171,89 @@ static bool __init deferred_walk_take(struct deferred_walk *walk,
 	return true;
 }
 
+/* A struct page as the words to store, where it has as many as it has on most. */
+#define DEFERRED_PAGE_WORDS	(64 / sizeof(unsigned long))
+
+union deferred_template {
+	struct page page;
+	unsigned long word[DEFERRED_PAGE_WORDS];
+};
+
+/* Make the template of a page, with an lru that compares equal to any other. */
+static void __init deferred_make_template(union deferred_template *template,
+					  unsigned long pfn, struct zone *zone)
+{
+	__init_single_page(&template->page, pfn, zone_idx(zone),
+			   zone_to_nid(zone));
+	template->page.lru.next = NULL;
+	template->page.lru.prev = NULL;
+}
+
+/*
+ * Whether all struct pages of [pfn, end_pfn) are the same but for lru, which
+ * points to itself, and it is enough to store them.  Asked of the kernel's own
+ * __init_single_page(), rather than of a list of configurations: whatever it
+ * makes depend on the pfn makes the first and the last page differ.
+ */
+static bool __init deferred_can_stamp(union deferred_template *template,
+				      unsigned long pfn, unsigned long end_pfn,
+				      struct zone *zone)
+{
+	union deferred_template last;
+
+	if (sizeof(struct page) != sizeof(template->word) ||
+	    offsetof(struct page, lru) != sizeof(unsigned long) ||
+	    page_ref_tracepoint_active(page_ref_set))
+		return false;
+
+	deferred_make_template(template, pfn, zone);
+	deferred_make_template(&last, end_pfn - 1, zone);
+	return !memcmp(template, &last, sizeof(last));
+}
+
+/*
+ * Store the template to [page, end).  Word by word from registers: a structure
+ * assignment reads the template again for every page, which costs more than
+ * __init_single_page() does.
+ */
+static void __init deferred_stamp_pages(struct page *page, struct page *end,
+					const union deferred_template *template)
+{
+	unsigned long flags = template->word[0];
+	unsigned long w3 = template->word[3];
+	unsigned long w4 = template->word[4];
+	unsigned long w5 = template->word[5];
+	unsigned long w6 = template->word[6];
+	unsigned long w7 = template->word[7];
+
+	for (; page < end; page++) {
+		unsigned long *word = (unsigned long *)page;
+
+		word[0] = flags;
+		word[1] = (unsigned long)&page->lru;
+		word[2] = (unsigned long)&page->lru;
+		word[3] = w3;
+		word[4] = w4;
+		word[5] = w5;
+		word[6] = w6;
+		word[7] = w7;
+	}
+}
+
+/* Initialise [pfn, end_pfn), which is within one section. */
 static void __init deferred_init_pages(struct zone *zone, unsigned long pfn,
 				       unsigned long end_pfn)
 {
 	struct page *page = pfn_to_page(pfn);
-	int nid = zone_to_nid(zone);
-	int zid = zone_idx(zone);
+	union deferred_template template;
+
+	if (deferred_can_stamp(&template, pfn, end_pfn, zone)) {
+		deferred_stamp_pages(page, page + (end_pfn - pfn), &template);
+		return;
+	}
 
 	for (; pfn < end_pfn; pfn++, page++)
-		__init_single_page(page, pfn, zid, nid);
+		__init_single_page(page, pfn, zone_idx(zone), zone_to_nid(zone));
 }
 
 /*

@@ -6,7 +6,8 @@
 insmod /lib/padata_mt_kunit.ko || exit 1
 
 dmesg -n 1
-for results in /sys/kernel/debug/kunit/*/results; do
-	[ -e "$results" ] || exit 1
-	sed 's/^/PADLAB: ktap /' "$results"
+cd /sys/kernel/debug/kunit || exit 1
+for suite in *; do
+	[ -e "$suite/results" ] || exit 1
+	sed "s/^/PADLAB: ktap-$suite /" "$suite/results"
 done

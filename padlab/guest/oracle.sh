@@ -6,6 +6,8 @@
 [ -r /proc/memmap_oracle ] || exit 1
 dmesg -n 1
 sed 's/^/PADLAB: oracle /' /proc/memmap_oracle
-for file in zoneinfo buddyinfo pagetypeinfo; do
+grep -E '^Node|^  pages free|^ +(spanned|present|managed|cma|start_pfn)' /proc/zoneinfo |
+	sed 's/^/PADLAB: zoneinfo /'
+for file in buddyinfo pagetypeinfo; do
 	sed "s/^/PADLAB: $file /" /proc/$file
 done

@@ -194,6 +194,17 @@ static unsigned int block_type(unsigned long pfn)
 	       ((1 << PB_migratetype_bits) - 1);
 }
 
+/*
+ * Whether all of a pageblock is in one zone.  Where two zones meet inside one,
+ * which of the two set its type last, before or after pages were freed, is a
+ * matter of chance.
+ */
+static bool block_in_zone(unsigned long pfn, struct zone *zone)
+{
+	return zone_spans_pfn(zone, pageblock_start_pfn(pfn)) &&
+	       zone_spans_pfn(zone, pageblock_end_pfn(pfn) - 1);
+}
+
 /* The zone a struct page names, or NULL when it names none that exists. */
 static struct zone *linked_zone(struct page *page)
 {
@@ -225,20 +236,27 @@ static bool never_initialised(struct page *page)
  * Blocks
  */
 
-enum block_class { ABSENT, FRESH, REUSED, RESERVED, MIXED };
+enum block_class { ABSENT, FRESH, PARTIAL, RESERVED, REUSED, MIXED };
 
 static const char * const class_names[] = {
 	[ABSENT]   = "absent",		/* no struct pages */
 	[FRESH]	   = "fresh",		/* free as a whole, as boot left it */
-	[REUSED]   = "reused",		/* free as a whole, allocated before */
+	[PARTIAL]  = "partial",		/* reserved in places, free elsewhere */
 	[RESERVED] = "reserved",	/* never given to the page allocator */
-	[MIXED]	   = "mixed",		/* anything else */
+	[REUSED]   = "reused",		/* free as a whole, allocated before */
+	[MIXED]	   = "mixed",		/* in use, wholly or in part */
 };
+
+/* What can be told of blocks that nobody uses: the same in every good boot. */
+static bool class_has_signature(enum block_class class)
+{
+	return class == FRESH || class == PARTIAL || class == RESERVED;
+}
 
 struct signature {
 	enum block_class class;
 	struct zone *zone;
-	u64 types;			/* pageblocks' types, 4 bits each */
+	u64 types;			/* of its pageblocks, 4 bits each */
 	u64 hash;			/* every word of every struct page */
 };
 
@@ -253,7 +271,7 @@ static void emit_run(void)
 		return;
 	emit("run %lx %lu %s", run.start, run.blocks,
 	     class_names[run.sig.class]);
-	if (run.sig.class == FRESH || run.sig.class == RESERVED)
+	if (class_has_signature(run.sig.class))
 		emit(" node=%d zone=%s types=%llx hash=%016llx",
 		     zone_to_nid(run.sig.zone), run.sig.zone->name,
 		     run.sig.types, run.sig.hash);
@@ -279,11 +297,11 @@ static u64 mix(u64 hash, u64 word)
 }
 
 /*
- * Every word of a struct page counts, only lru is not taken as it is: on a
- * free list it points to other pages, and where it points to itself it depends
- * on the position.
+ * Every word of a struct page counts, but lru: in a free page it is a matter of
+ * lists and of the order of freeing, and what points to itself depends on the
+ * position.
  */
-static u64 mix_page(u64 hash, struct page *page, bool listed)
+static u64 mix_page(u64 hash, struct page *page, bool free)
 {
 	unsigned long *word = (unsigned long *)page;
 	int lru = offsetof(struct page, lru) / sizeof(*word);
@@ -291,19 +309,30 @@ static u64 mix_page(u64 hash, struct page *page, bool listed)
 
 	for (i = 0; i < lru; i++)
 		hash = mix(hash, word[i]);
-	if (!listed)
-		hash = mix(hash, word[lru] - (unsigned long)page) ^
-		       mix(hash, word[lru + 1] - (unsigned long)page);
+	if (!free) {
+		hash = mix(hash, word[lru] - (unsigned long)page);
+		hash = mix(hash, word[lru + 1] - (unsigned long)page);
+	}
 	for (i = lru + 2; i < PAGE_WORDS; i++)
 		hash = mix(hash, word[i]);
 	return hash;
 }
 
-/* A free page that was never handed out since its memmap was initialised. */
-static bool page_is_fresh(struct page *page)
+static bool lru_untouched(struct page *page)
 {
-	return list_empty(&page->lru) && page->lru.prev == &page->lru &&
-	       !page->private && !page->mapping && !page->index;
+	return page->lru.next == &page->lru && page->lru.prev == &page->lru;
+}
+
+/* What taking the head of a block off its list leaves, when blocks merge. */
+static bool lru_unlinked(struct page *page)
+{
+	return page->lru.next == LIST_POISON1 && page->lru.prev == LIST_POISON2;
+}
+
+/* Of a free page: none of what allocating it would have left. */
+static bool fields_untouched(struct page *page)
+{
+	return !page->private && !page->mapping && !page->index;
 }
 
 /*
@@ -385,8 +414,8 @@ static void check_page(unsigned long pfn, struct page *page, struct zone *zone,
 
 	if (PageReserved(page)) {
 		tally->reserved += is_ram;
-		if (!page_ref_count(page) ||
-		    atomic_read(&page->_mapcount) != -1)
+		/* May be mapped: the vDSO is part of the kernel image. */
+		if (!page_ref_count(page) || page_has_type(page))
 			violate(RULE_reserved_ref, pfn);
 	} else if (!is_ram) {
 		violate(RULE_hole, pfn);
@@ -420,41 +449,62 @@ static void check_block_types(unsigned long pfn, struct zone *zone)
 	}
 }
 
+/* Class and hash of a block, found page by page. */
+struct look {
+	bool whole;			/* one free block */
+	bool fresh;
+	bool partial;
+	bool reserved;
+	u64 hash;
+};
+
+static void look_at(struct look *look, struct page *page, bool free)
+{
+	bool head = free && PageBuddy(page);
+	bool tail_ok = head || fields_untouched(page);
+
+	look->reserved &= PageReserved(page);
+	look->fresh &= free && tail_ok && (head || lru_untouched(page));
+	look->partial &= PageReserved(page) ||
+			 (free && tail_ok && (head || lru_untouched(page) ||
+					      lru_unlinked(page)));
+	if (look->partial)
+		look->hash = mix_page(look->hash, page, free);
+}
+
+static enum block_class look_class(const struct look *look)
+{
+	if (look->reserved)
+		return RESERVED;
+	if (look->whole)
+		return look->fresh ? FRESH : REUSED;
+	return look->partial ? PARTIAL : MIXED;
+}
+
 static void walk_block(unsigned long start)
 {
-	struct signature sig;
 	struct page *page = pfn_to_page(start);
 	struct zone *zone = linked_zone(page);
-	bool whole = PageBuddy(page) && page->private == BLOCK_ORDER;
-	bool fresh = whole, reserved = true;
-	u64 hash = 0;
+	struct look look = {
+		.whole = PageBuddy(page) && page->private == BLOCK_ORDER,
+		.fresh = true, .partial = true, .reserved = true,
+	};
+	struct signature sig;
 	unsigned long i;
 
 	for (i = 0; i < BLOCK_PAGES; i++, page++) {
-		struct zone *page_zone = linked_zone(page);
-
-		check_page(start + i, page, page_zone, pfn_is_ram(start + i));
-		reserved &= page_zone == zone && PageReserved(page);
-		if (i)
-			fresh &= page_zone == zone && page_is_fresh(page);
-		if (fresh || reserved)
-			hash = mix_page(hash, page, fresh && !i);
+		check_page(start + i, page, linked_zone(page),
+			   pfn_is_ram(start + i));
+		look_at(&look, page, start + i < walk.free_until);
 	}
 	walk.pages += BLOCK_PAGES;
 	check_block_types(start, zone);
 
 	memset(&sig, 0, sizeof(sig));
-	if (zone && reserved)
-		sig.class = RESERVED;
-	else if (zone && fresh)
-		sig.class = FRESH;
-	else if (zone && whole)
-		sig.class = REUSED;
-	else
-		sig.class = MIXED;
-	if (sig.class == RESERVED || sig.class == FRESH) {
+	sig.class = zone ? look_class(&look) : MIXED;
+	if (class_has_signature(sig.class)) {
 		sig.zone = zone;
-		sig.hash = hash;
+		sig.hash = look.hash;
 		for (i = 0; i < BLOCK_TYPES; i++)
 			sig.types = sig.types << 4 |
 				block_type(start + i * pageblock_nr_pages);
@@ -513,7 +563,7 @@ static void walk_list(struct zone *zone, int order, int type, unsigned long end)
 		if (!PageBuddy(page) || page->private != order ||
 		    linked_zone(page) != zone)
 			violate(RULE_list_page, pfn);
-		if (block_type(pfn) != type)
+		if (block_type(pfn) != type && block_in_zone(pfn, zone))
 			violate(RULE_list_type, pfn);
 	}
 }

@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What boot says of deferred struct page initialisation: a line for every node
+# that had something to initialise, and the threads that the command line allows.
+
+. "$(dirname "$0")"/functions.sh
+
+NODES=/sys/devices/system/node
+# More pages than this in its last zone, and a node has some deferred.
+SURELY_DEFERRED=262144
+
+# "NODE PAGES THREADS RAN", one line per node
+initialised_nodes()
+{
+	dmesg | sed -n 's/.*\<node \([0-9]*\) initialised, \([0-9]*\) pages in [0-9]*ms, \([0-9]*\) threads\( (\([0-9]*\) took part)\)*$/\1 \2 \3 \5/p' |
+		awk 'NF == 3 { $4 = $3 } { print }'
+}
+
+# "NODE PAGES", one line per node: the pages of its last zone
+last_zones()
+{
+	awk '
+		/^Node/					{ node = $2 + 0 }
+		$1 == "present" && $2 > 0		{ last[node] = $2 }
+		END { for (node in last) print node, last[node] }
+	' /proc/zoneinfo
+}
+
+# A line for every large node, and nowhere more pages than there are.
+nodes_are_there()
+{
+	last_zones | while read -r node present; do
+		pages=$(echo "$nodes" | awk -v node="$node" '$1 == node { print $2 }')
+		if [ -z "$pages" ] && [ "$present" -gt $SURELY_DEFERRED ]; then
+			ktap_print_msg "no line for node $node"
+			exit 1
+		fi
+		if [ "${pages:-0}" -gt "$present" ]; then
+			ktap_print_msg "node $node: $pages pages initialised, $present present"
+			exit 1
+		fi
+	done
+}
+
+one_line_per_node()
+{
+	[ -z "$(echo "$nodes" | cut -d ' ' -f 1 | sort | uniq -d)" ]
+}
+
+threads_add_up()
+{
+	echo "$nodes" | awk '!($4 >= 1 && $4 <= $3) { broken = 1 } END { exit broken }'
+}
+
+asked_threads()
+{
+	tr ' ' '\n' < /proc/cmdline | sed -n 's/^deferred_init_threads=//p' | tail -n 1
+}
+
+nr_node_cpus()
+{
+	set -- "$NODES/node$1"/cpu[0-9]*
+	[ -e "$1" ] && echo $# || echo 0
+}
+
+# max_threads NODE: what the command line allows.  A node without CPUs is left
+# to the CPUs of another, and a percentage of those cannot be told from here.
+max_threads()
+{
+	cpus=$(nr_node_cpus "$1")
+	case "$asked" in
+	*%)	[ "$cpus" -gt 0 ] || { echo 1000000; return; }
+		cap=$(((cpus * ${asked%\%} + 50) / 100))
+		[ "$cap" -gt 0 ] || cap=1
+		echo "$cap" ;;
+	*)	echo "$asked" ;;
+	esac
+}
+
+threads_are_capped()
+{
+	echo "$nodes" | while read -r node _ threads _; do
+		[ "$threads" -le "$(max_threads "$node")" ] || exit 1
+	done
+}
+
+is_valid()
+{
+	echo "$asked" | grep -qE '^([1-9][0-9]*|[1-9][0-9]?%|100%)$'
+}
+
+warned()
+{
+	dmesg | grep -qF "deferred_init_threads: '$asked' is not a number of threads"
+}
+
+check_command_line()
+{
+	name="threads are as the command line says"
+	asked=$(asked_threads)
+	if [ -z "$asked" ]; then
+		ktap_test_skip "$name"
+	elif is_valid; then
+		check "$name" threads_are_capped
+	else
+		check "a bad deferred_init_threads= is warned of" warned
+	fi
+}
+
+setup
+if [ -e /proc/config.gz ] &&
+   ! zcat /proc/config.gz | grep -q '^CONFIG_DEFERRED_STRUCT_PAGE_INIT=y'; then
+	skip_all "needs CONFIG_DEFERRED_STRUCT_PAGE_INIT"
+fi
+nodes=$(initialised_nodes)
+if [ -z "$nodes" ] && ! last_zones | awk -v most=$SURELY_DEFERRED \
+   '$2 > most { found = 1 } END { exit !found }'; then
+	skip_all "the machine is too small to defer anything"
+fi
+ktap_set_plan 5
+
+check "every node has a line" nodes_are_there
+check "no node has two" one_line_per_node
+check "no more threads took part than there were" threads_add_up
+check_command_line
+
+finish

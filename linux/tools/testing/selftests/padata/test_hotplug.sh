@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# CPUs go offline and come back while jobs run on them.  A job may lose its help,
+# but nothing else.
+
+. "$(dirname "$0")"/functions.sh
+
+ROUNDS=2
+
+# Only those that were online before.
+cpus=
+toggler=
+
+for cpu in $(online_cpus); do
+	[ ! -w "$CPUS/cpu$cpu/online" ] || cpus="$cpus $cpu"
+done
+
+restore()
+{
+	[ -z "$toggler" ] || kill "$toggler" 2>/dev/null
+	for cpu in $cpus; do
+		[ "$(cat "$CPUS/cpu$cpu/online")" = 1 ] ||
+			echo 1 > "$CPUS/cpu$cpu/online"
+	done
+}
+
+# A CPU that is needed elsewhere may refuse to go.
+toggle()
+{
+	for round in $(seq $ROUNDS); do
+		for cpu in $cpus; do
+			echo 0 > "$CPUS/cpu$cpu/online"
+			echo 1 > "$CPUS/cpu$cpu/online"
+		done
+	done 2>/dev/null
+}
+
+# runs_while_toggling WORD...: again and again until CPUs have settled
+runs_while_toggling()
+{
+	toggle &
+	toggler=$!
+	status=0
+	runs=0
+	while kill -0 "$toggler" 2>/dev/null && [ $status -eq 0 ]; do
+		job_is_ok "$@" || status=1
+		runs=$((runs + 1))
+	done
+	wait "$toggler"
+	toggler=
+	ktap_print_msg "$runs runs"
+	return $status
+}
+
+# The CPUs that have been away help again.
+all_help()
+{
+	job_is_ok size=100000 && all_are nr_threads $(($(nr_online_cpus) + 1))
+}
+
+setup_jobs
+[ -n "$cpus" ] || skip_all "needs a CPU that can go offline (CONFIG_HOTPLUG_CPU)"
+nr=$(nr_online_cpus)
+ktap_set_plan 6
+
+check "a job in a task" runs_while_toggling size=10000 min_chunk=4
+check "jobs in kernel threads" \
+	runs_while_toggling size=10000 min_chunk=4 jobs=4 context=kthread
+check "jobs that sleep" runs_while_toggling size=64 fn=sleep us=1000 jobs=4
+check "all CPUs are back" [ "$(nr_online_cpus)" -eq "$nr" ]
+check "all CPUs help again" all_help
+
+finish

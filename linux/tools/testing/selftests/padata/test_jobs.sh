@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Jobs of many shapes: in a task, as they run after boot, and in a fresh kernel
+# thread with idle CPUs around, as they run when struct pages are initialised.
+
+. "$(dirname "$0")"/functions.sh
+
+shapes()
+{
+	cat <<-SHAPES
+	one unit: size=1
+	nothing: size=0
+	many units: size=1000003
+	sections of a node: start=1048576 size=8388608 align=32768 min_chunk=32768
+	unaligned ends: start=32769 size=1000001 align=32768 min_chunk=32768
+	the end of the range: start=0xffffffffffff0000 size=0xffff align=4096
+	align not a power of two: start=5 size=100003 align=1000 min_chunk=10
+	align greater than size: start=990 size=50 align=1000
+	min_chunk greater than size: size=100 min_chunk=101
+	align and min_chunk 0: size=1000 align=0 min_chunk=0
+	one thread: size=100000 max_threads=1
+	two threads: size=100000 min_chunk=10 max_threads=2
+	no thread: size=1000 max_threads=0
+	less than none: size=1000 max_threads=-1
+	nodes in turn: size=100000 min_chunk=16 numa_aware=1
+	a thread function that sleeps: size=64 fn=sleep us=1000
+	a thread function that works: size=256 fn=busy us=200
+	a thread function that starts jobs: size=64 fn=nested
+	SHAPES
+}
+
+setup_jobs
+ktap_set_plan $((2 * $(shapes | wc -l) + 1))
+
+for context in task kthread; do
+	while IFS=: read -r name words; do
+		# Words are to be split.
+		# shellcheck disable=SC2086
+		check "$context: $name" job_is_ok $words context=$context
+	done <<-SHAPES
+	$(shapes)
+	SHAPES
+done
+
+finish

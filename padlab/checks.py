@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The checks of ``./lab test``, quickest first.
+
+Builds are checks of their own, made when first needed.  What depends on one that
+failed fails at once and says so.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import xml.etree.ElementTree as xml
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+from padlab import boot as boots
+from padlab import build as builds
+from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, qemu, run, series, tree
+from padlab.boot import BootResult, BootSpec
+from padlab.errors import LabError
+from padlab.machine import Machine
+from padlab.outcome import Outcome, judge
+from padlab.paths import BUILD, CONFIGS, LOGS, ROOT, TESTS
+from padlab.testrun import Check
+
+# Four CPUs on one node; and eight on two, which the rest of the checks use.
+SMALL = "epyc-7551-kvm-small"
+SMT = "smt-numa"
+DEBUG_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
+PLACEMENT_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
+FAULTS = ("skip-section", "free-twice", "wrong-type")
+
+# A tree of its own, so that no other build is disturbed by the faults.
+tree.VARIANTS["faulty"] = tree.Variant(
+    extra=tuple(sorted((TESTS / "faults").glob("*.patch"))), linked=True
+)
+
+
+def quick() -> list[Check]:
+    return [Check("tests of the lab", lab_tests)]
+
+
+def full() -> list[Check]:
+    return [
+        *quick(),
+        Check("the mailable series", mailable_series),
+        Check("KUnit, one CPU (UML)", kunit_uml),
+        *_build_checks(),
+        *(Check(f"KUnit, {SMT} ({config})", partial(kunit, config)) for config in ("perf", "debug")),
+        *(Check(f"kselftests, {SMT} ({config})", partial(selftests, config)) for config in ("perf", "debug")),
+        *(Check(f"boot, {name} (debug)", partial(debug_boot, name)) for name in DEBUG_MACHINES),
+        *(Check(f"placement, {name}", partial(placed, name)) for name in PLACEMENT_MACHINES),
+        *(Check(f"memmap oracle, {name}", partial(same_memmap, name)) for name in _small_machines()),
+        Check(f"memmap oracle, {SMT} (debug)", debug_memmap),
+        Check("memmap oracle, no fault in the faulty kernel", partial(fault, "")),
+        *(Check(f"memmap oracle catches {name}", partial(fault, name)) for name in FAULTS),
+        *(Check(f"deferred_init_threads={v}", partial(parameter, v, n)) for v, n in PARAMETERS),
+        Check("one thread costs no more instructions than stock", exact_cost),
+        *(Check(name, check) for name, check in ENDINGS.items()),
+    ]
+
+
+def _small_machines() -> list[str]:
+    return [name for name in machine.names() if machine.load(name).small]
+
+
+# The lab itself
+
+
+def lab_tests() -> Outcome:
+    report = LOGS / "pytest.xml"
+    report.unlink(missing_ok=True)
+    log = LOGS / "pytest.log"
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "--color=no", "-p", "no:cacheprovider"]
+    with progress.step("tests of the lab") as step:
+        run.stream(
+            [*command, f"--junitxml={report}", str(TESTS)],
+            step.update,
+            what="tests of the lab",
+            cwd=ROOT,
+            log=log,
+            ok=(0, 1),
+        )
+    return junit(report.read_text(), log)
+
+
+def junit(text: str, log: Path) -> Outcome:
+    """The outcome of a pytest run, from its JUnit report."""
+    passed, failures, skips = 0, [], []
+    for case in xml.fromstring(text).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+        skipped = case.find("skipped")
+        if bad is not None:
+            failures.append(f"{name}: {(bad.get('message') or 'error').strip()}")
+        elif skipped is not None:
+            skips.append(f"{name}: {skipped.get('message') or 'no reason given'}")
+        else:
+            passed += 1
+    return Outcome(passed, tuple(failures), tuple(skips), log)
+
+
+# Builds
+
+
+@cache
+def _build(kernel: str, config: str) -> builds.Build | LabError:
+    try:
+        return builds.ensure_build(kernel, config)
+    except LabError as err:
+        return err
+
+
+def _built(kernel: str, config: str) -> builds.Build:
+    build = _build(kernel, config)
+    if isinstance(build, LabError):
+        raise LabError(
+            f"{kernel} ({config})", f"its build failed: {build.why}", build.todo, log=build.log
+        )
+    return build
+
+
+def _build_checks() -> Iterator[Check]:
+    for kernel, config in (
+        ("patched", "perf"),
+        ("stock", "perf"),
+        ("patched", "debug"),
+        ("faulty", "perf"),
+    ):
+        yield Check(f"build {kernel} ({config})", partial(build_check, kernel, config))
+
+
+def build_check(kernel: str, config: str) -> Outcome:
+    build = _build(kernel, config)
+    if isinstance(build, LabError):
+        raise build
+    return Outcome(1)
+
+
+# Guests
+
+
+def _boot(
+    name: str, kernel: str, config: str = "perf", role: str = "boot", append: tuple[str, ...] = ()
+) -> BootResult:
+    build = _built(kernel, config)
+    spec = BootSpec(
+        machine.load(name), kernel, config, append=append, initrd=initramfs.ensure(build, role)
+    )
+    return boots.boot(spec, build)
+
+
+def _trouble(result: BootResult) -> list[str]:
+    """What no boot may have: kernel reports, and roles that did not end well."""
+    found = list(result.dmesg.trouble)
+    found += [f"the guest says: {value}" for key, value in result.dmesg.padlab if key == "trouble"]
+    if result.exit != "0" and not found:
+        found.append(f"what ran in the guest ended with status {result.exit}")
+    return found
+
+
+def _ktap(result: BootResult) -> Outcome:
+    """All KTAP that a guest printed, under "ktap-<name of the test>"."""
+    outputs: dict[str, list[str]] = {}
+    for line in result.console:
+        _, found, text = line.partition("PADLAB: ktap-")
+        if found:
+            name, _, rest = text.partition(" ")
+            outputs.setdefault(name, []).append(rest)
+    total = Outcome(log=result.log)
+    for name, lines in outputs.items():
+        outcome = ktap.parse(lines, tree.ensure_tree("patched"))
+        total += Outcome(
+            outcome.passed,
+            tuple(f"{name}: {failure}" for failure in outcome.failures),
+            tuple(f"{name}: {skip}" for skip in outcome.skips),
+        )
+    return total
+
+
+def _tests_in_guest(role: str, config: str) -> Outcome:
+    result = _boot(SMT, "patched", config, role)
+    outcome = _ktap(result)
+    # A failed case also makes its guest's status one; say that once.
+    if outcome.failures:
+        return outcome
+    return outcome + judge(_trouble(result), result.log)
+
+
+def kunit(config: str) -> Outcome:
+    return _tests_in_guest("kunit", config)
+
+
+def selftests(config: str) -> Outcome:
+    return _tests_in_guest("selftest", config)
+
+
+def kunit_uml() -> Outcome:
+    """The kernel's own runner builds and runs it; its log has the KTAP."""
+    top = tree.ensure_tree("patched")
+    results = top / "obj-uml/test.log"
+    results.unlink(missing_ok=True)
+    log = LOGS / "kunit-uml.log"
+    hostpkgs.ensure("build")
+    command = ["tools/testing/kunit/kunit.py", "run", f"--kunitconfig={CONFIGS / 'kunit-uml.config'}"]
+    command += ["--build_dir=obj-uml", f"--jobs={len(os.sched_getaffinity(0))}", "--raw_output=all"]
+    command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]
+    with progress.step("KUnit under UML") as step:
+        run.stream(
+            command,
+            step.update,
+            what="KUnit under UML",
+            cwd=top,
+            env=builds.environment(),
+            log=log,
+            ok=(0, 1),
+            explain=builds.compiler_errors,
+        )
+    if not results.exists():
+        detail = builds.compiler_errors(log.read_text().splitlines())
+        raise LabError("KUnit under UML", "it did not get to run", "see its log", log=log, detail=detail)
+    outcome = ktap.parse(results.read_text(errors="replace").splitlines(), top)
+    return outcome + Outcome(log=results)
+
+
+def debug_boot(name: str) -> Outcome:
+    """Nothing to report on a kernel that reports everything, and all pages there."""
+    result = _boot(name, "patched", "debug")
+    return judge(_trouble(result), result.log)
+
+
+def placed(name: str) -> Outcome:
+    result = _boot(name, "patched", role="trace", append=("trace_event=padata:*",))
+    trace = placement.parse(result.console)
+    problems = _trouble(result) + placement.problems(trace)
+    if not trace.jobs:
+        problems.append("the trace has no job")
+    return judge(problems, result.log)
+
+
+# The memmap
+
+
+@cache
+def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...] = ()) -> oracle.Report:
+    result = _boot(name, kernel, config, "oracle", append)
+    if trouble := _trouble(result):
+        raise LabError(
+            f"memmap of {name} ({kernel})", trouble[0], "see the console", log=result.log, detail=trouble
+        )
+    return oracle.parse(result.console)
+
+
+def same_memmap(name: str) -> Outcome:
+    return judge(oracle.compare(_memmap(name, "stock"), _memmap(name, "patched")))
+
+
+def debug_memmap() -> Outcome:
+    return judge(oracle.broken_rules(_memmap(SMT, "patched", "debug")))
+
+
+def fault(name: str) -> Outcome:
+    """The oracle is silent without a fault, and is not with one."""
+    append = (f"deferred_init_fault={name}",) if name else ()
+    found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    if not name:
+        return judge(found)
+    return judge([] if found else ["the oracle found nothing wrong"])
+
+
+# The kernel parameter: value, and the threads it gives on a node of four CPUs
+
+PARAMETERS = (("1", 1), ("50%", 2), ("100", 4), ("0", None), ("1000%", None), ("abc", None))
+DEFAULT_THREADS = 4
+
+
+def parameter(value: str, threads: int | None) -> Outcome:
+    result = _boot(SMALL, "patched", append=(f"deferred_init_threads={value}",))
+    warned = f"deferred_init_threads: '{value}' is not a number of threads" in result.dmesg.text
+    problems = _trouble(result)
+    if warned != (threads is None):
+        problems.append("the kernel warned" if warned else "the kernel did not warn")
+    for node in result.dmesg.nodes:
+        if node.threads != (threads or DEFAULT_THREADS):
+            problems.append(f"node {node.node} had {node.threads} threads: {node.text}")
+    if not result.dmesg.nodes:
+        problems.append("the kernel printed no line for the node")
+    return judge(problems, result.log)
+
+
+# Cost
+
+MAX_COST = 1.01  # of stock's
+
+
+def exact_cost() -> Outcome:
+    """Deferred init with one thread against stock, in guest instructions; and twice the same."""
+
+    def once(kernel: str) -> BootResult:
+        build = _built(kernel, "perf")
+        spec = BootSpec(
+            machine.load(SMALL),
+            kernel,
+            threads=None if kernel == "stock" else "1",
+            exact=True,
+            initrd=initramfs.ensure(build, "boot"),
+        )
+        return boots.boot(spec, build)
+
+    stock, ours, again = once("stock"), once("patched"), once("patched")
+    costs = [result.dmesg.deferred_ms for result in (stock, ours, again)]
+    if not all(costs):
+        return judge(["no time for deferred init on the console"], ours.log)
+    progress.note(f"deferred init: stock {costs[0]} ms, patched {costs[1]} ms of a million instructions")
+    problems = []
+    if costs[1] > costs[0] * MAX_COST:
+        problems.append(f"stock takes {costs[0]} million instructions, patched {costs[1]}")
+    if costs[1] != costs[2]:
+        problems.append(f"two runs differ: {costs[1]} and {costs[2]}")
+    return judge(problems, ours.log)
+
+
+# How boots end that do not end well
+
+
+def _fails(what: str, expected: str, action: Callable[[], object]) -> Outcome:
+    """``action`` must raise a LabError that says ``expected`` and has a log to read."""
+    try:
+        action()
+    except LabError as err:
+        problems = [] if expected in err.why else [f"{what} is told as: {err}"]
+        if not err.todo:
+            problems.append("it does not say what to do")
+        if err.log is not None and not err.log.exists():
+            problems.append(f"its log is not there: {err.log}")
+        return judge(problems, err.log)
+    return judge([f"{what} goes unnoticed"])
+
+
+def _boot_with(*append: str, limit_s: float | None = None, name: str = "tiny") -> BootResult:
+    build = _built("patched", "perf")
+    target: Machine = machine.load(name)
+    initrd = initramfs.ensure(build, "boot")
+    return boots.boot(
+        BootSpec(target, "patched", append=append, initrd=initrd, time_limit_s=limit_s), build
+    )
+
+
+def hang() -> Outcome:
+    # Its first process sleeps for ever.
+    action = partial(_boot_with, "rdinit=/bin/sleep", "--", "1000000", limit_s=12)
+    return _fails("a guest that hangs", "was not done within", action)
+
+
+def panic() -> Outcome:
+    return _fails("a guest that panics", "the kernel panicked", partial(_boot_with, "rdinit=/bin/false"))
+
+
+def no_qemu() -> Outcome:
+    was = qemu.BINARY
+    qemu.BINARY = "qemu-that-is-not-there"
+    try:
+        return _fails("a missing QEMU", "qemu-that-is-not-there is not installed", _boot_with)
+    finally:
+        qemu.BINARY = was
+
+
+ENDINGS = {
+    "a guest that hangs is ended and told": hang,
+    "a guest that panics is told": panic,
+    "a missing QEMU is told": no_qemu,
+}
+
+
+# The mailable series
+
+
+def mailable_series() -> Outcome:
+    """It applies with git am, gives the patched tree, and checkpatch has nothing to say."""
+    folder = BUILD / "series/test"
+    mails = series.export(folder)
+    series.check(folder)
+    return Outcome(len(mails))

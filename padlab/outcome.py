@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The outcome of a check: how many cases passed, and what is to be said of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Cases by result; each failure and skip in words, and where there is more to read."""
+
+    passed: int = 0
+    failures: tuple[str, ...] = ()
+    skips: tuple[str, ...] = ()
+    log: Path | None = None
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.passed + other.passed,
+            self.failures + other.failures,
+            self.skips + other.skips,
+            self.log or other.log,
+        )
+
+
+def judge(problems: Iterable[str], log: Path | None = None) -> Outcome:
+    """One case, which passes if there are no problems.
+
+    However many there are, it is one failure: they have one cause more often
+    than not.
+    """
+    lines = tuple(problems)
+    return Outcome(0, ("\n".join(lines),), (), log) if lines else Outcome(1)

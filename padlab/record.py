@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recording results under results/, each with what made it.
+
+Only ./lab compare and ./lab sweep record, and always under the same name for
+the same measurement, so that git shows what a change did to the figures:
+
+    results/compare-MACHINE.json         ./lab compare --machine MACHINE, timed
+    results/compare-MACHINE-exact.json   the same, exact mode
+    results/sweep-MACHINE.csv, .png      ./lab sweep --machine MACHINE
+
+Every file names its command, the Debian source version of the kernels, the
+accelerator, QEMU's version and the host's CPU.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from padlab import paths, qemu
+from padlab.build import Build
+from padlab.errors import LabError
+
+
+def path_of(name: str) -> Path:
+    return paths.RESULTS / name
+
+
+def provenance(command: str, build: Build, accel: str) -> dict[str, str]:
+    """What made a result."""
+    return {
+        "command": command,
+        "source": f"linux-source-6.12 {build.source_version}",
+        "config": build.config,
+        "accelerator": accel,
+        "qemu": _qemu_version(),
+        "host": f"{_cpu_model()}, {os.cpu_count()} CPUs",
+    }
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    write(path, json.dumps(data, indent=2) + "\n")
+
+
+def write(path: Path, data: str | bytes) -> None:
+    """Replace ``path`` whole: an interrupted run leaves the old file."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(data, str):
+            data = data.encode()
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as err:
+        raise LabError(f"recording {path.name}", f"{err.strerror}", f"check {path.parent}") from None
+
+
+def _qemu_version() -> str:
+    told = subprocess.run([qemu.BINARY, "--version"], capture_output=True, text=True, check=False)
+    match = re.search(r"version (\S+)", told.stdout)
+    return match[1] if match else "unknown"
+
+
+def _cpu_model() -> str:
+    match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return match[1] if match else "unknown"

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line as its user meets it: ./lab itself, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from padlab import cli, lock, paths
+from padlab.errors import LabError
+
+COMMANDS = ["boot", "test", "compare", "sweep", "tree", "refresh", "build", "series"]
+
+
+def lab(*args: str, cwd: Path = paths.ROOT) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [paths.ROOT / "lab", *args], cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+class TestHelp:
+    def test_names_every_command(self) -> None:
+        done = lab("--help")
+        assert done.returncode == 0
+        assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
+
+    @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "refresh"])
+    def test_teaches_by_example(self, command: str) -> None:
+        text = cli.cli.commands[command].help
+        assert f"./lab {command}" in text
+
+    def test_from_any_directory(self, tmp_path: Path) -> None:
+        assert lab("--help", cwd=tmp_path).returncode == 0
+
+    def test_is_quick_because_commands_import_late(self) -> None:
+        script = "import sys, padlab.cli; print([m for m in ('matplotlib', 'padlab.build', 'padlab.boot') if m in sys.modules])"
+        done = subprocess.run([sys.executable, "-c", script], cwd=paths.ROOT, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "[]"
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("threads", ["0", "0%", "101%", "1000%", "abc", "-1", "", "4.5"])
+    def test_threads(self, threads: str) -> None:
+        done = lab("boot", f"--threads={threads}")
+        assert done.returncode == 1
+        assert done.stderr.startswith("lab: ") and done.stderr.count("\n") == 1
+
+    def test_machine(self) -> None:
+        done = lab("boot", "--machine", "no-such-machine")
+        assert done.returncode == 1
+        assert "no-such-machine" in done.stderr and "Traceback" not in done.stderr
+
+    @pytest.mark.parametrize("args", [["boot", "--kernel", "x"], ["fly"], ["series"], ["build", "--config"]])
+    def test_usage(self, args: list[str]) -> None:
+        done = lab(*args)
+        assert done.returncode == 2
+        assert "Error: " in done.stderr
+
+
+class TestErrors:
+    def test_one_line_then_details_then_log(self, capsys: pytest.CaptureFixture) -> None:
+        log = paths.LOGS / "build.log"
+        cli.show(LabError("building", "gcc failed", "fix it", log=log, detail=["f.c:1: error: e"]))
+        text = capsys.readouterr().err
+        assert text.startswith("lab: building: gcc failed. Fix it.\n  f.c:1: error: e\nlog: ")
+        assert text.endswith("build/logs/build.log\n")
+
+    def test_status(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+        def fail(**_options: object) -> None:
+            raise LabError("tree", "no room on disk", "free some space")
+
+        monkeypatch.setattr("padlab.tree.ensure_tree", lambda *args, **kwargs: fail())
+        monkeypatch.setenv("PADLAB_LOCK_HELD", str(paths.BUILD / ".lock"))
+        with pytest.raises(SystemExit) as end:
+            cli.main(["tree"])
+        assert end.value.code == 1
+        assert capsys.readouterr().err == "lab: tree: no room on disk. Free some space.\n"
+
+
+HOLDER = """\
+import sys, time
+from pathlib import Path
+from padlab import cli, lock, paths, run
+paths.BUILD = Path(sys.argv[1])
+
+@cli.cli.command()
+def hold():
+    with lock.held("./lab hold"):
+        print("held", flush=True)
+        run.run(["sh", "-c", f"echo $$ > {paths.BUILD}/child; sleep {sys.argv[2]}"], what="holding")
+
+cli.main(["hold"])
+"""
+
+
+def start_holder(build: Path, seconds: float) -> subprocess.Popen:
+    env = {name: value for name, value in os.environ.items() if name != "PADLAB_LOCK_HELD"}
+    command = [sys.executable, "-c", HOLDER, str(build), str(seconds)]
+    return subprocess.Popen(command, cwd=paths.ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class TestLock:
+    def test_the_second_run_says_whom_it_waits_for(self, tmp_path: Path) -> None:
+        first = start_holder(tmp_path, 2)
+        assert first.stdout.readline() == "held\n"
+        second = start_holder(tmp_path, 0)
+        assert f"./lab hold (process {first.pid})" in second.stderr.readline()
+        assert second.wait(20) == 0
+        assert first.wait(20) == 0
+
+    def test_a_run_that_a_run_starts_does_not_wait(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(paths, "BUILD", tmp_path)
+        monkeypatch.setenv("PADLAB_LOCK_HELD", "")
+        with lock.held("outer"), lock.held("inner"):
+            pass
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_leaves_nothing_behind(tmp_path: Path, signum: int) -> None:
+    run = start_holder(tmp_path, 60)
+    assert run.stdout.readline() == "held\n"
+    child = tmp_path / "child"
+    while not (child.exists() and child.read_text().strip()):
+        time.sleep(0.02)
+    run.send_signal(signum)
+    assert run.wait(20) == 130
+    assert run.stderr.read().strip() == "lab: interrupted"
+    assert not Path(f"/proc/{child.read_text().strip()}").exists()
