@@ -30,7 +30,9 @@ _STAMP = ".padlab-built"
 _CONFIG_STAMP = ".padlab-configured"
 _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
 _COMPILED = re.compile(r"^\s+(CC|AS|HOSTCC)\s")
-_ERROR = re.compile(r": (fatal )?error:|undefined reference|^ERROR: |\bmultiple definition\b|^\S+: Assembler messages")
+_ERROR = re.compile(
+    r": (fatal )?error:|undefined reference|^ERROR: |\bmultiple definition\b|^\S+: Assembler messages"
+)
 # Compilations of a build from nothing, to draw the progress against.
 _COMPILATIONS = {"perf": 1150, "debug": 1200}
 
@@ -137,7 +139,7 @@ def _fragments(kernel: str, config: str) -> list[Path]:
 def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
     """Write .config from tinyconfig and the fragments, unless it was made from the same."""
     fragments = _fragments(kernel, config)
-    state = tree.read_state(top)
+    state = tree.known_state(top)
     kconfigs = [f"{name} {tree.fingerprint(top / name)}" for name in state.files() if "Kconfig" in name]
     key = tree.digest([_RECIPE, state.version, *kconfigs, *(path.read_text() for path in fragments)])
     if _read(obj / _CONFIG_STAMP) == key and (obj / ".config").exists():
@@ -147,7 +149,6 @@ def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
     (obj / _CONFIG_STAMP).unlink(missing_ok=True)
     log = paths.LOGS / f"config-{kernel}-{config}.log"
     with progress.step(what):
-        # In a folder of its own, so that an unchanged .config keeps its objects valid.
         dot_config = obj / ".config"
         run.run(_make_command(top, obj, ["tinyconfig"]), what=what, env=environment(), log=log)
         merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, *fragments]

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from padlab import boot as boots
 from padlab import build as builds
-from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, qemu, run, series, tree
+from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, qemu, run, tree
 from padlab.boot import BootResult, BootSpec
 from padlab.errors import LabError
 from padlab.machine import Machine
 from padlab.outcome import Outcome, judge
-from padlab.paths import BUILD, CONFIGS, LOGS, ROOT, TESTS
+from padlab.paths import CONFIGS, LOGS, ROOT, TESTS
 from padlab.testrun import Check
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
@@ -44,7 +44,6 @@ def quick() -> list[Check]:
 def full() -> list[Check]:
     return [
         *quick(),
-        Check("the mailable series", mailable_series),
         Check("KUnit, one CPU (UML)", kunit_uml),
         *_build_checks(),
         *(Check(f"KUnit, {SMT} ({config})", partial(kunit, config)) for config in ("perf", "debug")),
@@ -52,6 +51,7 @@ def full() -> list[Check]:
         *(Check(f"boot, {name} (debug)", partial(debug_boot, name)) for name in DEBUG_MACHINES),
         *(Check(f"placement, {name}", partial(placed, name)) for name in PLACEMENT_MACHINES),
         *(Check(f"memmap oracle, {name}", partial(same_memmap, name)) for name in _small_machines()),
+        Check("memmap oracle, a zone that grew on demand", grown_memmap),
         Check(f"memmap oracle, {SMT} (debug)", debug_memmap),
         Check("memmap oracle, no fault in the faulty kernel", partial(fault, "")),
         *(Check(f"memmap oracle catches {name}", partial(fault, name)) for name in FAULTS),
@@ -243,8 +243,12 @@ def placed(name: str) -> Outcome:
 
 
 @cache
+def _memmap_boot(name: str, kernel: str, config: str, append: tuple[str, ...]) -> BootResult:
+    return _boot(name, kernel, config, "oracle", append)
+
+
 def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...] = ()) -> oracle.Report:
-    result = _boot(name, kernel, config, "oracle", append)
+    result = _memmap_boot(name, kernel, config, append)
     if trouble := _trouble(result):
         raise LabError(
             f"memmap of {name} ({kernel})", trouble[0], "see the console", log=result.log, detail=trouble
@@ -254,6 +258,23 @@ def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...
 
 def same_memmap(name: str) -> Outcome:
     return judge(oracle.compare(_memmap(name, "stock"), _memmap(name, "patched")))
+
+
+def grown_memmap() -> Outcome:
+    """Before SMP, something wants more than the node's first section: the zone has to grow.
+
+    On one CPU, where it is the same memory every time.
+    """
+    name = "one-cpu"
+    append = ("trace_event=padata:*", "trace_buf_size=300M")
+    problems = oracle.compare(_memmap(name, "stock", append=append), _memmap(name, "patched", append=append))
+    grown, plain = (
+        sum(node.pages for node in _memmap_boot(name, "patched", "perf", args).dmesg.nodes)
+        for args in (append, ())
+    )
+    if grown >= plain:
+        problems.append(f"the zone did not grow: {grown} pages were left to initialise, {plain} else")
+    return judge(problems)
 
 
 def debug_memmap() -> Outcome:
@@ -371,14 +392,3 @@ ENDINGS = {
     "a guest that panics is told": panic,
     "a missing QEMU is told": no_qemu,
 }
-
-
-# The mailable series
-
-
-def mailable_series() -> Outcome:
-    """It applies with git am, gives the patched tree, and checkpatch has nothing to say."""
-    folder = BUILD / "series/test"
-    mails = series.export(folder)
-    series.check(folder)
-    return Outcome(len(mails))

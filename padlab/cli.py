@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -58,7 +58,7 @@ def cli() -> None:
 @click.option("--exact", is_flag=True, help="One CPU, counting guest instructions: repeats to the digit.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command line and stop.")
-def boot(**options: object) -> int:
+def boot(**options: Any) -> int:
     """Boot once in QEMU; print the node lines and a summary.
 
     \b
@@ -68,8 +68,11 @@ def boot(**options: object) -> int:
       ./lab boot --kernel stock --exact
     """
     from padlab import boot as boots
+    from padlab import machine as machines
 
+    # Bad input is answered at once, not after another run has ended.
     boots.parse_threads(options["threads"])
+    machines.load(options["machine"])
     with lock.held("./lab boot"):
         return boots.main_boot(**options)
 
@@ -104,9 +107,13 @@ def compare(machines: tuple[str, ...], exact: bool, runs: int | None, json: bool
       ./lab compare --exact --machine epyc-7551-kvm-small --machine one-cpu
     """
     from padlab import compare as compares
+    from padlab import machine as known
 
+    names = machines or (DEFAULT_MACHINE,)
+    for name in names:
+        known.load(name)
     with lock.held("./lab compare"):
-        return compares.main(machines=machines or (DEFAULT_MACHINE,), exact=exact, runs=runs, json=json)
+        return compares.main(machines=names, exact=exact, runs=runs, json=json)
 
 
 @cli.command()
@@ -119,8 +126,10 @@ def sweep(machine: str, runs: int | None) -> int:
     Example:
       ./lab sweep --machine epyc-7551-kvm
     """
+    from padlab import machine as machines
     from padlab import sweep as sweeps
 
+    machines.load(machine)
     with lock.held("./lab sweep"):
         return sweeps.main(machine=machine, runs=runs)
 
@@ -205,7 +214,7 @@ def series(directory: Path, check: bool) -> None:
     Examples:
       ./lab series /tmp/padata
       ./lab series /tmp/padata --check
-      git am /tmp/padata/*.patch      in a tree of the same version
+      git am /tmp/padata/000[1-9]-*.patch       in a tree of the same version
     """
     from padlab import series as exports
 

@@ -80,7 +80,7 @@ def touched(patches: Path) -> dict[str, list[str]]:
     return files
 
 
-def quilt(args: list[str], tree: Path, patches: Path, *, what: str, **kwargs: object) -> str:
+def quilt(args: list[str], tree: Path, patches: Path, *, what: str, log: Path | None = None) -> str:
     """Run quilt in ``tree``, untouched by the user's own quilt settings."""
     settings = {
         "QUILT_PATCHES": str(patches),
@@ -94,7 +94,7 @@ def quilt(args: list[str], tree: Path, patches: Path, *, what: str, **kwargs: ob
         "QUILT_NO_DIFF_TIMESTAMPS": "1",
     }
     command = ["quilt", "--quiltrc=/dev/null", *args]
-    return run.run(command, what=what, cwd=tree, env=settings, **kwargs)
+    return run.run(command, what=what, cwd=tree, env=settings, log=log)
 
 
 def apply(stock: Path, patches: Path, scratch: Path, version: str) -> list[str]:

@@ -35,7 +35,9 @@ GROUPS: dict[str, dict[str, str]] = {
     "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
     "git": {"git": "git"},
 }
-_UNKNOWN = ("Unable to locate package", "has no installation candidate")
+_TODO = "check the network and /etc/apt/sources.list, then try again (apt's messages are below)"
+# An index that is missing, or so old that it asks for what has left the mirror.
+_STALE = ("Unable to locate package", "has no installation candidate", "404", "Unable to fetch")
 
 
 def missing(*groups: str) -> list[str]:
@@ -84,7 +86,7 @@ def install(packages: list[str]) -> None:
 
 def _install(packages: list[str]) -> None:
     names = " ".join(packages)
-    command = f"apt-get install -y --no-install-recommends {names}"
+    command = f"apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 {names}"
     what = f"installing {names}"
     if shutil.which("apt-get") is None:
         raise LabError(what, "this is not a Debian system (no apt-get)", f"install these yourself: {names}")
@@ -92,47 +94,40 @@ def _install(packages: list[str]) -> None:
     try:
         _apt(command.split(), what, log)
     except LabError as err:
-        if err.log is None:
+        text = log.read_text(errors="replace") if err.log else ""
+        if "dpkg was interrupted" in text:
+            _apt(["dpkg", "--configure", "-a"], what, log)
+        elif any(sign in text for sign in _STALE):
+            update_index(what)
+        else:
             raise
-        text = log.read_text(errors="replace") if log.exists() else ""
-        # A stale index asks for packages that have left the mirror: refresh it as well.
-        if not any(sign in text for sign in (*_UNKNOWN, "404", "Unable to fetch")):
-            raise
-        update_index(what)
-        try:
-            _apt(command.split(), what, log)
-        except LabError:
-            raise LabError(
-                what,
-                "the package index does not have it, or it could not be fetched",
-                f"check /etc/apt/sources.list and the network, then run: {command}",
-                log=log,
-                detail=err.detail,
-            ) from None
+        _apt(command.split(), what, log)
 
 
 def update_index(what: str) -> None:
-    """apt-get update; a LabError saying that there is no package index when it fails."""
+    """apt-get update.  One source that fails is no reason to stop: what is wanted may be in another."""
     log = paths.LOGS / "apt-update.log"
+    command = ["apt-get", "update", "--error-on=any"]
     try:
-        _apt(["apt-get", "update", "--error-on=any"], what, log)
+        _apt(command, what, log)
     except LabError as err:
         if err.log is None:
             raise
-        raise LabError(
-            what,
-            "the package index could not be fetched",
-            "check the network and /etc/apt/sources.list, then try again",
-            log=log,
-            detail=err.detail,
-        ) from None
+        progress.note(f"apt-get update: {_last_error(log)} (log: {log})")
+
+
+def _last_error(log: Path) -> str:
+    lines = [
+        line for line in log.read_text(errors="replace").splitlines() if line.startswith(("E:", "W:", "Err:"))
+    ]
+    return lines[-1] if lines else "it failed"
 
 
 def _apt(cmd: list[str], what: str, log: Path) -> None:
     """Run apt as root, through sudo if there is one."""
     if os.geteuid() == 0:
         env = {"DEBIAN_FRONTEND": "noninteractive"}
-        run.run(cmd, what=what, env=env, log=log, todo="see apt's messages below")
+        run.run(cmd, what=what, env=env, log=log, todo=_TODO)
         return
     _check_sudo(cmd, what)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -143,11 +138,13 @@ def _apt(cmd: list[str], what: str, log: Path) -> None:
     if status:
         tail = log.read_text(errors="replace").splitlines()[-run.TAIL_LINES :]
         why = run.describe_status(cmd, status)
-        raise LabError(what, why, "see apt's messages below", log=log, detail=tail)
+        raise LabError(what, why, _TODO, log=log, detail=tail)
 
 
 def _check_sudo(cmd: list[str], what: str) -> None:
-    if shutil.which("sudo") is not None:
-        if sys.stdin.isatty() or subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
-            return
-    raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
+    if shutil.which("sudo") is None or not (sys.stdin.isatty() or _sudo_asks_nothing()):
+        raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
+
+
+def _sudo_asks_nothing() -> bool:
+    return subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0

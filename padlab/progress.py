@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator
 
 from rich.console import Console
+from rich.markup import escape
+
+_REDRAW_S = 0.1
+_LINE_EVERY_S = 30  # where lines cannot be redrawn: a log, a CI
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -33,15 +35,19 @@ class Step:
     def __init__(self, what: str) -> None:
         self.what = what
         self.start = time.monotonic()
-        self._status = console.status(what) if console.is_terminal else None
-        self._last = 0.0
+        self._status = console.status(escape(what)) if console.is_terminal else None
+        self._last = self.start
 
     def update(self, text: str) -> None:
         now = time.monotonic()
-        if self._status and now - self._last >= 0.1:
-            self._last = now
-            elapsed = seconds(round(now - self.start))
-            self._status.update(f"{self.what}: {text}, {elapsed}".replace("[", r"\["))
+        if now - self._last < (_REDRAW_S if self._status else _LINE_EVERY_S):
+            return
+        self._last = now
+        line = f"{self.what}: {text}, {seconds(round(now - self.start))}"
+        if self._status:
+            self._status.update(escape(line))
+        else:
+            note(line)
 
     def __enter__(self) -> Step:
         if self._status:
@@ -57,8 +63,6 @@ class Step:
             note(f"{self.what}: done in {seconds(time.monotonic() - self.start)}")
 
 
-@contextlib.contextmanager
-def step(what: str) -> Iterator[Step]:
-    """Show that ``what`` is under way, and how long it took when it is done."""
-    with Step(what) as running:
-        yield running
+def step(what: str) -> Step:
+    """Show, in a with block, that ``what`` is under way, and how long it took when it is done."""
+    return Step(what)

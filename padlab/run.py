@@ -28,7 +28,7 @@ _live: set[subprocess.Popen] = set()
 
 @contextlib.contextmanager
 def spawn(
-    cmd: Sequence[str | Path],
+    cmd: Sequence[object],
     *,
     what: str,
     cwd: Path | None = None,
@@ -99,7 +99,7 @@ def _signal_group(proc: subprocess.Popen, signum: int) -> None:
 
 
 def stream(
-    cmd: Sequence[str | Path],
+    cmd: Sequence[object],
     on_line: Callable[[str], None],
     *,
     what: str,
@@ -122,7 +122,7 @@ def stream(
         logfile = None
         if log is not None:
             log.parent.mkdir(parents=True, exist_ok=True)
-            logfile = stack.enter_context(log.open("w", errors="replace"))
+            logfile = stack.enter_context(log.open("w", buffering=1, errors="replace"))
             logfile.write("$ " + " ".join(map(str, cmd)) + "\n")
         proc = stack.enter_context(spawn(cmd, what=what, cwd=cwd, env=env))
 
@@ -136,7 +136,7 @@ def stream(
             timer.start()
             stack.callback(timer.cancel)
 
-        for line in proc.stdout:
+        for line in proc.stdout or ():
             if logfile:
                 logfile.write(line)
             line = line.rstrip("\n")
@@ -155,12 +155,14 @@ def stream(
     if status not in ok:
         lines = list(tail)
         detail = explain(lines) if explain else lines
-        raise LabError(what, describe_status(cmd, status), todo, log=log, detail=detail or lines[-TAIL_LINES:])
+        raise LabError(
+            what, describe_status(cmd, status), todo, log=log, detail=detail or lines[-TAIL_LINES:]
+        )
     return status
 
 
 def run(
-    cmd: Sequence[str | Path],
+    cmd: Sequence[object],
     *,
     what: str,
     cwd: Path | None = None,
@@ -176,7 +178,7 @@ def run(
     return "".join(line + "\n" for line in lines)
 
 
-def describe_status(cmd: Sequence[str | Path], status: int) -> str:
+def describe_status(cmd: Sequence[object], status: int) -> str:
     """Say how ``cmd`` ended."""
     name = Path(str(cmd[0])).name
     if status < 0:

@@ -199,7 +199,11 @@ def find_identity() -> Identity:
 
 def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exporting the series") -> str:
     """Run git, untouched by the user's own settings: these change diffs."""
-    clean = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_DIR": str(repo / ".git")}
+    clean = {
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_SYSTEM": "/dev/null",
+        "GIT_DIR": str(repo / ".git"),
+    }
     settings = ["-c", "core.autocrlf=false", "-c", "core.abbrev=12", "-c", "gc.auto=0"]
     command = ["git", *settings, "--work-tree", str(repo), *args]
     return run.run(command, what=what, cwd=repo, env=clean | env)
@@ -250,9 +254,16 @@ def check(directory: Path) -> None:
     what = "checking the series"
     with progress.step(what):
         repo = _base_repository(stock, _WORK / "check", identity)
-        _git(repo, ["am", "--quiet", *map(str, (mail.resolve() for mail in mails))], identity.environment(), what)
+        _git(
+            repo,
+            ["am", "--quiet", *map(str, (mail.resolve() for mail in mails))],
+            identity.environment(),
+            what,
+        )
         differing = [
-            name for name in sorted(touched_files()) if tree.fingerprint(repo / name) != tree.fingerprint(patched / name)
+            name
+            for name in sorted(touched_files())
+            if tree.fingerprint(repo / name) != tree.fingerprint(patched / name)
         ]
         extra = sorted(set(differing_files(stock, patched)) - touched_files())
     if differing or extra:

@@ -65,8 +65,8 @@ def ensure_source(update: bool = False) -> Source:
     if source is None:
         raise LabError(
             what,
-            f"the package index does not offer {PACKAGE}",
-            "add Debian's security suite (Debian 12) or Debian 13 to /etc/apt/sources.list",
+            f"no package index, or one that does not offer {PACKAGE}",
+            "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite",
         )
     with _downloads_locked():
         if not source.deb.exists():
@@ -116,13 +116,7 @@ def _apt_download(source: Source, what: str) -> Source:
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=paths.DOWNLOADS))
     try:
         with progress.step(f"downloading {PACKAGE} {source.version}"):
-            run.run(
-                ["apt-get", "download", "-o", "APT::Sandbox::User=root", f"{PACKAGE}={source.version}"],
-                what=what,
-                cwd=part,
-                log=paths.LOGS / "apt-download.log",
-                todo="check the network and /etc/apt/sources.list, then try again",
-            )
+            _fetch(source.version, part, what)
         debs = list(part.glob("*.deb"))
         if len(debs) != 1:
             raise LabError(what, "apt-get download left no package", "run: apt-get update")
@@ -130,6 +124,17 @@ def _apt_download(source: Source, what: str) -> Source:
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return source
+
+
+def _fetch(version: str, folder: Path, what: str) -> None:
+    command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", f"{PACKAGE}={version}"]
+    log = paths.LOGS / "apt-download.log"
+    try:
+        run.run(command, what=what, cwd=folder, log=log)
+    except LabError as err:
+        why = f"version {version} could not be fetched"
+        todo = "check the network and /etc/apt/sources.list, then try again"
+        raise LabError(what, why, todo, log=log, detail=err.detail) from None
 
 
 def check_room(where: Path, need: int, what: str) -> None:

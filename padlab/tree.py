@@ -71,6 +71,14 @@ def read_state(tree: Path) -> State | None:
     return State(**record) if record.get("format") == _FORMAT else None
 
 
+def known_state(tree: Path) -> State:
+    """The state of a tree that must be there."""
+    state = read_state(tree)
+    if state is None:
+        raise LabError(f"the {tree.name} tree", "it has not been made yet", "run: ./lab tree")
+    return state
+
+
 def write_state(tree: Path, state: State) -> None:
     temp = tree / (STATE + ".tmp")
     temp.write_text(json.dumps(asdict(state), indent=1) + "\n")
@@ -125,16 +133,13 @@ def ensure_tree(kernel: str, *, discard: bool = False, update: bool = False) -> 
 
 def source_version() -> str:
     """The Debian version of the stock tree."""
-    state = read_state(paths.TREES / "stock")
-    if state is None:
-        raise LabError("kernel source", "there is no tree yet", "run: ./lab tree")
-    return state.version
+    return known_state(paths.TREES / "stock").version
 
 
 def content_key(kernel: str) -> str:
     """Changes when a file of the series, or an edit of one, changes in the tree of ``kernel``."""
     tree = paths.TREES / kernel
-    state = read_state(tree)
+    state = known_state(tree)
     files = sorted(set(state.files()) | set(hooks.owner_in(tree)))
     return digest([state.version, *(f"{name} {fingerprint(tree / name)}" for name in files)])
 
@@ -375,9 +380,7 @@ def refresh() -> list[str]:
     """Write edits made in the patched tree back to linux/ and patches/; return what was written."""
     hostpkgs.ensure("quilt")
     tree = paths.TREES / "patched"
-    state = read_state(tree)
-    if state is None:
-        raise LabError("refresh", "there is no patched tree yet", "run: ./lab tree")
+    state = known_state(tree)
     edited = _edited(tree, state)
     owners = hooks.owner_in(tree)
     patches = sorted({owners[name] for name in edited if name in owners})
@@ -426,7 +429,7 @@ def _write_owned(edited: Path, place: Path) -> None:
 def strays() -> list[str]:
     """Files of the patched tree that were added or edited but belong to nobody."""
     tree, stock = paths.TREES / "patched", paths.TREES / "stock"
-    state = read_state(tree)
+    state = known_state(tree)
     known = set(state.files()) | set(hooks.owner_in(tree))
     found = []
     base = _listing(stock)

@@ -39,7 +39,9 @@ class TestCompilerErrors:
 
     def test_modpost_and_linker(self) -> None:
         modpost = 'ERROR: modpost: "f" [lib/test_padata_mt.ko] undefined!'
-        linker = "ld: mm/deferred_init.o: in function `f':\n(.text+0x1): undefined reference to `g'".splitlines()
+        linker = (
+            "ld: mm/deferred_init.o: in function `f':\n(.text+0x1): undefined reference to `g'".splitlines()
+        )
         lines = ["  MODPOST Module.symvers", modpost, "make[2]: *** Error 1", "  LD      vmlinux", *linker]
         assert build.compiler_errors(lines) == [modpost, *linker]
 
@@ -59,7 +61,10 @@ class TestConfig:
         }
 
     def test_all_came_out(self) -> None:
-        assert build.lost_options(["CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\n"], self.CONFIG) == []
+        assert (
+            build.lost_options(["CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\n"], self.CONFIG)
+            == []
+        )
 
     def test_a_later_fragment_wins(self) -> None:
         assert build.lost_options(["CONFIG_N=8\n", "CONFIG_N=512\n"], self.CONFIG) == []

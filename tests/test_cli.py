@@ -39,9 +39,13 @@ class TestHelp:
         assert lab("--help", cwd=tmp_path).returncode == 0
 
     def test_is_quick_because_commands_import_late(self) -> None:
-        script = "import sys, padlab.cli; print([m for m in ('matplotlib', 'padlab.build', 'padlab.boot') if m in sys.modules])"
-        done = subprocess.run([sys.executable, "-c", script], cwd=paths.ROOT, capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == "[]"
+        script = (
+            "import sys, padlab.cli; print({'matplotlib', 'padlab.build', 'padlab.boot'} & set(sys.modules))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=paths.ROOT, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == "set()"
 
 
 class TestBadInput:
@@ -102,7 +106,9 @@ cli.main(["hold"])
 def start_holder(build: Path, seconds: float) -> subprocess.Popen:
     env = {name: value for name, value in os.environ.items() if name != "PADLAB_LOCK_HELD"}
     command = [sys.executable, "-c", HOLDER, str(build), str(seconds)]
-    return subprocess.Popen(command, cwd=paths.ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=paths.ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 class TestLock:
@@ -114,7 +120,9 @@ class TestLock:
         assert second.wait(20) == 0
         assert first.wait(20) == 0
 
-    def test_a_run_that_a_run_starts_does_not_wait(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_run_that_a_run_starts_does_not_wait(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(paths, "BUILD", tmp_path)
         monkeypatch.setenv("PADLAB_LOCK_HELD", "")
         with lock.held("outer"), lock.held("inner"):

@@ -12,7 +12,9 @@ import pytest
 from padlab import hooks, paths, series, tree
 from padlab.errors import LabError
 
-MESSAGE = "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nHook: a.patch\n\nThe problem.\n\nMore.\n"
+MESSAGE = (
+    "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nHook: a.patch\n\nThe problem.\n\nMore.\n"
+)
 
 
 class TestDescriptions:
@@ -24,7 +26,9 @@ class TestDescriptions:
         assert step.body == "The problem.\n\nMore.\n"
 
     def test_folders_stand_for_their_files(self) -> None:
-        step = series.expand(series.parse_step("01-a.msg", MESSAGE), ["tools/x/run.sh", "tools/x/lib.sh", "tools/xy"])
+        step = series.expand(
+            series.parse_step("01-a.msg", MESSAGE), ["tools/x/run.sh", "tools/x/lib.sh", "tools/xy"]
+        )
         assert step.owns == ("kernel/a.c", "tools/x/run.sh", "tools/x/lib.sh")
 
     @pytest.mark.parametrize(
@@ -96,7 +100,9 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.skipif(not (shutil.which("quilt") and shutil.which("git")), reason="quilt or git is not installed")
+@pytest.mark.skipif(
+    not (shutil.which("quilt") and shutil.which("git")), reason="quilt or git is not installed"
+)
 class TestExport:
     def test_git_am_gives_the_patched_tree(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(series, "checkpatch", lambda *args: None)

@@ -301,7 +301,9 @@ class TestParsing:
         assert [part.path for part in hooks.parse(text)] == ["f", "g"]
 
     def test_new_and_removed_files(self) -> None:
-        text = "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n--- a/old\t2020\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+        text = (
+            "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n--- a/old\t2020\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+        )
         assert [part.path for part in hooks.parse(text)] == ["new", "old"]
 
     def test_failure_in_a_later_file(self) -> None:
@@ -317,7 +319,10 @@ class TestParsing:
     @pytest.mark.parametrize(
         ("policy", "version"),
         [
-            ("linux-source-6.12:\n  Installed: (none)\n  Candidate: 6.12.117-1~deb12u1\n", "6.12.117-1~deb12u1"),
+            (
+                "linux-source-6.12:\n  Installed: (none)\n  Candidate: 6.12.117-1~deb12u1\n",
+                "6.12.117-1~deb12u1",
+            ),
             ("linux-source-6.12:\n  Installed: (none)\n  Candidate: (none)\n", None),
             ("", None),
         ],

@@ -8,9 +8,9 @@
  * other half of padata, ordered streams of small objects, is in padata.c and
  * shares nothing with this file.
  *
- * Who works.  The caller always does, and never waits for help: a job that
- * gets no helper, or whose helpers all start too late, is done by the caller
- * alone.  Helpers are work items on a bound workqueue, one per chosen CPU.
+ * Who works.  The caller always does, and never waits for a helper to start: a
+ * job that gets no helper, or whose helpers all start too late, is done by the
+ * caller alone.  Helpers are work items on a bound workqueue, one per chosen CPU.
  * Bound, because the workers of a per-CPU pool exist from the time the CPU
  * came up, so that starting a helper is a wake-up, and because the job decides
  * where its threads run.
@@ -37,12 +37,12 @@
  */
 
 #include <linux/atomic.h>
-#include <linux/cache.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/init.h>
+#include <linux/instruction_pointer.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/nodemask.h>
@@ -51,6 +51,7 @@
 #include <linux/printk.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/sched/isolation.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
@@ -80,7 +81,8 @@ struct padata_mt_run {
 struct padata_mt_places {
 	struct cpumask		cpus;		/* without a thread of this job */
 	struct cpumask		cores;		/* those on cores without one */
-	int			nid;		/* node to look at first */
+	int			home;		/* the caller's CPU, if it is one of them */
+	int			nid;		/* where to look for the nearest */
 	bool			rotate;		/* take nodes in turn */
 };
 
@@ -189,9 +191,9 @@ static void padata_mt_put(struct padata_mt_team *team)
  * over, or not at all if the caller cancels it first, but never twice: it is
  * queued once, and cancelling removes it or does not.
  *
- * The increment that enters needs no ordering of its own: the worker has taken
- * the pool lock since the item was queued under it, and sees all that the
- * caller wrote before.  The decrement that leaves is a release, and the one
+ * The increment that enters need not be ordered.  What the thread reads then
+ * was constant since before the item was queued, and the worker has taken the
+ * pool lock since; and its stores depend on the outcome.  The decrement that leaves is a release, and the one
  * that reaches zero also an acquire, so that whoever sees zero sees all that
  * the threads wrote.  If that is not the caller, complete() passes it on.
  */
@@ -214,36 +216,58 @@ static void padata_mt_help(struct work_struct *work)
 }
 
 /*
- * The caller counts as placed on the CPU it runs on now, and that core as
- * taken.  It may migrate later: this is a hint, nothing breaks without it.
+ * The CPUs that helpers of @job may run on.  A job that names none keeps off
+ * CPUs that were isolated from unbound work.
  */
-static void padata_mt_places_init(struct padata_mt_places *places,
-				  const struct padata_mt_job *job)
+static void padata_mt_job_cpus(const struct padata_mt_job *job,
+			       struct cpumask *cpus)
 {
-	int this_cpu = raw_smp_processor_id();
+	cpumask_copy(cpus, cpu_online_mask);
+	if (job->cpumask) {
+		cpumask_and(cpus, cpus, job->cpumask);
+		return;
+	}
 
-	cpumask_and(&places->cpus, job->cpumask ?: cpu_possible_mask,
-		    cpu_online_mask);
-	cpumask_andnot(&places->cores, &places->cpus,
-		       topology_sibling_cpumask(this_cpu));
-	cpumask_clear_cpu(this_cpu, &places->cpus);
-	places->nid = cpu_to_node(this_cpu);
-	places->rotate = job->numa_aware;
+	cpumask_and(cpus, cpus, housekeeping_cpumask(HK_TYPE_DOMAIN));
+	cpumask_and(cpus, cpus, housekeeping_cpumask(HK_TYPE_WQ));
 }
 
-/* A CPU of @from: on the caller's node if it has one, or on the next node's. */
+/*
+ * The caller counts as placed on the CPU it runs on now, and that core as
+ * taken.  It may migrate later: this is a hint, nothing breaks without it.
+ *
+ * Return: the number of places.
+ */
+static unsigned int padata_mt_places_init(struct padata_mt_places *places,
+					  const struct padata_mt_job *job)
+{
+	int this_cpu = raw_smp_processor_id();
+	unsigned int nr;
+
+	padata_mt_job_cpus(job, &places->cpus);
+	nr = cpumask_weight(&places->cpus);
+
+	places->home = -1;
+	if (cpumask_test_and_clear_cpu(this_cpu, &places->cpus))
+		places->home = this_cpu;
+
+	cpumask_andnot(&places->cores, &places->cpus,
+		       topology_sibling_cpumask(this_cpu));
+	places->nid = cpu_to_node(this_cpu);
+	places->rotate = job->numa_aware;
+	return nr;
+}
+
+/* The CPU of @from that is nearest to the caller, or to the next node in turn. */
 static int padata_mt_pick(struct padata_mt_places *places,
 			  const struct cpumask *from)
 {
-	int tries = num_node_state(N_CPU);
 	int cpu;
 
-	do {
-		if (places->rotate)
-			places->nid = next_node_in(places->nid, node_states[N_CPU]);
-		cpu = cpumask_first_and(from, cpumask_of_node(places->nid));
-	} while (cpu >= nr_cpu_ids && places->rotate && --tries > 0);
+	if (places->rotate)
+		places->nid = next_node_in(places->nid, node_states[N_CPU]);
 
+	cpu = sched_numa_find_nth_cpu(from, 0, places->nid);
 	return cpu < nr_cpu_ids ? cpu : cpumask_first(from);
 }
 
@@ -256,54 +280,60 @@ static int padata_mt_place(struct padata_mt_places *places)
 	int cpu;
 
 	if (cpumask_empty(&places->cpus))
-		return raw_smp_processor_id();
+		return places->home;
 
 	cpu = padata_mt_pick(places, cpumask_empty(&places->cores) ?
 				     &places->cpus : &places->cores);
+	/* Not only as its own sibling: it is none once it is offline. */
 	cpumask_clear_cpu(cpu, &places->cpus);
+	cpumask_clear_cpu(cpu, &places->cores);
 	cpumask_andnot(&places->cores, &places->cores,
 		       topology_sibling_cpumask(cpu));
 	return cpu;
 }
 
 /*
- * The number of helpers that makes sense: no more than the job allows, than
- * there are chunks for besides the caller's, and than the job has CPUs.
+ * The most helpers that can make sense: what the job allows, and what there are
+ * chunks for besides the caller's.
  */
-static int padata_mt_nr_helpers(const struct padata_mt_job *job)
+static unsigned int padata_mt_max_helpers(const struct padata_mt_job *job)
 {
-	const struct cpumask *cpus = job->cpumask ?: cpu_possible_mask;
 	unsigned long chunks = job->size / max3(job->align, job->min_chunk, 1UL);
 
 	if (!padata_mt_wq || job->max_threads <= 1 || chunks <= 1)
 		return 0;
 
-	return min3((unsigned long)cpumask_weight_and(cpus, cpu_online_mask),
-		    job->max_threads - 1UL, chunks - 1);
+	return min3((unsigned long)num_online_cpus(), job->max_threads - 1UL,
+		    chunks - 1);
 }
 
 /*
  * Helpers may look at the team after the caller has returned, so it cannot be
- * on the caller's stack.  Without memory for it there is no help.
+ * on the caller's stack.  Nothing is reclaimed for it: no memory, no help.
  */
 static struct padata_mt_team *
 padata_mt_team_alloc(const struct padata_mt_job *job)
 {
-	int nr = padata_mt_nr_helpers(job);
+	unsigned int nr = padata_mt_max_helpers(job);
 	struct padata_mt_team *team;
 
 	if (!nr)
 		return NULL;
 
-	team = kzalloc(struct_size(team, helpers, nr), GFP_KERNEL | __GFP_NOWARN);
+	team = kzalloc(struct_size(team, helpers, nr), GFP_NOWAIT | __GFP_NOWARN);
 	if (!team)
 		return NULL;
+
+	nr = min(nr, padata_mt_places_init(&team->places, job));
+	if (!nr) {
+		kfree(team);
+		return NULL;
+	}
 
 	team->nr_helpers = nr;
 	refcount_set(&team->inside, 1);
 	refcount_set(&team->ref, nr + 1);
 	init_completion(&team->all_out);
-	padata_mt_places_init(&team->places, job);
 	return team;
 }
 
@@ -357,7 +387,7 @@ static void padata_mt_run_init(struct padata_mt_run *run,
 	run->end = job->start + job->size;
 	run->align = max(job->align, 1UL);
 	run->min_chunk = max(job->min_chunk, 1UL);
-	run->shares = 2UL * threads;
+	run->shares = threads > 1 ? 2UL * threads : 1;
 	run->nr = atomic_inc_return_relaxed(&last_nr);
 	atomic_set(&run->nr_ran, 0);
 }
@@ -399,9 +429,9 @@ int padata_do_multithreaded(struct padata_mt_job *job)
 	might_sleep();
 
 	if (!padata_mt_job_valid(job)) {
-		pr_warn_once("padata: job from %ps refused: thread_fn %ps, start %lu, size %lu\n",
-			     __builtin_return_address(0), job->thread_fn,
-			     job->start, job->size);
+		pr_warn_once("padata: job from %pS refused: thread_fn %ps, start %lu, size %lu\n",
+			     (void *)_RET_IP_, job->thread_fn, job->start,
+			     job->size);
 		return -EINVAL;
 	}
 

@@ -97,9 +97,10 @@ static unsigned int __init deferred_max_threads(const struct cpumask *cpus)
 	unsigned int threads = deferred_page_init_max_threads(cpus);
 	unsigned int cap = deferred_threads;
 
-	if (deferred_threads_pct)
-		cap = max(DIV_ROUND_CLOSEST(cpumask_weight(cpus) *
-					    deferred_threads_pct, 100U), 1U);
+	if (deferred_threads_pct) {
+		cap = cpumask_weight_and(cpus, cpu_online_mask);
+		cap = max(DIV_ROUND_CLOSEST(cap * deferred_threads_pct, 100U), 1U);
+	}
 
 	return cap ? min(cap, threads) : threads;
 }
@@ -109,7 +110,7 @@ static const struct cpumask * __init deferred_node_cpus(int nid)
 {
 	int other, nearest = nid;
 
-	if (!cpumask_empty(cpumask_of_node(nid)))
+	if (cpumask_intersects(cpumask_of_node(nid), cpu_online_mask))
 		return cpumask_of_node(nid);
 
 	for_each_node_state(other, N_CPU) {
@@ -171,7 +172,7 @@ static bool __init deferred_walk_take(struct deferred_walk *walk,
 	return true;
 }
 
-/* A struct page as the words to store, where it has as many as it has on most. */
+/* A struct page as words to store, where it has the common 64 bytes. */
 #define DEFERRED_PAGE_WORDS	(64 / sizeof(unsigned long))
 
 union deferred_template {
@@ -191,9 +192,10 @@ static void __init deferred_make_template(union deferred_template *template,
 
 /*
  * Whether all struct pages of [pfn, end_pfn) are the same but for lru, which
- * points to itself, and it is enough to store them.  Asked of the kernel's own
- * __init_single_page(), rather than of a list of configurations: whatever it
- * makes depend on the pfn makes the first and the last page differ.
+ * points to itself, so that it is enough to store them.  Asked of the kernel's
+ * own __init_single_page(), rather than of a list of configurations.  What it
+ * may make of the pfn, a section number or an address, is the same throughout a
+ * section or grows from page to page: the first and the last page will do.
  */
 static bool __init deferred_can_stamp(union deferred_template *template,
 				      unsigned long pfn, unsigned long end_pfn,
@@ -208,6 +210,7 @@ static bool __init deferred_can_stamp(union deferred_template *template,
 
 	deferred_make_template(template, pfn, zone);
 	deferred_make_template(&last, end_pfn - 1, zone);
+
 	return !memcmp(template, &last, sizeof(last));
 }
 
@@ -315,8 +318,10 @@ struct deferred_node {
 
 /*
  * The job's thread function.  Chunks are cut at section boundaries, so no two
- * threads are in the same block, and none looks at struct pages of a block that
- * another is at work on.
+ * threads of a node are in the same block, and none looks at struct pages that
+ * another is at work on.  Where two nodes meet within a block, one may look at
+ * those of the other, but only to find that they are no buddies: they are of
+ * another zone.
  */
 static void __init deferred_init_chunk(unsigned long start_pfn,
 				       unsigned long end_pfn, void *arg)
@@ -346,24 +351,20 @@ static unsigned long __init deferred_claim_node(pg_data_t *pgdat)
 	/* Pairs with the lock in deferred_grow_zone(): pages are its or ours. */
 	pgdat_resize_lock(pgdat, &flags);
 	first_pfn = pgdat->first_deferred_pfn;
-	pgdat->first_deferred_pfn = ULONG_MAX;
+	WRITE_ONCE(pgdat->first_deferred_pfn, ULONG_MAX);
 	pgdat_resize_unlock(pgdat, &flags);
 
 	return first_pfn;
 }
 
-/* Only the last zone of a node has deferred pages. */
-static struct zone * __init deferred_zone(pg_data_t *pgdat)
-{
-	return &pgdat->node_zones[pgdat->nr_zones - 1];
-}
-
 static void __init deferred_init_node(pg_data_t *pgdat)
 {
 	const struct cpumask *cpus = deferred_node_cpus(pgdat->node_id);
-	struct deferred_node node = { .zone = deferred_zone(pgdat) };
+	/* Pages are deferred at a node's end, see defer_init(). */
+	struct zone *zone = &pgdat->node_zones[pgdat->nr_zones - 1];
+	struct deferred_node node = { .zone = zone };
 	unsigned long first_pfn = deferred_claim_node(pgdat);
-	u64 begin = local_clock();
+	u64 begin = sched_clock();
 	struct padata_mt_job job = {
 		.thread_fn   = deferred_init_chunk,
 		.fn_arg      = &node,
@@ -373,18 +374,20 @@ static void __init deferred_init_node(pg_data_t *pgdat)
 		.max_threads = deferred_max_threads(cpus),
 		.cpumask     = cpus,
 	};
-	u64 ms;
+	s64 ns;
 
-	if (first_pfn >= zone_end_pfn(node.zone))
+	if (first_pfn >= zone_end_pfn(zone))
 		return;
+	WARN_ON_ONCE(first_pfn < zone->zone_start_pfn);
 
-	job.size = zone_end_pfn(node.zone) - first_pfn;
+	job.size = zone_end_pfn(zone) - first_pfn;
 	padata_do_multithreaded(&job);
 
-	ms = div_u64(local_clock() - begin, NSEC_PER_MSEC);
-	pr_info("node %d initialised, %ld pages in %llums, %d threads (%d took part)\n",
-		pgdat->node_id, atomic_long_read(&node.nr_pages), ms,
-		job.nr_threads, job.nr_ran);
+	/* Other clocks tick in jiffies until later in boot.  CPUs may differ. */
+	ns = max_t(s64, sched_clock() - begin, 0);
+	pr_info("node %d initialised, %ld pages in %lldms, %d threads (%d took part)\n",
+		pgdat->node_id, atomic_long_read(&node.nr_pages),
+		div_s64(ns, NSEC_PER_MSEC), job.nr_threads, job.nr_ran);
 }
 
 static int __init deferred_init_kthread(void *data)
@@ -452,7 +455,7 @@ bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 	unsigned long flags, nr = 0;
 	struct deferred_walk walk;
 
-	if (zone != deferred_zone(pgdat) || first_pfn == ULONG_MAX)
+	if (zone_end_pfn(zone) != pgdat_end_pfn(pgdat) || first_pfn == ULONG_MAX)
 		return false;
 
 	/* Pairs with the lock in deferred_claim_node(), and with other growers. */
@@ -470,7 +473,9 @@ bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 			touch_nmi_watchdog();
 		}
 	}
-	pgdat->first_deferred_pfn = walk.spfn == ULONG_MAX ? ULONG_MAX : first_pfn;
+	if (walk.spfn == ULONG_MAX)
+		first_pfn = ULONG_MAX;
+	WRITE_ONCE(pgdat->first_deferred_pfn, first_pfn);
 out:
 	pgdat_resize_unlock(pgdat, &flags);
 	return true;

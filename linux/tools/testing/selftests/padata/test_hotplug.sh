@@ -28,7 +28,7 @@ restore()
 # A CPU that is needed elsewhere may refuse to go.
 toggle()
 {
-	for round in $(seq $ROUNDS); do
+	for _ in $(seq $ROUNDS); do
 		for cpu in $cpus; do
 			echo 0 > "$CPUS/cpu$cpu/online"
 			echo 1 > "$CPUS/cpu$cpu/online"

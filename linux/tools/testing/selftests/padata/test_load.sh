@@ -16,7 +16,7 @@ restore()
 
 hog_cpus()
 {
-	for cpu in $(online_cpus); do
+	for _ in $(online_cpus); do
 		while :; do :; done &
 		hogs="$hogs $!"
 	done
