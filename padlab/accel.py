@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Does KVM work here?  Found out by running a guest under it.
+"""What runs a guest's CPUs here: KVM where it works, else TCG, QEMU's emulator.
+
+Whether KVM works is found out by running a guest under it.
 
 There are machines with a /dev/kvm that opens and on which no guest gets
 anywhere, so neither the device nor QEMU's word is proof.  The guest is a boot
@@ -10,8 +12,10 @@ runs on such machines too, and stops where the firmware leaves real mode.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -22,6 +26,12 @@ from padlab.paths import BUILD
 KVM = Path("/dev/kvm")
 CACHE = BUILD / "kvm-probe.json"
 PROBE_LIMIT_S = 4.0
+
+# Earlier ones translate code without locking its page: while one emulated CPU
+# patches an instruction, as jump labels do, another can keep the old one for
+# good.  Linux then dies of a breakpoint that is not there ("Oops: int3"): one
+# boot in six with 8 CPUs on 2 host cores.
+PARALLEL_TCG_SINCE = (8, 1)
 
 # mov al, 0x21; out 0xf4, al; hlt; jmp to the hlt
 _PROBE_CODE = bytes((0xB0, 0x21, 0xE6, 0xF4, 0xF4, 0xEB, 0xFD))
@@ -41,6 +51,23 @@ def choose() -> qemu.Accel:
         CACHE.parent.mkdir(parents=True, exist_ok=True)
         CACHE.write_text(json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
     return "kvm" if works else "tcg"
+
+
+def tcg_threads() -> qemu.TcgThreads:
+    """``multi``, a host thread per emulated CPU, if this QEMU can be trusted with it."""
+    return "multi" if _version_tuple(qemu_version()) >= PARALLEL_TCG_SINCE else "single"
+
+
+@functools.cache
+def qemu_version() -> str:
+    """QEMU's version, such as "7.2.22"; "0" if it does not say."""
+    told = subprocess.run([qemu.BINARY, "--version"], capture_output=True, text=True, check=False)
+    match = re.search(r"version (\d+(?:\.\d+)*)", told.stdout)
+    return match[1] if match else "0"
+
+
+def _version_tuple(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def why() -> str:

@@ -25,12 +25,15 @@ from pathlib import Path
 from padlab import accel as accels
 from padlab import build as builds
 from padlab import dmesg as console_log
-from padlab import hostpkgs, initramfs, machine as machines, paths, progress, qemu, report, run
+from padlab import hostpkgs, initramfs, paths, progress, qemu, report, run
+from padlab import machine as machines
 from padlab.errors import LabError
+from padlab.hostclock import HostClock
 from padlab.machine import Machine
 
 TAIL_LINES = 20
-_POLL_S = 0.05
+# Short, since lines are timed by when they are seen (see hostclock.py).
+_POLL_S = 0.004
 # From the guest's last word to QEMU's exit.
 _EXIT_GRACE_S = 15.0
 _DONE = re.compile(rb"PADLAB: done \d+\s")
@@ -79,6 +82,7 @@ class BootResult:
     wall_s: float
     accel: str
     exit: str
+    clock: HostClock
 
 
 def parse_threads(text: str | None) -> str | None:
@@ -86,14 +90,14 @@ def parse_threads(text: str | None) -> str | None:
     if text is None:
         return None
     match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
-    number = int(match[1]) if match else 0
-    if number < 1 or (match[2] and number > 100):
+    number, percent = (int(match[1]), match[2]) if match else (0, "")
+    if number < 1 or (percent and number > 100):
         raise LabError(
             f"--threads {text}",
             "not a number of threads",
             "give 1 or more threads per node, or 1% to 100% of a node's CPUs",
         )
-    return f"{number}{match[2]}"
+    return f"{number}{percent}"
 
 
 def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False) -> float:
@@ -112,7 +116,7 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     ``label`` tells this boot from the others of a series.
     """
     hostpkgs.ensure("qemu")
-    _check_memory(spec)
+    check_memory(spec.machine, available_mib())
     accel: qemu.Accel = "tcg" if spec.exact else accels.choose()
     folder = _folder(spec)
     log = folder / "console.log"
@@ -122,8 +126,9 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
 
     what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
+    clock = HostClock()
     with progress.step(f"{what} ({label})" if label else what) as step:
-        ended = _watch(cmd, what, folder, spec.limit_s, step)
+        ended = _watch(cmd, what, folder, spec.limit_s, step, clock)
         text = log.read_text(encoding="utf-8", errors="replace")
         dmesg = console_log.parse(text)
         _check_end(what, spec, dmesg, ended, folder)
@@ -135,6 +140,7 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
         wall_s=time.monotonic() - start,
         accel=accel,
         exit=str(dmesg.done),
+        clock=clock,
     )
 
 
@@ -145,19 +151,25 @@ def _command(spec: BootSpec, build: builds.Build, accel: qemu.Accel, log: Path |
         initrd=spec.initrd,
         append=spec.kernel_args(),
         accel=accel,
+        tcg_threads=accels.tcg_threads(),
         exact=spec.exact,
         serial=log,
     )
 
 
-def _check_memory(spec: BootSpec) -> None:
-    """A guest's memmap is all that is touched, but that must fit into the host's memory."""
-    need = int(spec.machine.mib * _MEMMAP_SHARE) + _HOST_EXTRA_MIB
-    meminfo = Path("/proc/meminfo").read_text()
-    available = int(re.search(r"^MemAvailable:\s+(\d+) kB", meminfo, re.MULTILINE)[1]) // 1024
+def available_mib() -> int:
+    """Memory of the host that is free or can be freed."""
+    with Path("/proc/meminfo").open() as file:
+        fields = dict(line.split(":") for line in file)
+    return int(fields["MemAvailable"].split()[0]) // 1024
+
+
+def check_memory(machine: Machine, available: int) -> None:
+    """A guest's memmap is all that is touched, but that must fit into ``available`` MiB."""
+    need = int(machine.mib * _MEMMAP_SHARE) + _HOST_EXTRA_MIB
     if available < need:
         raise LabError(
-            f"booting {spec.machine.name}",
+            f"booting {machine.name}",
             f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free",
             "end other programs, or choose a smaller machine",
         )
@@ -182,11 +194,13 @@ class _End:
     timed_out: bool
 
 
-def _watch(cmd: list[str], what: str, folder: Path, limit_s: float, step: progress.Step) -> _End:
+def _watch(
+    cmd: list[str], what: str, folder: Path, limit_s: float, step: progress.Step, clock: HostClock
+) -> _End:
     """Run QEMU until it exits, is done but does not exit, or reaches the time limit."""
     deadline = time.monotonic() + limit_s
     last_word: float | None = None
-    tail = b""
+    tail, last_line = b"", "starting"
     with (
         (folder / "qemu.log").open("w") as qemu_log,
         (folder / "console.log").open("rb") as console,
@@ -195,23 +209,27 @@ def _watch(cmd: list[str], what: str, folder: Path, limit_s: float, step: progre
     ):
         while True:
             status = proc.poll()
-            tail = tail[-4096:] + console.read()
-            now = time.monotonic()
-            if last_word is None and (_DONE.search(tail) or _PANIC in tail):
-                last_word = now
+            new, now = console.read(), time.monotonic()
+            if new:
+                clock.feed(new, now)
+                tail = tail[-4096:] + new
+                last_line = _last_line(tail)
+                if last_word is None and (_DONE.search(tail) or _PANIC in tail):
+                    last_word = now
+            step.update(last_line)
             if status is not None:
                 return _End(status, False)
             if last_word is not None and now > last_word + _EXIT_GRACE_S:
                 return _End(None, False)
             if now > deadline:
                 return _End(None, True)
-            lines = tail.decode(errors="replace").splitlines()
-            step.update(next((text for line in reversed(lines) if (text := _shown(line))), "starting"))
             time.sleep(_POLL_S)
 
 
-def _shown(line: str) -> str:
-    return console_log.interesting(line)[:60]
+def _last_line(tail: bytes) -> str:
+    """The console's last line that says something."""
+    lines = map(console_log.interesting, reversed(tail.decode(errors="replace").splitlines()))
+    return next((line[:60] for line in lines if line), "")
 
 
 def _check_end(what: str, spec: BootSpec, dmesg: console_log.Dmesg, end: _End, folder: Path) -> None:
@@ -225,7 +243,7 @@ def _check_end(what: str, spec: BootSpec, dmesg: console_log.Dmesg, end: _End, f
         why = f"the kernel panicked: {dmesg.panic}"
     elif end.timed_out:
         why = f"the guest was not done within {progress.seconds(spec.limit_s)}, and was ended"
-    elif end.status != 0:
+    elif end.status:
         log = folder / "qemu.log"
         own = log.read_text(errors="replace").splitlines()
         why = f"{run.describe_status([qemu.BINARY], end.status)}: {own[-1] if own else 'no message'}"

@@ -126,7 +126,9 @@ def measure(machine: Machine, ready: dict[str, tuple], mode: Mode) -> Comparison
     for number in range(first, mode.runs):
         for kernel in KERNELS:
             label = "warm-up" if number < 0 else f"run {number + 1} of {mode.runs}"
-            taken = _run(machine, kernel, ready[kernel], mode.exact, f"exact, {label}" if mode.exact else label)
+            taken = _run(
+                machine, kernel, ready[kernel], mode.exact, f"exact, {label}" if mode.exact else label
+            )
             if number >= 0:
                 results.append(taken)
     return compare(machine, results, mode.exact)
@@ -139,7 +141,9 @@ def _run(machine: Machine, kernel: str, ready: tuple, exact: bool, label: str) -
     told = report.describe(result, build)
     what = f"comparing on {machine.name}"
     if result.exit != "0":
-        raise LabError(what, f"{kernel}'s init ended with status {result.exit}", "see its console", log=result.log)
+        raise LabError(
+            what, f"{kernel}'s init ended with status {result.exit}", "see its console", log=result.log
+        )
     if not told.ok:
         raise LabError(
             what,
@@ -152,10 +156,10 @@ def _run(machine: Machine, kernel: str, ready: tuple, exact: bool, label: str) -
 
 def run_of(kernel: str, told: report.Report, what: str) -> Run:
     """A boot's figures; a console without them is an error."""
-    dmesg = told.result.dmesg
-    if dmesg.deferred_ms is None or dmesg.boot_ms is None:
-        raise LabError(what, f"{kernel}'s console lacks time stamps", "see the console", log=told.result.log)
-    return Run(kernel, dmesg.deferred_ms, dmesg.boot_ms, told.pages and told.pages.deferred)
+    if told.deferred_ms is None or told.boot_ms is None:
+        why = f"{kernel}'s console lacks the lines that are timed"
+        raise LabError(what, why, "see the console", log=told.result.log)
+    return Run(kernel, told.deferred_ms, told.boot_ms, told.pages.deferred if told.pages else None)
 
 
 def compare(machine: Machine, runs: Iterable[Run], exact: bool) -> Comparison:
@@ -200,7 +204,9 @@ def _exact_rows(by_kernel: dict[str, list[Run]], pages: int | None) -> _Rows:
 
 def show(done: Comparison, build: Build) -> None:
     console = table.console()
-    console.print(f"[bold]{done.machine.name}[/]: {done.machine.summary()}; Debian linux-source {build.source_version}")
+    console.print(
+        f"[bold]{done.machine.name}[/]: {done.machine.summary()}; Debian linux-source {build.source_version}"
+    )
     console.print(_mode(done), markup=False)
     grid = Table(box=None, padding=(0, 2), pad_edge=False)
     grid.add_column("")
@@ -222,7 +228,9 @@ def show(done: Comparison, build: Build) -> None:
         if figure.ratio.noise:
             console.print(f"[yellow]warning:[/] {figure.name}: the ratio means nothing: {figure.ratio.noise}")
     if done.pages is not None:
-        console.print(f"{done.pages:,} deferred pages, as ours counts them; stock's are the same (same memory, same rule)")
+        console.print(
+            f"{done.pages:,} deferred pages, as ours counts them; stock's are the same (same memory, same rule)"
+        )
     if done.exact:
         for kernel in KERNELS:
             if kernel in done.differing:
@@ -240,7 +248,9 @@ def _mode(done: Comparison) -> str:
 
 def _instructions(done: Comparison, kernel: str) -> str:
     return "; ".join(
-        f"deferred {run.deferred_ms:.3f} M, boot {run.boot_ms:.3f} M" for run in done.runs if run.kernel == kernel
+        f"deferred {run.deferred_ms:.3f} M, boot {run.boot_ms:.3f} M"
+        for run in done.runs
+        if run.kernel == kernel
     )
 
 

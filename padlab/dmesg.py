@@ -148,8 +148,8 @@ class Dmesg:
     @cached_property
     def deferred_ms(self) -> float | None:
         """From there to the last node line.  0 if no node deferred anything."""
-        start, ends = self.deferred_start, [line.at for line in self.nodes]
-        if start is None or None in ends:
+        start, ends = self.deferred_start, [line.at for line in self.nodes if line.at is not None]
+        if start is None or len(ends) < len(self.nodes):
             return None
         # Whole microseconds: stamps are exact, their difference should be.
         return round(1e6 * (max(ends, default=start) - start)) / 1000
@@ -177,16 +177,20 @@ def interesting(line: str) -> str:
 
 
 def _node_line(match: re.Match[str]) -> NodeLine:
-    threads = match["threads"] and int(match["threads"])
+    threads = _int(match["threads"])
     return NodeLine(
         node=int(match["node"]),
         ms=int(match["ms"] or match["stock_ms"]),
-        at=match["at"] and float(match["at"]),
+        at=float(match["at"]) if match["at"] else None,
         text=match[0][match[0].index("node") :],
-        pages=match["pages"] and int(match["pages"]),
+        pages=_int(match["pages"]),
         threads=threads,
-        ran=int(match["ran"]) if match["ran"] else threads,
+        ran=_int(match["ran"]) or threads,
     )
+
+
+def _int(text: str | None) -> int | None:
+    return int(text) if text else None
 
 
 def _zone(value: str) -> Zone | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -153,19 +154,28 @@ def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str])
 
 
 def _selftests(tree: Path) -> list[Entry]:
-    """The padata kselftests as ``make install`` lays them out."""
+    """The padata kselftests as ``make install`` lays them out, and which to run."""
     tests = tree / "tools/testing/selftests"
-    files = [
-        *sorted((tests / "padata").glob("*.sh")),
-        *sorted((tests / "kselftest").glob("ktap_helpers.sh")),
-    ]
-    if not any(file.parent.name == "padata" for file in files):
+    makefile = tests / "padata/Makefile"
+    if not makefile.exists():
         raise LabError(
-            "initramfs for the kselftests",
-            f"no tests in {tests / 'padata'}",
-            "the patched tree carries them: ./lab tree",
+            "initramfs for the kselftests", f"{makefile} is missing", "prepare the tree: ./lab tree"
         )
+    progs = make_words(makefile.read_text(), "TEST_PROGS")
+    names = [*progs, *make_words(makefile.read_text(), "TEST_FILES"), "settings"]
+    files = [*(f"padata/{name}" for name in names), "kselftest/ktap_helpers.sh"]
     return [
-        regular(f"selftests/{file.relative_to(tests)}", file.read_bytes(), executable=True)
-        for file in files
+        regular("selftests/progs", "\n".join(progs).encode() + b"\n"),
+        *(
+            regular(f"selftests/{file}", (tests / file).read_bytes(), executable=True)
+            for file in files
+            if (tests / file).exists()
+        ),
     ]
+
+
+def make_words(makefile: str, variable: str) -> list[str]:
+    """The words that a kselftest's Makefile gives ``variable``, with := and +=."""
+    pattern = rf"^{variable}\s*[:+]?=((?:.*\\\n)*.*)$"
+    values = re.findall(pattern, makefile, re.MULTILINE)
+    return " ".join(values).replace("\\\n", " ").split()

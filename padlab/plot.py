@@ -48,7 +48,9 @@ def _panel(axes: Any, done: Sweep, title: str, name: str) -> None:
     )
     for row in stock:
         summary = getattr(row, name)
-        axes.axhline(summary.mean, color="tab:red", linestyle="--", label=f"stock ({row.point.threads} threads)")
+        axes.axhline(
+            summary.mean, color="tab:red", linestyle="--", label=f"stock ({row.point.threads} threads)"
+        )
     _published(axes, rows, name)
     axes.set_title(title)
     axes.set_xlabel("threads per node")

@@ -17,12 +17,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from padlab import paths, qemu
+from padlab import accel as accels
+from padlab import paths
 from padlab.build import Build
 from padlab.errors import LabError
 
@@ -38,7 +38,7 @@ def provenance(command: str, build: Build, accel: str) -> dict[str, str]:
         "source": f"linux-source-6.12 {build.source_version}",
         "config": build.config,
         "accelerator": accel,
-        "qemu": _qemu_version(),
+        "qemu": accels.qemu_version(),
         "host": f"{_cpu_model()}, {os.cpu_count()} CPUs",
     }
 
@@ -58,12 +58,6 @@ def write(path: Path, data: str | bytes) -> None:
         partial.replace(path)
     except OSError as err:
         raise LabError(f"recording {path.name}", f"{err.strerror}", f"check {path.parent}") from None
-
-
-def _qemu_version() -> str:
-    told = subprocess.run([qemu.BINARY, "--version"], capture_output=True, text=True, check=False)
-    match = re.search(r"version (\S+)", told.stdout)
-    return match[1] if match else "unknown"
 
 
 def _cpu_model() -> str:

@@ -85,6 +85,20 @@ class Report:
         )
 
     @property
+    def emulated(self) -> bool:
+        """Emulated, and not exact: the guest's clock loses time (see hostclock.py)."""
+        return self.result.accel == "tcg" and not self.result.spec.exact
+
+    @property
+    def deferred_ms(self) -> float | None:
+        return self.result.clock.deferred_ms if self.emulated else self.result.dmesg.deferred_ms
+
+    @property
+    def boot_ms(self) -> float | None:
+        """From kernel start to init."""
+        return self.result.clock.boot_ms if self.emulated else self.result.dmesg.boot_ms
+
+    @property
     def instructions_per_page(self) -> float | None:
         """Exact mode only, and only where the kernel says its pages."""
         dmesg, pages = self.result.dmesg, self.pages
@@ -117,8 +131,11 @@ class Report:
                 }
                 for node in self.threads
             ],
-            "deferred_init_ms": dmesg.deferred_ms,
-            "boot_ms": dmesg.boot_ms,
+            "clock": "host" if self.emulated else "guest",
+            "deferred_init_ms": self.deferred_ms,
+            "boot_ms": self.boot_ms,
+            "guest_deferred_init_ms": dmesg.deferred_ms,
+            "guest_boot_ms": dmesg.boot_ms,
             "instructions_per_page": self.instructions_per_page,
             "wall_s": round(self.result.wall_s, 3),
             "pages": pages
@@ -179,13 +196,13 @@ def account(machine: Machine, dmesg: Dmesg) -> Pages | None:
     """The machine's pages, or None if the guest did not report them."""
     if dmesg.total_pages is None or not dmesg.zones:
         return None
-    told = [line.pages for line in dmesg.nodes]
+    told = [line.pages for line in dmesg.nodes if line.pages is not None]
     return Pages(
         machine=machine.pages,
         present=sum(zone.present for zone in dmesg.zones),
         managed=sum(zone.managed for zone in dmesg.zones),
         total=dmesg.total_pages,
-        deferred=None if None in told else sum(told),
+        deferred=sum(told) if len(told) == len(dmesg.nodes) else None,
     )
 
 
@@ -212,7 +229,7 @@ def show(report: Report) -> None:
     for node in report.threads:
         grid.add_row(f"  node {node.line.node}", _threads(node))
     grid.add_row("pages", _pages(report))
-    grid.add_row("boot", f"{_ms(dmesg.boot_ms)} from kernel start to init")
+    grid.add_row("boot", f"{_times(report, report.boot_ms, dmesg.boot_ms)}, from kernel start to init")
     grid.add_row("wall time", f"{result.wall_s:.1f} s")
     for line in dmesg.trouble:
         grid.add_row("[red]warning[/]", table.plain(line))
@@ -231,11 +248,16 @@ def _accelerator(report: Report) -> str:
 
 
 def _deferred(report: Report) -> str:
-    dmesg = report.result.dmesg
-    text = _ms(dmesg.deferred_ms)
+    text = _times(report, report.deferred_ms, report.result.dmesg.deferred_ms)
     if report.instructions_per_page is not None:
         text += f", {report.instructions_per_page:.1f} instructions per page"
     return text
+
+
+def _times(report: Report, ours: float | None, guest: float | None) -> str:
+    if not report.emulated:
+        return _ms(ours)
+    return f"{_ms(ours)} by the host's clock ({_ms(guest)} by the guest's, which loses ticks)"
 
 
 def _threads(node: Threads) -> str:
@@ -257,12 +279,14 @@ def _pages(report: Report) -> str:
     pages = report.pages
     if pages is None:
         return "[red]not accounted for: the guest did not report them[/]"
-    text = f"{pages.machine:,} in the machine, {pages.present:,} in the kernel's map, {pages.managed:,} managed"
+    text = (
+        f"{pages.machine:,} in the machine, {pages.present:,} in the kernel's map\n{pages.managed:,} managed"
+    )
     if pages.deferred is not None:
         text += f" = {pages.early:,} early + {pages.deferred:,} deferred"
     if pages.ok:
-        return f"{text}; equal to MemTotal, [green]all accounted for[/]"
-    return f"{text}; [red]MemTotal says {pages.total:,}: not all are accounted for[/]"
+        return f"{text}, as MemTotal has it: [green]all accounted for[/]"
+    return f"{text}, MemTotal has {pages.total:,}: [red]not all accounted for[/]"
 
 
 def _ms(value: float | None) -> str:

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from padlab import accel as accels
-from padlab import boot, compare, machine as machines, plot, published, record, report, stats, table
-from padlab.build import Build
+from padlab import boot, compare, plot, published, record, report, stats, table
+from padlab import machine as machines
 from padlab.errors import LabError
 from padlab.machine import Machine
 
@@ -150,7 +150,7 @@ def _row(machine: Machine, point: Point, runs: Sequence[compare.Run]) -> Row:
 
 
 # A group of columns: speedup, time_ms (stdev).
-_GROUP = "{:>8}  {:>7} ({:>5})"
+_GROUP = "{:>7}  {:>7} ({:>5})"
 _GROUP_HEAD = "speedup  time_ms (stdev)"
 
 
@@ -182,10 +182,15 @@ def format_table(done: Sweep, source_version: str) -> str:
         if beside:
             cells += _published_cells(row.published, published_base)
         name = "stock" if row.point.percent is None else f"{row.point.percent}%"
-        lines.append(f"{name:>7} ({row.point.threads:>3})" + " " + "".join(f"    {cell}" for cell in cells))
-    lines += ["", f"speedup: time saved against {base.point.threads} thread{'s' * (base.point.threads > 1)} per node"]
+        lines.append(f"{name:>7} ({row.point.threads:>3})" + "".join(f"    {cell}" for cell in cells))
+    lines += [
+        "",
+        f"speedup: time saved against {base.point.threads} thread{'s' * (base.point.threads > 1)} per node",
+    ]
     if beside:
-        lines.append("stock: 6.12's own multithreaded init, all CPUs; published there: v5.7, one thread per node")
+        lines.append(
+            "stock: 6.12's own multithreaded init, all CPUs; published there: v5.7, one thread per node"
+        )
     return "\n".join(lines)
 
 
@@ -218,7 +223,11 @@ def to_csv(done: Sweep, notes: dict[str, str]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
         ["machine", "kernel", "node_pct", "threads", "runs"]
-        + [f"{figure}_{what}" for figure in ("boot", "deferred_init") for what in ("ms", "stdev", "median_ms")]
+        + [
+            f"{figure}_{what}"
+            for figure in ("boot", "deferred_init")
+            for what in ("ms", "stdev", "median_ms")
+        ]
     )
     for row in done.rows:
         figures = [v for s in (row.boot, row.deferred) for v in (s.mean, s.stdev, s.median)]

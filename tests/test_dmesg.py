@@ -105,8 +105,10 @@ def test_a_machine_that_defers_nothing_takes_no_time() -> None:
 
 
 def test_one_processor() -> None:
-    log = parse("[    0.200000] smpboot: Total of 1 processors activated (8.00 BogoMIPS)\n"
-                "[    0.700250] node 0 deferred pages initialised in 480ms\n")
+    log = parse(
+        "[    0.200000] smpboot: Total of 1 processors activated (8.00 BogoMIPS)\n"
+        "[    0.700250] node 0 deferred pages initialised in 480ms\n"
+    )
     assert log.deferred_ms == 500.25
 
 

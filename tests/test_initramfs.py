@@ -74,3 +74,16 @@ def test_unknown_role_is_refused() -> None:
 def test_every_role_has_a_script_without_syntax_errors(role: str) -> None:
     script = initramfs.GUEST / f"{role}.sh"
     subprocess.run(["busybox", "sh", "-n", script], check=True)
+
+
+def test_words_of_a_kselftest_makefile() -> None:
+    makefile = """
+TEST_PROGS := a.sh b.sh \\
+	c.sh
+TEST_PROGS += d.sh
+TEST_PROGS_EXTENDED := e.sh
+TEST_FILES = functions.sh
+"""
+    assert initramfs.make_words(makefile, "TEST_PROGS") == ["a.sh", "b.sh", "c.sh", "d.sh"]
+    assert initramfs.make_words(makefile, "TEST_FILES") == ["functions.sh"]
+    assert initramfs.make_words(makefile, "TEST_GEN") == []

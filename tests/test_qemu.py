@@ -102,6 +102,12 @@ def test_kvm_calibrates_its_own_timers() -> None:
     assert "tsc=reliable" not in values(args, "-append")[0]
 
 
+def test_crowds_share_a_timer() -> None:
+    assert "nolapic_timer" in values(command("xeon-8167m"), "-append")[0]
+    for name, kwargs in (("smt-numa", {}), ("xeon-8167m", {"exact": True}), ("xeon-8167m", {"accel": "kvm"})):
+        assert "nolapic_timer" not in values(command(name, **kwargs), "-append")[0]
+
+
 def test_exact_mode_is_emulated_whatever_the_host_has() -> None:
     args = command("one-cpu", accel="kvm", exact=True)
     assert "kvm" not in values(args, "-accel")[0]
@@ -112,6 +118,21 @@ def test_console() -> None:
     assert values(command("tiny"), "-serial") == ["stdio"]
     assert values(command("tiny", serial=Path("/tmp/log")), "-serial") == ["file:/tmp/log"]
     assert {"-no-reboot", "-nodefaults"} <= set(command("tiny"))
+
+
+def test_a_thread_per_cpu_where_qemu_can_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for version, threads in (
+        ("7.2.22", "single"),
+        ("8.0.5", "single"),
+        ("8.1.0", "multi"),
+        ("10.0", "multi"),
+    ):
+        monkeypatch.setattr(accel, "qemu_version", lambda version=version: version)
+        assert accel.tcg_threads() == threads
+    assert values(command("tiny", tcg_threads="multi"), "-accel")[0].startswith("tcg,thread=multi")
+    assert values(command("tiny", tcg_threads="multi", exact=True), "-accel")[0].startswith(
+        "tcg,thread=single"
+    )
 
 
 class TestAccel:
@@ -145,7 +166,9 @@ class TestAccel:
         assert ("no guest runs under it" in accel.why()) is not works
 
     @pytest.mark.parametrize("junk", ["", "{}", '{"host_boot": "another boot", "kvm": true}', "[1]"])
-    def test_a_stale_or_broken_answer_is_asked_again(self, monkeypatch: pytest.MonkeyPatch, junk: str) -> None:
+    def test_a_stale_or_broken_answer_is_asked_again(
+        self, monkeypatch: pytest.MonkeyPatch, junk: str
+    ) -> None:
         accel.KVM.touch()
         accel.CACHE.write_text(junk)
         self.probe(monkeypatch, False)

@@ -39,7 +39,9 @@ def test_too_few_runs_mean_nothing(runs: int) -> None:
 
 
 def test_exact_counts_need_no_spread() -> None:
-    assert stats.ratio(stats.summarize([30.2] * 2), stats.summarize([30.2] * 2), exact=True) == stats.Ratio(1.0, None)
+    assert stats.ratio(stats.summarize([30.2] * 2), stats.summarize([30.2] * 2), exact=True) == stats.Ratio(
+        1.0, None
+    )
 
 
 def test_no_ratio_to_nothing() -> None:

@@ -193,9 +193,11 @@ static void padata_mt_put(struct padata_mt_team *team)
  *
  * The increment that enters need not be ordered.  What the thread reads then
  * was constant since before the item was queued, and the worker has taken the
- * pool lock since; and its stores depend on the outcome.  The decrement that leaves is a release, and the one
- * that reaches zero also an acquire, so that whoever sees zero sees all that
- * the threads wrote.  If that is not the caller, complete() passes it on.
+ * pool lock since; and its stores depend on the outcome.
+ *
+ * The decrement that leaves is a release, and the one that reaches zero also an
+ * acquire, so that whoever sees zero sees all that the threads wrote.  If that
+ * is not the caller, complete() passes it on.
  */
 static void padata_mt_help(struct work_struct *work)
 {

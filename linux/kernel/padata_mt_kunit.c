@@ -216,12 +216,6 @@ static int mt_max_threads(const struct mt_trial *t)
 	return max(t->asked.max_threads, 1);
 }
 
-/* At least one, even if an engine that is broken says otherwise. */
-static unsigned long mt_threads(const struct mt_trial *t)
-{
-	return max(t->job.nr_threads, 1);
-}
-
 static unsigned long mt_end(const struct mt_trial *t)
 {
 	return t->asked.start + t->asked.size;
@@ -348,22 +342,24 @@ static bool mt_stays_on_cpus(struct mt_trial *t)
 /*
  * A claim takes half of an equal share of what remains, at least min_chunk,
  * rounded up to align.  The last one is min_chunk and what is folded into it:
- * less than another min_chunk, rounded up.
+ * less than another min_chunk, rounded up.  A thread that is alone has nobody
+ * to share with.
  */
 static bool mt_is_guided(struct mt_trial *t)
 {
 	unsigned long last = size_mul(2, size_add(mt_min_chunk(t), mt_align(t)));
 	unsigned int i, nr = mt_nr_chunks(t);
-	unsigned long len, share;
+	unsigned long len, share, most;
+
+	if (t->job.nr_threads <= 1)
+		return nr <= 1;
 
 	for (i = 0; i < nr; i++) {
 		t->bad = &t->chunks[i];
 		len = t->bad->end - t->bad->start;
-		share = (mt_end(t) - t->bad->start) / (2 * mt_threads(t));
-		if (len < share)
-			return false;
-		share = size_add(max(share, mt_min_chunk(t)), mt_align(t));
-		if (len > (i == nr - 1 ? last : share))
+		share = (mt_end(t) - t->bad->start) / (2 * t->job.nr_threads);
+		most = size_add(max(share, mt_min_chunk(t)), mt_align(t));
+		if (len < share || len > (i == nr - 1 ? last : most))
 			return false;
 	}
 	return true;
@@ -621,15 +617,21 @@ static void mt_meet(struct mt_trial *t, unsigned long start, unsigned long end)
 	}
 }
 
-/* A job with chunks enough for all CPUs. */
-static void mt_set_wide(struct mt_trial *t, int max_threads,
-			const struct cpumask *cpus)
+/* A job with chunks enough for all CPUs, and helpers on any, isolated or not. */
+static void mt_set_wide(struct mt_trial *t, int max_threads)
 {
 	memset(&t->job, 0, sizeof(t->job));
 	t->job.size = 100 * (num_online_cpus() + 1);
 	t->job.max_threads = max_threads;
-	t->job.cpumask = cpus;
+	t->job.cpumask = cpu_online_mask;
 	t->body = mt_meet;
+}
+
+static void mt_set_helper_cpus(struct mt_trial *t, const struct cpumask *cpus)
+{
+	mt_set_wide(t, INT_MAX);
+	cpumask_copy(&t->cpus, cpus);
+	t->job.cpumask = &t->cpus;
 }
 
 static bool mt_caller_ran(const struct mt_trial *t)
@@ -660,7 +662,7 @@ static void mt_test_max_threads_work(struct kunit *test)
 	int threads;
 
 	for (threads = 1; threads <= num_online_cpus() + 1; threads++) {
-		mt_set_wide(t, threads, NULL);
+		mt_set_wide(t, threads);
 		mt_expect_threads(test, t, threads);
 	}
 }
@@ -670,7 +672,7 @@ static void mt_test_one_helper_per_cpu(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
 
-	mt_set_wide(t, INT_MAX, NULL);
+	mt_set_wide(t, INT_MAX);
 	mt_expect_threads(test, t, num_online_cpus() + 1);
 }
 
@@ -678,7 +680,7 @@ static void mt_test_numa_aware_job_works(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
 
-	mt_set_wide(t, INT_MAX, NULL);
+	mt_set_wide(t, INT_MAX);
 	t->job.numa_aware = true;
 	mt_expect_threads(test, t, num_online_cpus() + 1);
 }
@@ -691,7 +693,7 @@ static void mt_test_max_threads_below_one_means_one(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(below); i++) {
-		mt_set_wide(t, below[i], NULL);
+		mt_set_wide(t, below[i]);
 		mt_expect_threads(test, t, 1);
 	}
 }
@@ -703,8 +705,7 @@ static void mt_test_helper_runs_on_its_cpu(struct kunit *test)
 	unsigned int cpu;
 
 	for_each_online_cpu(cpu) {
-		cpumask_copy(&t->cpus, cpumask_of(cpu));
-		mt_set_wide(t, INT_MAX, &t->cpus);
+		mt_set_helper_cpus(t, cpumask_of(cpu));
 		mt_expect_threads(test, t, 2);
 	}
 }
@@ -714,12 +715,20 @@ static void mt_test_no_cpus_caller_alone(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
 
-	cpumask_clear(&t->cpus);
-	mt_set_wide(t, INT_MAX, &t->cpus);
+	mt_set_helper_cpus(t, cpu_none_mask);
 	mt_expect_threads(test, t, 1);
+}
 
+/* 5: CPUs that are offline are none. */
+static void mt_test_offline_cpus_caller_alone(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	if (cpumask_equal(cpu_possible_mask, cpu_online_mask))
+		kunit_skip(test, "needs a CPU that is offline");
+
+	mt_set_helper_cpus(t, cpu_possible_mask);
 	cpumask_andnot(&t->cpus, cpu_possible_mask, cpu_online_mask);
-	mt_set_wide(t, INT_MAX, &t->cpus);
 	mt_expect_threads(test, t, 1);
 }
 
@@ -769,7 +778,7 @@ static void mt_test_one_thread_per_core_first(struct kunit *test)
 
 	for_each_online_cpu(cpu) {
 		KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(cpu)), 0);
-		mt_set_wide(t, cores, NULL);
+		mt_set_wide(t, cores);
 		mt_expect_threads(test, t, cores);
 		KUNIT_EXPECT_FALSE(test, mt_share_core(t));
 	}
@@ -788,7 +797,7 @@ static void mt_test_waits_for_helpers_inside(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
 
-	mt_set_wide(t, 2, NULL);
+	mt_set_wide(t, 2);
 	t->job.size = 2;
 	t->body = mt_meet_and_linger;
 	mt_expect_threads(test, t, 2);
@@ -891,8 +900,7 @@ static void mt_test_done_before_helper_starts(struct kunit *test)
 	struct mt_trial *t = mt_trial_new(test);
 	struct mt_hog *hog = mt_hog_start(test);
 
-	cpumask_copy(&t->cpus, cpumask_of(hog->cpu));
-	mt_set_wide(t, INT_MAX, &t->cpus);
+	mt_set_helper_cpus(t, cpumask_of(hog->cpu));
 	t->body = NULL;
 	mt_run_and_judge(test, t);
 
@@ -939,8 +947,7 @@ static void mt_test_late_helper_touches_nothing(struct kunit *test)
 	struct padata_mt_job poisoned;
 	int chunks;
 
-	cpumask_copy(&t->cpus, cpumask_of(hog->cpu));
-	mt_set_wide(t, INT_MAX, &t->cpus);
+	mt_set_helper_cpus(t, cpumask_of(hog->cpu));
 	t->body = NULL;
 	mt_run_and_judge(test, t);
 	KUNIT_ASSERT_EQ_MSG(test, t->job.nr_threads, 2, "no helper was queued");
@@ -970,8 +977,7 @@ static void mt_test_late_helper_joins(struct kunit *test)
 	struct mt_trial *t = mt_trial_new(test);
 	struct mt_hog *hog = mt_hog_start(test);
 
-	cpumask_copy(&t->cpus, cpumask_of(hog->cpu));
-	mt_set_wide(t, 2, &t->cpus);
+	mt_set_helper_cpus(t, cpumask_of(hog->cpu));
 	t->body = mt_let_helper_in;
 	t->body_arg = hog;
 	mt_expect_threads(test, t, 2);
@@ -1081,7 +1087,7 @@ static void mt_test_thread_fn_may_sleep(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
 
-	mt_set_wide(t, INT_MAX, NULL);
+	mt_set_wide(t, INT_MAX);
 	t->job.size = 64;
 	t->body = mt_sleep;
 	mt_run_and_judge(test, t);
@@ -1107,7 +1113,7 @@ static void mt_test_writes_are_seen(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, marks);
 	for (round = 0; round < 100; round++) {
 		memset(marks, 0, size);
-		mt_set_wide(t, INT_MAX, NULL);
+		mt_set_wide(t, INT_MAX);
 		t->job.size = size;
 		t->job.min_chunk = 64;
 		t->body = mt_mark;
@@ -1135,7 +1141,7 @@ static void mt_test_malformed_job_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, padata_do_multithreaded(&no_fn), -EINVAL);
 
 	for (i = 0; i < ARRAY_SIZE(wraps); i++) {
-		mt_set_wide(t, INT_MAX, NULL);
+		mt_set_wide(t, INT_MAX);
 		t->body = NULL;
 		t->job.start = wraps[i][0];
 		t->job.size = wraps[i][1];
@@ -1153,7 +1159,7 @@ static void mt_test_size_zero_succeeds(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
-		mt_set_wide(t, INT_MAX, NULL);
+		mt_set_wide(t, INT_MAX);
 		t->job.start = starts[i];
 		t->job.size = 0;
 		mt_run_and_judge(test, t);
@@ -1161,21 +1167,24 @@ static void mt_test_size_zero_succeeds(struct kunit *test)
 	}
 }
 
-/* 8: align and min_chunk of 0 mean 1.  One thread, so that chunks repeat. */
+/* 8: align and min_chunk of 0 mean 1: the chunks are the same. */
 static void mt_test_zero_means_one(struct kunit *test)
 {
 	struct mt_trial *zero = mt_trial_new(test);
 	struct mt_trial *one = mt_trial_new(test);
+	unsigned int i;
 
-	mt_set_wide(zero, 1, NULL);
-	mt_set_wide(one, 1, NULL);
+	mt_set_wide(zero, INT_MAX);
+	mt_set_wide(one, INT_MAX);
+	zero->body = NULL;
+	one->body = NULL;
 	one->job.align = 1;
 	one->job.min_chunk = 1;
-	mt_expect_threads(test, zero, 1);
-	mt_expect_threads(test, one, 1);
+	mt_run_and_judge(test, zero);
+	mt_run_and_judge(test, one);
 
 	KUNIT_ASSERT_EQ(test, mt_nr_chunks(zero), mt_nr_chunks(one));
-	for (unsigned int i = 0; i < mt_nr_chunks(one); i++) {
+	for (i = 0; i < mt_nr_chunks(one); i++) {
 		KUNIT_EXPECT_EQ(test, zero->chunks[i].start, one->chunks[i].start);
 		KUNIT_EXPECT_EQ(test, zero->chunks[i].end, one->chunks[i].end);
 	}
@@ -1200,6 +1209,7 @@ static struct kunit_case mt_cases[] = {
 	KUNIT_CASE(mt_test_helper_runs_on_its_cpu),
 	KUNIT_CASE(mt_test_one_thread_per_core_first),
 	KUNIT_CASE(mt_test_no_cpus_caller_alone),
+	KUNIT_CASE(mt_test_offline_cpus_caller_alone),
 	KUNIT_CASE(mt_test_done_before_helper_starts),
 	KUNIT_CASE(mt_test_waits_for_helpers_inside),
 	KUNIT_CASE(mt_test_late_helper_touches_nothing),

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Role "selftest": run each padata kselftest as its runner would, one after
+# Role "selftest": run the padata kselftests as their runner does, one after
 # another.  The output is printed when a test has ended, with kernel messages
-# off, so that none of its lines is cut in two.
+# off the console, so that none of its lines is cut in two.
 
-mkdir -p /lib/modules
+export PADATA_MODULE=/lib/test_padata_mt.ko
 failed=0
 cd /selftests/padata
-for test in *.sh; do
+limit=$(sed -n 's/^timeout=//p' settings)
+for test in $(cat /selftests/progs); do
 	say running "$test"
-	./"$test" >/tmp/out 2>&1
+	timeout "${limit:-45}" "./$test" >/tmp/out 2>&1
 	status=$?
 	dmesg -n 1
 	sed "s/^/PADLAB: ktap-$test /" /tmp/out
 	say status "$test" $status
-	dmesg -n 8
+	dmesg -n 7
 	# 4: skipped, which the KTAP lines tell with a reason.
 	[ $status -eq 0 ] || [ $status -eq 4 ] || failed=1
 done

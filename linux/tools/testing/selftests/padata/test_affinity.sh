@@ -49,7 +49,11 @@ offline=$(cat "$CPUS/offline")
 last=$(online_cpus | sort -n | tail -n 1)
 
 check "every CPU can help" every_cpu_can_help
-check "without a cpumask all CPUs are used" has_threads $((nr + 1)) size=100000
+if [ -z "$(cat "$CPUS/isolated")" ]; then
+	check "without a cpumask all CPUs are used" has_threads $((nr + 1)) size=100000
+else
+	check "without a cpumask isolated CPUs are not used" job_is_ok size=100000
+fi
 check "all CPUs are used if all are given" \
 	has_threads $((nr + 1)) size=100000 cpus="$online"
 check "all CPUs are used node by node" \

@@ -10,11 +10,21 @@ NODES=/sys/devices/system/node
 # More pages than this in its last zone, and a node has some deferred.
 SURELY_DEFERRED=262144
 
+node_lines()
+{
+	dmesg | grep -o 'node [0-9]* initialised, .*'
+}
+
 # "NODE PAGES THREADS RAN", one line per node
 initialised_nodes()
 {
-	dmesg | sed -n 's/.*\<node \([0-9]*\) initialised, \([0-9]*\) pages in [0-9]*ms, \([0-9]*\) threads\( (\([0-9]*\) took part)\)*$/\1 \2 \3 \5/p' |
-		awk 'NF == 3 { $4 = $3 } { print }'
+	node_lines | tr -d ',()' | awk '{ print $2, $4, $8, ($10 ? $10 : $8) }'
+}
+
+lines_have_form()
+{
+	! node_lines | grep -qvE \
+		'^node [0-9]+ initialised, [0-9]+ pages in [0-9]+ms, [0-9]+ threads( \([0-9]+ took part\))?$'
 }
 
 # "NODE PAGES", one line per node: the pages of its last zone
@@ -118,9 +128,10 @@ if [ -z "$nodes" ] && ! last_zones | awk -v most=$SURELY_DEFERRED \
    '$2 > most { found = 1 } END { exit !found }'; then
 	skip_all "the machine is too small to defer anything"
 fi
-ktap_set_plan 5
+ktap_set_plan 6
 
 check "every node has a line" nodes_are_there
+check "lines have the form that is documented" lines_have_form
 check "no node has two" one_line_per_node
 check "no more threads took part than there were" threads_add_up
 check_command_line

@@ -56,7 +56,8 @@ runs_while_toggling()
 # The CPUs that have been away help again.
 all_help()
 {
-	job_is_ok size=100000 && all_are nr_threads $(($(nr_online_cpus) + 1))
+	job_is_ok size=100000 cpus="$(cat "$CPUS/online")" &&
+		all_are nr_threads $(($(nr_online_cpus) + 1))
 }
 
 setup_jobs
