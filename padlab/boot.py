@@ -2,9 +2,10 @@
 """Boot one kernel on one machine in QEMU and tell how it ended.
 
 Each boot has a folder under build/boots: ``command`` (the QEMU line),
-``console.log`` (the serial console), ``qemu.log`` (QEMU's own messages).  The
-console is a file that is read while it grows, not a pipe: nothing here can slow
-the guest down, and the log is whole whatever ends the run.
+``console.log`` (the serial console), ``qemu.log`` (QEMU's own messages), and
+for ``./lab boot`` ``result.json``.  The console is a file that is read while it
+grows, not a pipe: nothing here can slow the guest down, and the log is whole
+whatever ends the run.
 
 A guest ends well by printing "PADLAB: done N" and powering off.  Whatever else
 it does (panic, hang, reset) is a LabError with the end of the console.
@@ -240,7 +241,7 @@ def _check_end(what: str, spec: BootSpec, dmesg: console_log.Dmesg, end: _End, f
     lines = [line for line in dmesg.text.splitlines() if line.strip()][-TAIL_LINES:]
     todo = "the end of its console is below"
     if dmesg.panic is not None:
-        why = f"the kernel panicked: {dmesg.panic}"
+        why = f"the kernel panicked: {dmesg.panic.rstrip('.')}"
     elif end.timed_out:
         why = f"the guest was not done within {progress.seconds(spec.limit_s)}, and was ended"
     elif end.status:
@@ -286,8 +287,10 @@ def main_boot(
         return 0
 
     told = report.describe(result, build)
+    data = jsonlib.dumps(told.as_dict(), indent=2)
+    (result.log.parent / "result.json").write_text(data + "\n")
     if json:
-        print(jsonlib.dumps(told.as_dict(), indent=2))
+        print(data)
     else:
         report.show(told)
     return 0 if told.ok else 1

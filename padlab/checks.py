@@ -16,10 +16,9 @@ from pathlib import Path
 
 from padlab import boot as boots
 from padlab import build as builds
-from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, qemu, run, tree
+from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, tree
 from padlab.boot import BootResult, BootSpec
 from padlab.errors import LabError
-from padlab.machine import Machine
 from padlab.outcome import Outcome, judge
 from padlab.paths import CONFIGS, LOGS, ROOT, TESTS
 from padlab.testrun import Check
@@ -29,7 +28,12 @@ SMALL = "epyc-7551-kvm-small"
 SMT = "smt-numa"
 DEBUG_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
 PLACEMENT_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
-FAULTS = ("skip-section", "free-twice", "wrong-type")
+# What a broken build does wrong, and what the oracle has to say of it.
+FAULTS = {
+    "skip-section": "uninitialised 65536",  # one section on each of two nodes
+    "free-twice": "broken rule: overlap",
+    "wrong-type": "types=22",
+}
 
 # A tree of its own, so that no other build is disturbed by the faults.
 tree.VARIANTS["faulty"] = tree.Variant(
@@ -183,7 +187,8 @@ def _ktap(result: BootResult) -> Outcome:
 
 
 def _tests_in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
-    result = _boot(SMT, "patched", config, role, append)
+    # Some cases want a CPU that is offline, some a pool of huge pages.
+    result = _boot(SMT, "patched", config, role, ("maxcpus=7", "hugepages=64", *append))
     outcome = _ktap(result)
     # A failed case also makes its guest's status one; say that once.
     if outcome.failures:
@@ -239,8 +244,8 @@ def placed(name: str) -> Outcome:
     result = _boot(name, "patched", role="trace", append=("trace_event=padata:*",))
     trace = placement.parse(result.console)
     problems = _trouble(result) + placement.problems(trace)
-    if not trace.jobs:
-        problems.append("the trace has no job")
+    if not any(job.node is not None for job in trace.jobs.values()):
+        problems.append("the trace has no job of deferred init")
     return judge(problems, result.log)
 
 
@@ -287,12 +292,14 @@ def debug_memmap() -> Outcome:
 
 
 def fault(name: str) -> Outcome:
-    """The oracle is silent without a fault, and is not with one."""
+    """The oracle is silent without a fault, and names the one that there is."""
     append = (f"deferred_init_fault={name}",) if name else ()
     found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
     if not name:
         return judge(found)
-    return judge([] if found else ["the oracle found nothing wrong"])
+    if any(FAULTS[name] in line for line in found):
+        return Outcome(1)
+    return judge([f"the oracle does not say '{FAULTS[name]}' but {found or 'nothing'}"])
 
 
 # The kernel parameter: value, and the threads it gives on a node of four CPUs
@@ -364,32 +371,38 @@ def _fails(what: str, expected: str, action: Callable[[], object]) -> Outcome:
     return judge([f"{what} goes unnoticed"])
 
 
-def _boot_with(*append: str, limit_s: float | None = None, name: str = "tiny") -> BootResult:
+def _tiny(*append: str, limit_s: float | None = None) -> Callable[[], BootResult]:
+    """A boot of the smallest machine, prepared and not begun."""
     build = _built("patched", "perf")
-    target: Machine = machine.load(name)
-    initrd = initramfs.ensure(build, "boot")
-    return boots.boot(
-        BootSpec(target, "patched", append=append, initrd=initrd, time_limit_s=limit_s), build
+    spec = BootSpec(
+        machine.load("tiny"),
+        "patched",
+        append=append,
+        initrd=initramfs.ensure(build, "boot"),
+        time_limit_s=limit_s,
     )
+    return partial(boots.boot, spec, build)
 
 
 def hang() -> Outcome:
     # Its first process sleeps for ever.
-    action = partial(_boot_with, "rdinit=/bin/sleep", "--", "1000000", limit_s=12)
+    action = _tiny("rdinit=/bin/sleep", "--", "1000000", limit_s=12)
     return _fails("a guest that hangs", "was not done within", action)
 
 
 def panic() -> Outcome:
-    return _fails("a guest that panics", "the kernel panicked", partial(_boot_with, "rdinit=/bin/false"))
+    return _fails("a guest that panics", "the kernel panicked", _tiny("rdinit=/bin/false"))
 
 
 def no_qemu() -> Outcome:
-    was = qemu.BINARY
-    qemu.BINARY = "qemu-that-is-not-there"
+    """Neither QEMU nor apt-get, which would install it."""
+    action = _tiny()
+    path = os.environ["PATH"]
+    os.environ["PATH"] = "/nonexistent"
     try:
-        return _fails("a missing QEMU", "qemu-that-is-not-there is not installed", _boot_with)
+        return _fails("a missing QEMU", "no apt-get", action)
     finally:
-        qemu.BINARY = was
+        os.environ["PATH"] = path
 
 
 ENDINGS = {

@@ -17,6 +17,7 @@ _EVENT = re.compile(
     r"^\s*(?P<task>.+)-(?P<pid>\d+)\s+\[(?P<cpu>\d+)\]\s+\S+\s+[\d.]+: "
     r"padata_mt_(?P<event>\w+): (?P<args>.*)$"
 )
+_INIT_TASK = re.compile(r"pgdatinit(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Job:
     threads: int
     cpu: int  # where the caller was
     pid: int
+    node: int | None  # whose struct pages it initialises; None: some other job
     helpers: list[int] = field(default_factory=list)  # CPUs, in order of placement
     chunks: list[Chunk] = field(default_factory=list)
     ran: int | None = None
@@ -110,7 +112,8 @@ def _event(trace: Trace, line: str) -> None:
     args = {key: int(value) for key, _, value in (a.partition("=") for a in match["args"].split())}
     cpu, pid, nr = int(match["cpu"]), int(match["pid"]), args.pop("job")
     if match["event"] == "job_start":
-        trace.jobs[nr] = Job(nr=nr, cpu=cpu, pid=pid, **args)
+        init = _INIT_TASK.match(match["task"])
+        trace.jobs[nr] = Job(nr=nr, cpu=cpu, pid=pid, node=int(init[1]) if init else None, **args)
         return
     job = trace.jobs.get(nr)
     if job is None:
@@ -134,22 +137,16 @@ def problems(trace: Trace) -> list[str]:
 
 
 def job_problems(job: Job, trace: Trace) -> list[str]:
-    node = node_of(job, trace)
-    if node is None:
-        return [f"pfns {job.start} to {job.start + job.size} are on no one node"]
+    found = _coverage(job) + _threads(job)
+    if job.node is None:
+        return found  # where other jobs run is their own affair
+    node = trace.nodes[job.node]
     mask = mask_of(node, trace)
-    found = []
     if job.cpu not in mask:
         found.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
-    return found + _coverage(job) + _threads(job) + _mask(job, mask) + _order(job, mask, trace)
-
-
-def node_of(job: Job, trace: Trace) -> Node | None:
-    """The node whose memory the job is about."""
-    for node in trace.nodes.values():
-        if any(start <= job.start and job.start + job.size <= end for start, end in node.spans):
-            return node
-    return None
+    if not any(start <= job.start and job.start + job.size <= end for start, end in node.spans):
+        found.append(f"pfns {job.start} to {job.start + job.size} are not node {node.nr}'s")
+    return found + _mask(job, mask) + _order(job, mask, trace)
 
 
 def mask_of(node: Node, trace: Trace) -> frozenset[int]:

@@ -17,12 +17,18 @@ BUILD = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.
 THREE = machine.load("three-nodes")
 
 
+@pytest.fixture(autouse=True)
+def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here may depend on the host's QEMU or KVM."""
+    monkeypatch.setattr(accel, "choose", lambda: "tcg")
+    monkeypatch.setattr(accel, "qemu_version", lambda: "7.2.22")
+
+
 @pytest.fixture
 def run_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Boots with a script that gets the console's path as $1."""
     monkeypatch.setattr(paths, "BOOTS", tmp_path)
     monkeypatch.setattr(hostpkgs, "ensure", lambda *groups: None)
-    monkeypatch.setattr(accel, "choose", lambda: "tcg")
 
     def run(script: str, limit_s: float = 20, **spec: object) -> boot.BootResult:
         def command(_spec: object, _build: object, _accel: object, log: Path) -> list[str]:

@@ -87,7 +87,7 @@ def test_good_trace() -> None:
         ("start=163840 end=229376", "start=131072 end=229376", "handed out twice: 131072 to 163840"),
         ("end=262144", "end=262143", "nobody got 262143 to 262144"),
         ("end=262144", "end=294912", "went on to 294912, past 262144"),
-        ("start=65536 size", "start=2097000 size", "are on no one node"),
+        ("start=65536 size", "start=2097000 size", "are not node 0's"),
         ("job_end", "job_other", "never ended"),
         ("min_chunk=32768", "min_chunk=32769", "is shorter than 32769"),
         ("align=32768", "align=32767", "not a multiple of 32767"),
@@ -108,6 +108,18 @@ def test_more_threads_than_allowed() -> None:
     lines[4] = event(3, 60, "chunk: job=1 start=65536 end=98304")
     lines[0] = lines[0].replace("threads=4", "threads=3")
     assert any("4 threads took part, 3 were allowed" in line for line in judge(lines))
+
+
+def test_other_jobs_run_where_they_like_but_whole() -> None:
+    lines = [
+        event(5, 1, "job_start: job=7 start=0 size=2 align=1 min_chunk=1 threads=2", "swapper/0"),
+        event(5, 1, "helper: job=7 cpu=0", "swapper/0"),
+        event(5, 1, "chunk: job=7 start=0 end=2", "swapper/0"),
+        event(5, 1, "job_end: job=7 ran=1", "swapper/0"),
+    ]
+    assert judge(lines) == []
+    del lines[2]
+    assert any("job 7: nobody got 0 to 2" in line for line in judge(lines))
 
 
 def test_node_without_cpus_is_done_by_the_nearest() -> None:

@@ -65,13 +65,13 @@ if [ -n "$offline" ]; then
 	check "without an online CPU the caller is alone" \
 		has_threads 1 size=100000 cpus="${offline%%[-,]*}"
 else
-	ktap_test_skip "without an online CPU the caller is alone"
+	skip "without an online CPU the caller is alone" "no CPU is offline"
 fi
 
 if command -v taskset > /dev/null; then
 	check "helpers stay on one CPU" from_every_cpu "$last"
 else
-	ktap_test_skip "helpers stay on one CPU"
+	skip "helpers stay on one CPU" "needs taskset"
 fi
 
 finish

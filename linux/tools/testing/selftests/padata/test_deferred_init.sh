@@ -110,7 +110,7 @@ check_command_line()
 	name="threads are as the command line says"
 	asked=$(asked_threads)
 	if [ -z "$asked" ]; then
-		ktap_test_skip "$name"
+		skip "$name" "no deferred_init_threads= on the command line"
 	elif is_valid; then
 		check "$name" threads_are_capped
 	else
