@@ -262,7 +262,8 @@ def _run(args: list[str] | None) -> int:
         return 1
     except (KeyboardInterrupt, click.Abort):
         run.kill_all()
-        print("\nlab: interrupted", file=sys.stderr)
+        after_echo = "\n" if sys.stderr.isatty() else ""  # the terminal has shown ^C
+        print(f"{after_echo}lab: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output has left (head, a pager): not worth a message.

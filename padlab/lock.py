@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run at a time in a clone: two would build in the same trees and disturb each other's times."""
+"""One run at a time in a clone: two would build in the same trees and disturb each other's times.
+
+Whatever a run starts has the lock's name in its environment.  A run that it
+starts knows by it that it need not wait; and what a run that was killed has
+left behind is found and ended before it gets in the way of the next one.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from padlab import paths, progress
 from padlab.errors import LabError
 
-_HELD = "PADLAB_LOCK_HELD"  # for runs that a run starts
+_HELD = "PADLAB_LOCK_HELD"
+_WAIT_S = 5.0
 
 
 @contextlib.contextmanager
@@ -33,6 +42,7 @@ def held(command: str) -> Iterator[None]:
             lock.seek(0)
             progress.note(f"waiting for another run in this clone to end: {lock.read().strip()}")
             fcntl.flock(lock, fcntl.LOCK_EX)
+        _end_leftovers(place)
         lock.seek(0)
         lock.truncate()
         lock.write(f"{command} (process {os.getpid()})\n")
@@ -42,3 +52,29 @@ def held(command: str) -> Iterator[None]:
             yield
         finally:
             del os.environ[_HELD]
+
+
+def _end_leftovers(place: Path) -> None:
+    """End what still runs for a run that is gone: nobody else holds the lock now."""
+    left = _marked(place)
+    if not left:
+        return
+    progress.note(f"ending {len(left)} processes that a killed run left behind")
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + _WAIT_S
+    while _marked(place) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _marked(place: Path) -> list[int]:
+    """The processes, this one apart, that were started under the lock ``place``."""
+    mark = f"{_HELD}={place}".encode()
+    marked = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    marked.append(int(entry.name))
+    return marked

@@ -129,14 +129,32 @@ class TestLock:
             pass
 
 
+def wait_for_child(build: Path) -> int:
+    child = build / "child"
+    while not (child.exists() and child.read_text().strip()):
+        time.sleep(0.02)
+    return int(child.read_text())
+
+
+def test_what_a_killed_run_leaves_is_ended_by_the_next(tmp_path: Path) -> None:
+    run = start_holder(tmp_path, 60)
+    assert run.stdout.readline() == "held\n"
+    child = wait_for_child(tmp_path)
+    run.kill()
+    run.wait(20)
+    assert Path(f"/proc/{child}").exists()
+    following = start_holder(tmp_path, 0)
+    assert "killed run left behind" in following.stderr.readline()
+    assert following.wait(20) == 0
+    assert not Path(f"/proc/{child}/exe").exists()
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupt_leaves_nothing_behind(tmp_path: Path, signum: int) -> None:
     run = start_holder(tmp_path, 60)
     assert run.stdout.readline() == "held\n"
-    child = tmp_path / "child"
-    while not (child.exists() and child.read_text().strip()):
-        time.sleep(0.02)
+    child = wait_for_child(tmp_path)
     run.send_signal(signum)
     assert run.wait(20) == 130
-    assert run.stderr.read().strip() == "lab: interrupted"
-    assert not Path(f"/proc/{child.read_text().strip()}").exists()
+    assert run.stderr.read() == "lab: interrupted\n"
+    assert not Path(f"/proc/{child}").exists()
