@@ -159,6 +159,9 @@ def _trouble(result: BootResult) -> list[str]:
     """What no boot may have: kernel reports, and roles that did not end well."""
     found = list(result.dmesg.trouble)
     found += [f"the guest says: {value}" for key, value in result.dmesg.padlab if key == "trouble"]
+    if result.spec.config == "debug":
+        checked = {value for key, value in result.dmesg.padlab if key == "checked"}
+        found += [f"the guest did not check {what}" for what in ("kmemleak", "lockdep") if what not in checked]
     if result.exit != "0" and not found:
         found.append(f"what ran in the guest ended with status {result.exit}")
     return found
@@ -267,7 +270,8 @@ def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...
 
 
 def same_memmap(name: str) -> Outcome:
-    return judge(oracle.compare(_memmap(name, "stock"), _memmap(name, "patched")))
+    found = oracle.compare(_memmap(name, "stock"), _memmap(name, "patched"))
+    return judge(found, _memmap_boot(name, "patched", "perf", ()).log)
 
 
 def grown_memmap() -> Outcome:

@@ -247,7 +247,8 @@ def main(args: list[str] | None = None) -> NoReturn:
     """Run a command; the process ends here, with its status."""
     # A closed terminal or a CI's time limit ends children just as Ctrl-C does.
     for signum in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, _interrupt)
+        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup
+            signal.signal(signum, _interrupt)
     sys.exit(_run(args))
 
 
@@ -262,8 +263,7 @@ def _run(args: list[str] | None) -> int:
         return 1
     except (KeyboardInterrupt, click.Abort):
         run.kill_all()
-        after_echo = "\n" if sys.stderr.isatty() else ""  # the terminal has shown ^C
-        print(f"{after_echo}lab: interrupted", file=sys.stderr)
+        print("lab: interrupted", file=sys.stderr)  # click has ended the line with ^C
         return 130
     except BrokenPipeError:
         # The reader of our output has left (head, a pager): not worth a message.

@@ -156,5 +156,5 @@ def test_interrupt_leaves_nothing_behind(tmp_path: Path, signum: int) -> None:
     child = wait_for_child(tmp_path)
     run.send_signal(signum)
     assert run.wait(20) == 130
-    assert run.stderr.read() == "lab: interrupted\n"
+    assert run.stderr.read() == "\nlab: interrupted\n"
     assert not Path(f"/proc/{child}").exists()

@@ -23,8 +23,9 @@ initialised_nodes()
 
 lines_have_form()
 {
+	n='[0-9]+'
 	! node_lines | grep -qvE \
-		'^node [0-9]+ initialised, [0-9]+ pages in [0-9]+ms, [0-9]+ threads( \([0-9]+ took part\))?$'
+		"^node $n initialised, $n pages in ${n}ms, $n threads( \($n took part\))?\$"
 }
 
 # "NODE PAGES", one line per node: the pages of its last zone
