@@ -103,11 +103,23 @@ cli.main(["hold"])
 """
 
 
+def heed_signals() -> None:
+    """Undo what a background shell or nohup has its children ignore: they would inherit it."""
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_DFL)
+
+
 def start_holder(build: Path, seconds: float) -> subprocess.Popen:
     env = {name: value for name, value in os.environ.items() if name != "PADLAB_LOCK_HELD"}
     command = [sys.executable, "-c", HOLDER, str(build), str(seconds)]
     return subprocess.Popen(
-        command, cwd=paths.ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=paths.ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
     )
 
 
