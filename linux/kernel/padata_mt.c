@@ -10,10 +10,11 @@
  *
  * Who works.  The caller always does, and never waits for a helper to start: a
  * job that gets no helper, or whose helpers all start too late, is done by the
- * caller alone.  Helpers are work items on a bound workqueue, one per chosen CPU.
- * Bound, because the workers of a per-CPU pool exist from the time the CPU
- * came up, so that starting a helper is a wake-up, and because the job decides
- * where its threads run.
+ * caller alone.  Helpers are work items on a bound workqueue, one per chosen
+ * CPU.  Bound, because the job decides where its threads run, and because each
+ * per-CPU pool has a worker from the time the CPU came up.  That worker may have
+ * to make itself a successor before it starts on a helper, but does so on its
+ * own CPU, at the same time as the others.
  *
  * Who gets what.  Threads claim chunks from a cursor.  A claim takes a share
  * of what remains, so chunks are large at first, when balance does not matter
