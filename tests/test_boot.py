@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from padlab import accel, boot, dmesg, hostclock, hostpkgs, machine, paths, progress, report
+from padlab import boot, dmesg, hostclock, hostpkgs, machine, paths, progress, report
 from padlab.build import Build
 from padlab.errors import LabError
 
@@ -16,12 +16,7 @@ DATA = Path(__file__).parent / "data"
 BUILD = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
 THREE = machine.load("three-nodes")
 
-
-@pytest.fixture(autouse=True)
-def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here may depend on the host's QEMU or KVM."""
-    monkeypatch.setattr(accel, "choose", lambda: "tcg")
-    monkeypatch.setattr(accel, "qemu_version", lambda: "7.2.22")
+pytestmark = pytest.mark.usefixtures("no_qemu")
 
 
 @pytest.fixture

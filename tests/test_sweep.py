@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from padlab import accel, compare, machine, plot, published, record, report, stats, sweep
+from padlab import compare, machine, plot, published, record, report, stats, sweep
 from padlab.build import Build
 from padlab.compare import Run
 from padlab.errors import LabError
@@ -15,12 +15,7 @@ from padlab.errors import LabError
 BUILD = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
 EPYC = machine.load("epyc-7551-kvm")
 
-
-@pytest.fixture(autouse=True)
-def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here may depend on the host's QEMU or KVM."""
-    monkeypatch.setattr(accel, "choose", lambda: "tcg")
-    monkeypatch.setattr(accel, "qemu_version", lambda: "7.2.22")
+pytestmark = pytest.mark.usefixtures("no_qemu")
 
 
 @pytest.mark.parametrize("name", [name for name in machine.names() if published.rows(name)])
