@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * shim.h - what kernel/padata_mt.c uses of the kernel, for userspace
+ *
+ * The engine is compiled unchanged.  Every kernel header that it includes is
+ * this file (see the Makefile), but for <linux/padata.h>, which is the real one.
+ *
+ * Atomics have the memory order of the kernel's, and no more: ThreadSanitizer
+ * is to see what the kernel's memory model does not promise.  It knows nothing
+ * of fences, so an order after a control dependency is an acquire load here.
+ *
+ * Topology comes from a struct shim_machine, of which each thread chooses one.
+ * Workqueues are in pool.c.
+ */
+
+#ifndef _PADATA_SHIM_H
+#define _PADATA_SHIM_H
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The compiler */
+
+#define __init
+#define __ro_after_init
+#define __percpu
+#define __rcu
+#define __counted_by(...)
+
+#define CONFIG_PADATA		1
+#define _RET_IP_		((unsigned long)__builtin_return_address(0))
+
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, val)	__atomic_store_n(&(x), (val), __ATOMIC_RELAXED)
+
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+/* Numbers: as in the kernel, both sides are of one type */
+
+#define __shim_choose(a, b, op)						\
+({									\
+	__auto_type __a = (a);						\
+	__auto_type __b = (b);						\
+	static_assert(__builtin_types_compatible_p(typeof(__a), typeof(__b)), \
+		      "comparison of two types");			\
+	__a op __b ? __a : __b;						\
+})
+#define min(a, b)		__shim_choose(a, b, <)
+#define max(a, b)		__shim_choose(a, b, >)
+#define min3(a, b, c)		min(min(a, b), c)
+#define max3(a, b, c)		max(max(a, b), c)
+
+#define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
+#define struct_size(ptr, member, count)	offsetof(typeof(*(ptr)), member[count])
+
+/* Sanitizers ask for their settings here. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+const char *__ubsan_default_options(void);
+
+/* A place where the thread may lose its CPU, if the program is built for that. */
+#ifdef SHIM_JITTER
+void shim_point(void);
+#else
+static inline void shim_point(void) { }
+#endif
+
+/*
+ * Something that the kernel would warn of, or worse.  A program may say what to
+ * do then; else it is told and the program aborted.
+ */
+void shim_bug(const char *what);
+extern void (*shim_on_bug)(const char *what);
+
+/* Random numbers, a sequence for each thread */
+uint64_t shim_random(void);
+void shim_random_seed(uint64_t seed);
+
+/* <linux/atomic.h> */
+
+typedef struct { int counter; } atomic_t;
+#define ATOMIC_INIT(i)		{ (i) }
+
+static inline int atomic_read(const atomic_t *v)
+{
+	return __atomic_load_n(&v->counter, __ATOMIC_RELAXED);
+}
+
+static inline void atomic_set(atomic_t *v, int i)
+{
+	__atomic_store_n(&v->counter, i, __ATOMIC_RELAXED);
+}
+
+static inline int atomic_inc_return_relaxed(atomic_t *v)
+{
+	return __atomic_add_fetch(&v->counter, 1, __ATOMIC_RELAXED);
+}
+
+static inline int atomic_dec_return_relaxed(atomic_t *v)
+{
+	return __atomic_sub_fetch(&v->counter, 1, __ATOMIC_RELAXED);
+}
+
+static inline int atomic_dec_return_release(atomic_t *v)
+{
+	return __atomic_sub_fetch(&v->counter, 1, __ATOMIC_RELEASE);
+}
+
+static inline void atomic_inc(atomic_t *v)
+{
+	atomic_inc_return_relaxed(v);
+}
+
+static inline void atomic_dec(atomic_t *v)
+{
+	atomic_dec_return_relaxed(v);
+}
+
+#define try_cmpxchg_relaxed(ptr, oldp, new)				\
+({									\
+	shim_point();							\
+	__atomic_compare_exchange_n(ptr, oldp, new, false,		\
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
+})
+
+/* <linux/refcount.h> */
+
+#define refcount_t		struct refcount_struct
+struct refcount_struct {
+	atomic_t		refs;
+};
+
+static inline void refcount_set(refcount_t *r, int n)
+{
+	atomic_set(&r->refs, n);
+}
+
+static inline unsigned int refcount_read(const refcount_t *r)
+{
+	return atomic_read(&r->refs);
+}
+
+bool refcount_inc_not_zero(refcount_t *r);
+bool refcount_dec_and_test(refcount_t *r);
+
+/* <linux/completion.h> */
+
+struct completion {
+	pthread_mutex_t		lock;
+	pthread_cond_t		wait;
+	unsigned int		done;
+};
+
+void init_completion(struct completion *x);
+void complete(struct completion *x);
+void wait_for_completion(struct completion *x);
+
+/* <linux/slab.h> */
+
+#define GFP_KERNEL		0
+#define GFP_NOWAIT		0
+#define __GFP_NOWARN		0
+
+void *kzalloc(size_t size, unsigned int gfp);
+void kfree(const void *p);
+
+/* The thread gets no memory. */
+extern __thread bool shim_no_memory;
+/* Allocations that were not freed yet. */
+int shim_nr_allocated(void);
+
+/* <linux/printk.h> */
+
+extern atomic_t shim_nr_warnings;
+
+static inline void shim_warn(const char *fmt, ...)
+{
+	atomic_inc(&shim_nr_warnings);
+}
+
+#define pr_warn(...)		shim_warn(__VA_ARGS__)
+#define pr_warn_once(...)						\
+({									\
+	static atomic_t __warned;					\
+									\
+	if (!atomic_read(&__warned) && atomic_inc_return_relaxed(&__warned) == 1) \
+		shim_warn(__VA_ARGS__);					\
+})
+
+/* <linux/sched.h> */
+
+#define might_sleep()		shim_point()
+#define cond_resched()		shim_point()
+
+/* <linux/cpumask.h> and <linux/nodemask.h>, of one word each */
+
+#define SHIM_NR_CPUS		64
+#define SHIM_NR_NODES		8
+
+#define cpumask_var_t		struct cpumask *
+struct cpumask {
+	unsigned long		bits;
+};
+
+#define nodemask_t		struct nodemask
+struct nodemask {
+	unsigned long		bits;
+};
+
+enum { N_CPU, NR_NODE_STATES };
+
+/* What the engine's functions below take for the machine. */
+struct shim_machine {
+	unsigned int		nr_cpus;
+	unsigned int		nr_nodes;
+	/* These two change while jobs run. */
+	struct cpumask		online;
+	struct cpumask		siblings[SHIM_NR_CPUS];
+	struct cpumask		housekeeping[2];
+	nodemask_t		nodes[NR_NODE_STATES];
+	int			node_of[SHIM_NR_CPUS];
+	int			core_of[SHIM_NR_CPUS];
+	/* As a kernel that has not built its NUMA masks yet. */
+	bool			no_distances;
+};
+
+/* The thread's machine, and the CPU of it that the thread is on. */
+extern __thread struct shim_machine *shim_machine;
+extern __thread int shim_cpu;
+/* Which task the thread is: another one for each work item. */
+extern __thread unsigned long shim_task;
+
+/* Cores of @threads CPUs, dealt out to nodes in turn; all online. */
+void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
+		       unsigned int threads, unsigned int nodes);
+
+#define nr_cpu_ids		(shim_machine->nr_cpus)
+#define node_states		(shim_machine->nodes)
+#define cpu_online_mask		(&shim_machine->online)
+#define topology_sibling_cpumask(cpu)	(&shim_machine->siblings[cpu])
+#define housekeeping_cpumask(hk)	(&shim_machine->housekeeping[hk])
+#define cpu_to_node(cpu)	(shim_machine->node_of[cpu])
+#define raw_smp_processor_id()	(shim_cpu)
+
+enum { HK_TYPE_DOMAIN, HK_TYPE_WQ };
+
+/* Loads are atomic for masks that CPU hotplug changes. */
+static inline unsigned long __cpumask_bits(const struct cpumask *mask)
+{
+	return READ_ONCE(mask->bits);
+}
+
+static inline void cpumask_copy(struct cpumask *dst, const struct cpumask *src)
+{
+	dst->bits = __cpumask_bits(src);
+}
+
+static inline void cpumask_and(struct cpumask *dst, const struct cpumask *a,
+			       const struct cpumask *b)
+{
+	dst->bits = __cpumask_bits(a) & __cpumask_bits(b);
+}
+
+static inline void cpumask_andnot(struct cpumask *dst, const struct cpumask *a,
+				  const struct cpumask *b)
+{
+	dst->bits = __cpumask_bits(a) & ~__cpumask_bits(b);
+}
+
+static inline bool cpumask_empty(const struct cpumask *mask)
+{
+	return !__cpumask_bits(mask);
+}
+
+static inline unsigned int cpumask_weight(const struct cpumask *mask)
+{
+	return __builtin_popcountl(__cpumask_bits(mask));
+}
+
+static inline unsigned int cpumask_first(const struct cpumask *mask)
+{
+	unsigned long bits = __cpumask_bits(mask);
+
+	return bits ? (unsigned int)__builtin_ctzl(bits) : nr_cpu_ids;
+}
+
+static inline bool cpumask_test_cpu(int cpu, const struct cpumask *mask)
+{
+	return __cpumask_bits(mask) >> cpu & 1;
+}
+
+static inline void cpumask_set_cpu(int cpu, struct cpumask *mask)
+{
+	__atomic_fetch_or(&mask->bits, 1UL << cpu, __ATOMIC_RELAXED);
+}
+
+static inline void cpumask_clear_cpu(int cpu, struct cpumask *mask)
+{
+	__atomic_fetch_and(&mask->bits, ~(1UL << cpu), __ATOMIC_RELAXED);
+}
+
+static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
+{
+	return __atomic_fetch_and(&mask->bits, ~(1UL << cpu), __ATOMIC_RELAXED) >> cpu & 1;
+}
+
+static inline unsigned int num_online_cpus(void)
+{
+	return cpumask_weight(cpu_online_mask);
+}
+
+int next_node_in(int node, nodemask_t mask);
+unsigned int sched_numa_find_nth_cpu(const struct cpumask *cpus, int nth, int node);
+
+/* <linux/workqueue.h>: see pool.c */
+
+#define WQ_CPU_INTENSIVE	1
+
+struct workqueue_struct;
+struct pool_thread;
+
+struct work_struct {
+	void			(*func)(struct work_struct *work);
+	struct pool_thread	*thread;	/* on whose queue it was put */
+	struct work_struct	**prev;		/* this and below: the queue's */
+	struct work_struct	*next;
+	int			cpu;
+	int			fate;
+	bool			pending;
+};
+
+#define INIT_WORK(work, fn) \
+	(*(work) = (struct work_struct){ .func = (fn) })
+
+struct workqueue_struct *alloc_workqueue(const char *fmt, unsigned int flags,
+					 int max_active);
+bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work);
+bool cancel_work(struct work_struct *work);
+
+/* <trace/events/padata.h> */
+
+struct padata_mt_job;
+
+static inline void trace_padata_mt_job_start(unsigned int nr, const struct padata_mt_job *job,
+					     int threads)
+{
+}
+
+static inline void trace_padata_mt_helper(unsigned int nr, int cpu)
+{
+}
+
+static inline void trace_padata_mt_chunk(unsigned int nr, unsigned long start, unsigned long end)
+{
+}
+
+static inline void trace_padata_mt_job_end(unsigned int nr, int ran)
+{
+}
+
+/* For the parts of <linux/padata.h> that have nothing to do with jobs */
+
+#define u8			uint8_t
+#define spinlock_t		struct spinlock
+struct spinlock {
+	int			unused;
+};
+
+struct mutex {
+	int			unused;
+};
+
+struct list_head {
+	struct list_head	*next, *prev;
+};
+
+struct hlist_node {
+	struct hlist_node	*next, **pprev;
+};
+
+struct kobject {
+	int			unused;
+};
+
+#endif /* _PADATA_SHIM_H */
