@@ -16,7 +16,7 @@ from pathlib import Path
 
 from padlab import boot as boots
 from padlab import build as builds
-from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, tree
+from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, tree, userspace
 from padlab.boot import BootResult, BootSpec
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
@@ -41,13 +41,26 @@ tree.VARIANTS["faulty"] = tree.Variant(
 )
 
 
+# Random jobs for the engine in userspace.
+QUICK_JOBS = 200_000
+FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
+
+
 def quick() -> list[Check]:
-    return [Check("tests of the lab", lab_tests)]
+    return [
+        Check("tests of the lab", lab_tests),
+        *_userspace_checks(dict.fromkeys(userspace.SANITIZERS, QUICK_JOBS)),
+    ]
 
 
 def full() -> list[Check]:
     return [
-        *quick(),
+        Check("tests of the lab", lab_tests),
+        *_userspace_checks(FULL_JOBS),
+        *(
+            Check(f"engine in userspace finds {name}", partial(userspace.find, bug))
+            for name, bug in userspace.bugs().items()
+        ),
         Check("KUnit, one CPU (UML)", kunit_uml),
         *_build_checks(),
         *(Check(f"KUnit, {SMT} ({config})", partial(kunit, config)) for config in ("perf", "debug")),
@@ -63,6 +76,11 @@ def full() -> list[Check]:
         Check("one thread costs no more instructions than stock", exact_cost),
         *(Check(name, check) for name, check in ENDINGS.items()),
     ]
+
+
+def _userspace_checks(jobs: dict[str, int]) -> Iterator[Check]:
+    for sanitizer, name in userspace.SANITIZERS.items():
+        yield Check(f"engine in userspace, {name}", partial(userspace.fuzz, sanitizer, jobs[sanitizer]))
 
 
 def _small_machines() -> list[str]:

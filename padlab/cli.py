@@ -80,7 +80,7 @@ def boot(**options: Any) -> int:
 @cli.command()
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
 def test(quick: bool) -> int:
-    """Run every test: lab, KUnit, kselftests, memmap oracle.
+    """Run every test: lab, engine in userspace, KUnit, kselftests, memmap oracle.
 
     \b
     Examples:
