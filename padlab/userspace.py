@@ -28,7 +28,7 @@ _SOURCES = "tools/testing/padata"
 _ENGINE = "kernel/padata_mt.c"
 _HEADER = "include/linux/padata.h"
 _STAMP = ".padlab-sources"
-_STALL_S = 3  # without progress, for bugs that hang
+_STALL_S = 5  # without progress, for bugs that hang
 _RUN_LIMIT_S = 900
 _PREFIX = "padata_fuzz: "
 # Kernels that place memory more at random than TSan's runtime can live with.

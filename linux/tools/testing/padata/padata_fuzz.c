@@ -850,6 +850,15 @@ static void watch_stalls(double time)
 	}
 }
 
+/* One is for a job, one for starting without a workqueue. */
+static void check_warnings(void)
+{
+	int nr = atomic_read(&shim_nr_warnings);
+
+	if (nr > 2)
+		broken(NULL, RULE_MALFORMED, "there were %d warnings", nr);
+}
+
 static void watch(double start)
 {
 	double told = start;
@@ -862,6 +871,7 @@ static void watch(double start)
 			WRITE_ONCE(stopping, true);
 		if (shim_nr_allocated() > MAX_LIVE)
 			broken(NULL, RULE_NO_TOUCH, "%d teams are not freed", shim_nr_allocated());
+		check_warnings();
 		watch_stalls(time);
 		if (time - told >= 1) {
 			told = time;
@@ -874,11 +884,9 @@ static void watch(double start)
 /* What has to be so when all jobs are done and all helpers gone. */
 static void check_end(const struct pool_stats *stats, unsigned long jobs)
 {
+	check_warnings();
 	if (shim_nr_allocated())
 		broken(NULL, RULE_NO_TOUCH, "%d teams were not freed", shim_nr_allocated());
-	/* One for a job, one for starting without a workqueue. */
-	if (atomic_read(&shim_nr_warnings) > 2)
-		broken(NULL, RULE_MALFORMED, "%d warnings", atomic_read(&shim_nr_warnings));
 	if (jobs > ENOUGH_JOBS && !opt.one_job && !(stats->run && stats->late && stats->cancelled))
 		leave("padata_fuzz: FAILED: helpers do not run, or always: that tests nothing\n");
 }
