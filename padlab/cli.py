@@ -135,6 +135,31 @@ def sweep(machine: str, runs: int | None) -> int:
 
 
 @cli.command()
+@click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def predict(machine: str | None, json: bool) -> int:
+    """Predict deferred init, stock's and ours, on machines that are not here.
+
+    A model of threads, chunks, memory bandwidth and locks is fitted to the
+    published thread sweeps of six machines.  It shows its errors on them,
+    points left out included, then predicts those machines and larger ones, of 1
+    to 24 TiB with up to 512 CPUs.  Nothing is booted and nothing is measured:
+    all of it is labelled as predicted.  Without --machine, tables and plots are
+    recorded in results/.  What it takes for given about the two kernels is in
+    padlab/data/engines.toml.
+
+    \b
+    Examples:
+      ./lab predict
+      ./lab predict --machine 12tib
+      ./lab predict --machine xeon-8167m --json
+    """
+    from padlab import predict as predictions
+
+    return predictions.main(only=machine, json=json)
+
+
+@cli.command()
 @click.option("--kernel", type=_KERNEL, default="patched", show_default=True)
 @click.option("--update", is_flag=True, help="Look for a newer 6.12.N in the package index.")
 @click.option("--discard", is_flag=True, help="Drop edits made in the tree.")

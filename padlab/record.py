@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recording results under results/, each with what made it.
 
-Only ./lab compare and ./lab sweep record, and always under the same name for
+Only ./lab compare, sweep and predict record, and always under the same name for
 the same measurement, so that git shows what a change did to the figures:
 
     results/compare-MACHINE.json         ./lab compare --machine MACHINE, timed
     results/compare-MACHINE-exact.json   the same, exact mode
     results/sweep-MACHINE.csv, .png      ./lab sweep --machine MACHINE
+    results/predict-published.csv, .png  ./lab predict: the published machines
+    results/predict-large.csv, .png      the same: machines of 1 to 24 TiB
 
-Every file names its command, the Debian source version of the kernels, the
-accelerator, QEMU's version and the host's CPU.
+Every file names its command and, unless it is a prediction, the Debian source
+version of the kernels, the accelerator, QEMU's version and the host's CPU.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pytest
 from padlab import cli, lock, paths
 from padlab.errors import LabError
 
-COMMANDS = ["boot", "test", "compare", "sweep", "tree", "refresh", "build", "series"]
+COMMANDS = ["boot", "test", "compare", "sweep", "predict", "tree", "refresh", "build", "series"]
 
 
 def lab(*args: str, cwd: Path = paths.ROOT) -> subprocess.CompletedProcess:
