@@ -172,140 +172,31 @@ static bool __init deferred_walk_take(struct deferred_walk *walk,
 	return true;
 }
 
-/* A struct page as words to store, where it has the common 64 bytes. */
-#define DEFERRED_PAGE_WORDS	(64 / sizeof(unsigned long))
-
-union deferred_template {
-	struct page page;
-	unsigned long word[DEFERRED_PAGE_WORDS];
-};
-
-/* Make the template of a page, with an lru that compares equal to any other. */
-static void __init deferred_make_template(union deferred_template *template,
-					  unsigned long pfn, struct zone *zone)
-{
-	__init_single_page(&template->page, pfn, zone_idx(zone),
-			   zone_to_nid(zone));
-	template->page.lru.next = NULL;
-	template->page.lru.prev = NULL;
-}
-
 /*
- * Whether all struct pages of [pfn, end_pfn) are the same but for lru, which
- * points to itself, so that it is enough to store them.  Asked of the kernel's
- * own __init_single_page(), rather than of a list of configurations.  What it
- * may make of the pfn, a section number or an address, is the same throughout a
- * section or grows from page to page: the first and the last page will do.
- */
-static bool __init deferred_can_stamp(union deferred_template *template,
-				      unsigned long pfn, unsigned long end_pfn,
-				      struct zone *zone)
-{
-	union deferred_template last;
-
-	if (sizeof(struct page) != sizeof(template->word) ||
-	    offsetof(struct page, lru) != sizeof(unsigned long) ||
-	    page_ref_tracepoint_active(page_ref_set))
-		return false;
-
-	deferred_make_template(template, pfn, zone);
-	deferred_make_template(&last, end_pfn - 1, zone);
-
-	return !memcmp(template, &last, sizeof(last));
-}
-
-/*
- * Store the template to [page, end).  Word by word from registers: a structure
- * assignment reads the template again for every page, which costs more than
- * __init_single_page() does.
- */
-static void __init deferred_stamp_pages(struct page *page, struct page *end,
-					const union deferred_template *template)
-{
-	unsigned long flags = template->word[0];
-	unsigned long w3 = template->word[3];
-	unsigned long w4 = template->word[4];
-	unsigned long w5 = template->word[5];
-	unsigned long w6 = template->word[6];
-	unsigned long w7 = template->word[7];
-
-	for (; page < end; page++) {
-		unsigned long *word = (unsigned long *)page;
-
-		word[0] = flags;
-		word[1] = (unsigned long)&page->lru;
-		word[2] = (unsigned long)&page->lru;
-		word[3] = w3;
-		word[4] = w4;
-		word[5] = w5;
-		word[6] = w6;
-		word[7] = w7;
-	}
-}
-
-/* Initialise [pfn, end_pfn), which is within one section. */
-static void __init deferred_init_pages(struct zone *zone, unsigned long pfn,
-				       unsigned long end_pfn)
-{
-	struct page *page = pfn_to_page(pfn);
-	union deferred_template template;
-
-	if (deferred_can_stamp(&template, pfn, end_pfn, zone)) {
-		deferred_stamp_pages(page, page + (end_pfn - pfn), &template);
-		return;
-	}
-
-	for (; pfn < end_pfn; pfn++, page++)
-		__init_single_page(page, pfn, zone_idx(zone), zone_to_nid(zone));
-}
-
-/*
- * Free [pfn, end_pfn), which is within one block of MAX_ORDER_NR_PAGES, in the
- * largest naturally aligned pieces.  Pageblocks that begin in it become movable.
- */
-static void __init deferred_free_pages(unsigned long pfn, unsigned long end_pfn)
-{
-	unsigned long block;
-
-	for (block = pageblock_align(pfn); block < end_pfn;
-	     block += pageblock_nr_pages)
-		set_pageblock_migratetype(pfn_to_page(block), MIGRATE_MOVABLE);
-
-	while (pfn < end_pfn) {
-		unsigned int order = MAX_PAGE_ORDER;
-
-		if (pfn)
-			order = min(order, __ffs(pfn));
-		order = min(order, __fls(end_pfn - pfn));
-
-		__free_pages_core(pfn_to_page(pfn), order, MEMINIT_EARLY);
-		pfn += 1UL << order;
-	}
-}
-
-/*
- * Initialise and free what lies below @limit in the block of MAX_ORDER_NR_PAGES
- * that the walk is in.  Freeing a page looks at its buddies, which are in the
- * same block, so all of a block is initialised before any of it is freed.  And
- * no more than a block, so that its struct pages are still in the cache.
+ * Initialise and free what lies below @limit in the section that the walk is in.
+ * Freeing a page looks at its buddies, which are in the same section, so all of
+ * it is initialised before any of it is freed.
  *
  * Return: number of pages.
  */
-static unsigned long __init deferred_init_block(struct deferred_walk *walk,
-						unsigned long limit)
+static unsigned long __init deferred_init_section(struct deferred_walk *walk,
+						  unsigned long limit)
 {
-	unsigned long block_end = ALIGN(walk->spfn + 1, MAX_ORDER_NR_PAGES);
 	struct deferred_walk again = *walk;
+	struct zone *zone = walk->zone;
 	unsigned long spfn, epfn, nr = 0;
 
-	limit = min(limit, block_end);
+	limit = min(limit, ALIGN(walk->spfn + 1, PAGES_PER_SECTION));
 
 	while (deferred_walk_take(walk, limit, &spfn, &epfn)) {
-		deferred_init_pages(walk->zone, spfn, epfn);
+		memmap_init_pages(spfn, epfn, zone_idx(zone), zone_to_nid(zone),
+				  MEMMAP_FREE);
 		nr += epfn - spfn;
 	}
-	while (deferred_walk_take(&again, limit, &spfn, &epfn))
-		deferred_free_pages(spfn, epfn);
+	while (deferred_walk_take(&again, limit, &spfn, &epfn)) {
+		memmap_init_pageblocks(spfn, epfn, MIGRATE_MOVABLE);
+		memmap_free_pages(spfn, epfn);
+	}
 
 	return nr;
 }
@@ -318,8 +209,8 @@ struct deferred_node {
 
 /*
  * The job's thread function.  Chunks are cut at section boundaries, so no two
- * threads of a node are in the same block, and none looks at struct pages that
- * another is at work on.  Where two nodes meet within a block, one may look at
+ * threads of a node are in the same section, and none looks at struct pages that
+ * another is at work on.  Where two nodes meet within a section, one may look at
  * those of the other, but only to find that they are no buddies: they are of
  * another zone.
  */
@@ -332,7 +223,7 @@ static void __init deferred_init_chunk(unsigned long start_pfn,
 
 	deferred_walk_init(&walk, node->zone, start_pfn);
 	while (walk.spfn < end_pfn) {
-		nr += deferred_init_block(&walk, end_pfn);
+		nr += deferred_init_section(&walk, end_pfn);
 		cond_resched();
 	}
 
@@ -416,6 +307,60 @@ static void __init deferred_start_node(int nid)
 	wake_up_process(task);
 }
 
+/*
+ * The index of the zone of @pgdat that spans *pfn, the lowest if there are
+ * several, %MAX_NR_ZONES if there is none.  Cut *next_pfn to where it is valid.
+ */
+static int __meminit deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
+				       unsigned long *next_pfn)
+{
+	struct zone *zone = pgdat->node_zones;
+	int i;
+
+	for (i = 0; i < MAX_NR_ZONES; i++, zone++) {
+		if (zone_spans_pfn(zone, pfn)) {
+			*next_pfn = min(*next_pfn, zone_end_pfn(zone));
+			return i;
+		}
+	}
+
+	*next_pfn = pfn + 1;
+	return MAX_NR_ZONES;
+}
+
+/**
+ * deferred_init_reserved - initialise struct pages of reserved, deferred memory
+ * @pfn: first page of a range that memblock has reserved
+ * @end_pfn: end of the range
+ * @nid: its node
+ *
+ * They are not free, so deferred_init_memmap() will leave them out.  Those that
+ * are initialised early are left alone here.
+ *
+ * Context: Boot, in memblock_free_all(): when memblock retires.
+ * Return: where the deferred part begins, @end_pfn if there is none.  Struct
+ * pages from there on are initialised, and PageReserved.
+ */
+unsigned long __meminit deferred_init_reserved(unsigned long pfn,
+					       unsigned long end_pfn, int nid)
+{
+	unsigned long first_pfn, next_pfn;
+	int zone;
+
+	first_pfn = clamp(first_deferred_pfn(nid), pfn, end_pfn);
+	for (pfn = first_pfn; pfn < end_pfn; pfn = next_pfn) {
+		next_pfn = memmap_run_end(pfn, end_pfn);
+		/* There is a memmap for all of a section or for none of it. */
+		if (!pfn_valid(pfn))
+			continue;
+
+		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
+		memmap_init_pages(pfn, next_pfn, zone, nid, MEMMAP_RESERVED);
+	}
+
+	return first_pfn;
+}
+
 /**
  * deferred_init_memmap - initialise and free all deferred pages
  *
@@ -468,10 +413,8 @@ bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 	deferred_walk_init(&walk, zone, first_pfn);
 	while (walk.spfn != ULONG_MAX && nr < want) {
 		first_pfn = ALIGN(walk.spfn + 1, PAGES_PER_SECTION);
-		while (walk.spfn < first_pfn) {
-			nr += deferred_init_block(&walk, first_pfn);
-			touch_nmi_watchdog();
-		}
+		nr += deferred_init_section(&walk, first_pfn);
+		touch_nmi_watchdog();
 	}
 	if (walk.spfn == ULONG_MAX)
 		first_pfn = ULONG_MAX;
