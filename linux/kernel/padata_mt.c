@@ -12,9 +12,8 @@
  * job that gets no helper, or whose helpers all start too late, is done by the
  * caller alone.  Helpers are work items on a bound workqueue, one per chosen
  * CPU.  Bound, because the job decides where its threads run, and because each
- * per-CPU pool has a worker from the time the CPU came up.  That worker may have
- * to make itself a successor before it starts on a helper, but does so on its
- * own CPU, at the same time as the others.
+ * per-CPU pool has workers from the time the CPU came up, see
+ * padata_mt_cpu_online(): to start a helper is to wake one.
  *
  * Who gets what.  Threads claim chunks from a cursor.  A claim takes a share
  * of what remains, so chunks are large at first, when balance does not matter
@@ -39,6 +38,7 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -49,6 +49,7 @@
 #include <linux/nodemask.h>
 #include <linux/overflow.h>
 #include <linux/padata.h>
+#include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -464,16 +465,51 @@ int padata_do_multithreaded(struct padata_mt_job *job)
 }
 EXPORT_SYMBOL_GPL(padata_do_multithreaded);
 
-/**
- * padata_mt_init - make helpers available to multithreaded jobs
- *
- * Called once at boot, when all CPUs are up and before the first job that wants
- * help.  %WQ_CPU_INTENSIVE, because a thread function may run for long and must
- * not keep other work items of its CPU from starting.
- */
-void __init padata_mt_init(void)
+/* Does nothing: it is enough that a worker starts on it. */
+static void padata_mt_spare(struct work_struct *work)
 {
-	padata_mt_wq = alloc_workqueue("padata_mt", WQ_CPU_INTENSIVE, 0);
-	if (!padata_mt_wq)
-		pr_warn("padata: no workqueue, multithreaded jobs run on one thread\n");
 }
+
+static DEFINE_PER_CPU(struct work_struct, padata_mt_spare_work);
+
+/*
+ * Have a second worker made on a CPU that came up.
+ *
+ * A pool never lets its last idle worker go to work: that one first makes
+ * another, by way of kthreadd, which makes one thread at a time.  If the helpers
+ * of a job were the first work items of their CPUs, they would stand in line
+ * there.  This has it done while CPUs are brought up, and nobody waits for it.
+ * A pool keeps two idle workers from then on, so helpers start by a wake-up.
+ *
+ * If the item is still queued from the last time, it will do.
+ */
+static int padata_mt_cpu_online(unsigned int cpu)
+{
+	queue_work_on(cpu, padata_mt_wq, &per_cpu(padata_mt_spare_work, cpu));
+	return 0;
+}
+
+/*
+ * Before CPUs are brought up, and before any job.  %WQ_CPU_INTENSIVE, because a
+ * thread function may run for long and must not keep other work items of its CPU
+ * from starting.
+ */
+static int __init padata_mt_init(void)
+{
+	int cpu, ret;
+
+	padata_mt_wq = alloc_workqueue("padata_mt", WQ_CPU_INTENSIVE, 0);
+	if (!padata_mt_wq) {
+		pr_warn("padata: no workqueue, multithreaded jobs run on one thread\n");
+		return -ENOMEM;
+	}
+
+	for_each_possible_cpu(cpu)
+		INIT_WORK(&per_cpu(padata_mt_spare_work, cpu), padata_mt_spare);
+
+	/* Without it, helpers start later. */
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "padata/mt:online",
+				padata_mt_cpu_online, NULL);
+	return min(ret, 0);
+}
+early_initcall(padata_mt_init);

@@ -908,7 +908,7 @@ static void run_without_pool(void)
 
 	for (nr = FIRST_ALONE; nr < FIRST_ALONE + jobs; nr++) {
 		if (nr == FIRST_ALONE + jobs / 2)
-			padata_mt_init();
+			shim_initcall();
 		callers[0].nr = nr;
 		run_trial(NULL, job_seed(nr), nr, NULL);
 	}
@@ -923,7 +923,7 @@ static int run(void)
 	run_without_pool();
 	pool_choose_fate = choose_fate;
 	pool_start(opt.threads, opt.seed);
-	padata_mt_init();
+	shim_initcall();
 	start_callers();
 	watch(start);
 	for (i = 0; i < opt.callers; i++) {
