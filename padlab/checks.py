@@ -16,7 +16,7 @@ from pathlib import Path
 
 from padlab import boot as boots
 from padlab import build as builds
-from padlab import hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, tree, userspace
+from padlab import growth, hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, tree, userspace
 from padlab.boot import BootResult, BootSpec
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
@@ -74,6 +74,7 @@ def full() -> list[Check]:
         *(Check(f"memmap oracle catches {name}", partial(fault, name)) for name in FAULTS),
         *(Check(f"deferred_init_threads={v}", partial(parameter, v, n)) for v, n in PARAMETERS),
         Check("one thread costs no more instructions than stock", exact_cost),
+        Check("what grows with memory", growing),
         *(Check(name, check) for name, check in ENDINGS.items()),
     ]
 
@@ -374,6 +375,22 @@ def exact_cost() -> Outcome:
     if costs[1] != costs[2]:
         problems.append(f"two runs differ: {costs[1]} and {costs[2]}")
     return judge(problems, ours.log)
+
+
+def growing() -> Outcome:
+    """The goals of ``./lab growth``, each a test."""
+    ready = {
+        kernel: (build, initramfs.ensure(build, "boot"))
+        for kernel in growth.KERNELS
+        for build in (_built(kernel, "perf"),)
+    }
+    goals = growth.goals(growth.measure(ready))
+    failures = tuple(
+        f"{goal.name}: {goal.patched:.4g} {goal.unit}, at most {goal.limit:.4g}" for goal in goals if not goal.ok
+    )
+    for goal in goals:
+        progress.note(f"{goal.name}: stock {goal.stock:.4g}, patched {goal.patched:.4g} {goal.unit}")
+    return Outcome(len(goals) - len(failures), failures)
 
 
 # How boots end that do not end well

@@ -12,6 +12,10 @@ A file looks like this::
     [[node]]                    # one table per NUMA node, in node order
     gib = 2                     # or mib = 2048
     cores = 2                   # 0, or left out: a node without CPUs
+
+    [[dimm]]                    # memory in a slot: the kernel adds it by hotplug
+    gib = 1                     # or mib = 1024
+    node = 0                    # 0 if left out
 """
 
 from __future__ import annotations
@@ -30,11 +34,13 @@ MAX_CPUS = 255
 MAX_MIB = 1008 * 1024
 MIN_MIB = 64  # less has no room for the kernel and its initramfs
 MAX_NODES = 64
+MAX_DIMMS = 16
 PAGES_PER_MIB = 256
 
 KINDS = ("published", "odd")
-_KEYS = {"description", "kind", "small", "threads_per_core", "append", "node"}
+_KEYS = {"description", "kind", "small", "threads_per_core", "below_4g_mib", "append", "node", "dimm"}
 _NODE_KEYS = {"gib", "mib", "cores"}
+_DIMM_KEYS = {"gib", "mib", "node"}
 _TOML_NAMES = {str: "string", int: "whole number", bool: "boolean", list: "list"}
 
 
@@ -44,6 +50,14 @@ class Node:
 
     mib: int
     cpus: int
+
+
+@dataclass(frozen=True)
+class Dimm:
+    """Memory in a slot of ``node``: no part of the map that the kernel boots with."""
+
+    mib: int
+    node: int
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,9 @@ class Machine:
     threads_per_core: int = 1
     append: tuple[str, ...] = ()
     small: bool = False
+    below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
+
+    dimms: tuple[Dimm, ...] = ()
 
     @property
     def cpus(self) -> int:
@@ -64,7 +81,12 @@ class Machine:
 
     @property
     def mib(self) -> int:
+        """Memory that the machine boots with."""
         return sum(node.mib for node in self.nodes)
+
+    @property
+    def dimm_mib(self) -> int:
+        return sum(dimm.mib for dimm in self.dimms)
 
     @property
     def pages(self) -> int:
@@ -145,10 +167,16 @@ def parse(name: str, text: str) -> Machine:
         check.fail(f"has {len(tables)} nodes", f"give 1 to {MAX_NODES} [[node]] tables")
     nodes = tuple(_node(check, table, i, threads) for i, table in enumerate(tables))
 
-    machine = Machine(name, description, kind, nodes, threads, tuple(append), small)
+    below = check.integer(data, "below_4g_mib", "", MIN_MIB, 3584, default=0) if "below_4g_mib" in data else None
+    tables = check.typed(data, "dimm", list, "", default=[])
+    if len(tables) > MAX_DIMMS:
+        check.fail(f"has {len(tables)} DIMMs", f"give {MAX_DIMMS} at most")
+    dimms = tuple(_dimm(check, table, i, len(nodes)) for i, table in enumerate(tables))
+
+    machine = Machine(name, description, kind, nodes, threads, tuple(append), small, below, dimms)
     if not 1 <= machine.cpus <= MAX_CPUS:
         check.fail(f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
-    if not MIN_MIB <= machine.mib <= MAX_MIB:
+    if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:
         check.fail(
             f"has {machine.mib} MiB in all",
             f"give {MIN_MIB} to {MAX_MIB} MiB (the emulated CPU has 40 physical address bits)",
@@ -161,13 +189,25 @@ def _node(check: _Checker, table: Any, index: int, threads: int) -> Node:
     if not isinstance(table, dict):
         check.fail(f"{where}is {table!r}", "write each node as a [[node]] table")
     check.keys(table, _NODE_KEYS, where)
+    mib = _memory(check, table, where)
+    return Node(mib, check.integer(table, "cores", where, 0, MAX_CPUS, default=0) * threads)
+
+
+def _dimm(check: _Checker, table: Any, index: int, nodes: int) -> Dimm:
+    where = f"dimm {index}: "
+    if not isinstance(table, dict):
+        check.fail(f"{where}is {table!r}", "write each DIMM as a [[dimm]] table")
+    check.keys(table, _DIMM_KEYS, where)
+    return Dimm(_memory(check, table, where), check.integer(table, "node", where, 0, nodes - 1, default=0))
+
+
+def _memory(check: _Checker, table: dict[str, Any], where: str) -> int:
+    """MiB of a node or DIMM."""
     if ("gib" in table) == ("mib" in table):
         check.fail(f"{where}needs its memory once", "give either gib or mib")
     if "gib" in table:
-        mib = check.integer(table, "gib", where, 1, MAX_MIB // 1024) * 1024
-    else:
-        mib = check.integer(table, "mib", where, 1, MAX_MIB)
-    return Node(mib, check.integer(table, "cores", where, 0, MAX_CPUS, default=0) * threads)
+        return check.integer(table, "gib", where, 1, MAX_MIB // 1024) * 1024
+    return check.integer(table, "mib", where, 1, MAX_MIB)
 
 
 class _Checker:

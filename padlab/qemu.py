@@ -63,8 +63,10 @@ def command(
     ``serial``, or to stdout.
     """
     args = [BINARY, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-    args += ["-machine", "pc", "-cpu", "max", *_accel(accel, tcg_threads, exact)]
-    args += ["-smp", _smp(machine, exact), "-m", f"{machine.mib}M", *_numa(machine, exact)]
+    board = "pc" if machine.below_4g_mib is None else f"pc,max-ram-below-4g={machine.below_4g_mib}M"
+    args += ["-machine", board, "-cpu", "max", *_accel(accel, tcg_threads, exact)]
+    args += ["-smp", _smp(machine, exact), "-m", _memory(machine), *_numa(machine, exact)]
+    args += _dimms(machine)
     args += ["-serial", f"file:{serial}" if serial else "stdio"]
     args += ["-kernel", str(kernel)]
     if initrd:
@@ -115,6 +117,23 @@ def _smp(machine: Machine, exact: bool) -> str:
         return "1"
     sockets, cores = _sockets(machine)
     return f"{machine.cpus},sockets={sockets},cores={cores},threads={machine.threads_per_core}"
+
+
+def _memory(machine: Machine) -> str:
+    if not machine.dimms:
+        return f"{machine.mib}M"
+    # A slot's address is a multiple of a gibibyte, so it may take up to one more.
+    most = machine.mib + machine.dimm_mib + 1024 * len(machine.dimms)
+    return f"{machine.mib}M,slots={len(machine.dimms)},maxmem={most}M"
+
+
+def _dimms(machine: Machine) -> list[str]:
+    """Not in the firmware's memory map: the guest's ACPI code finds and adds them."""
+    args = []
+    for i, dimm in enumerate(machine.dimms):
+        args += ["-object", f"memory-backend-ram,id=dimm{i},size={dimm.mib}M,reserve=off"]
+        args += ["-device", f"pc-dimm,id=slot{i},memdev=dimm{i},node={dimm.node}"]
+    return args
 
 
 def _numa(machine: Machine, exact: bool) -> list[str]:
