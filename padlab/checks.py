@@ -16,7 +16,7 @@ from pathlib import Path
 
 from padlab import boot as boots
 from padlab import build as builds
-from padlab import growth, hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, tree, userspace
+from padlab import growth, hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, starts, tree, userspace
 from padlab.boot import BootResult, BootSpec
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
@@ -28,6 +28,7 @@ SMALL = "epyc-7551-kvm-small"
 SMT = "smt-numa"
 DEBUG_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
 PLACEMENT_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
+START_MACHINES = (SMALL, "epyc-7551-kvm")
 # What a broken build does wrong, and what the oracle has to say of it.
 FAULTS = {
     "skip-section": "uninitialised 65536",  # one section on each of two nodes
@@ -67,6 +68,7 @@ def full() -> list[Check]:
         *(Check(f"kselftests, {SMT} ({config})", partial(selftests, config)) for config in ("perf", "debug")),
         *(Check(f"boot, {name} (debug)", partial(debug_boot, name)) for name in DEBUG_MACHINES),
         *(Check(f"placement, {name}", partial(placed, name)) for name in PLACEMENT_MACHINES),
+        *(Check(f"helpers start by a wake-up, {name}", partial(woken, name)) for name in START_MACHINES),
         *(Check(f"memmap oracle, {name}", partial(same_memmap, name)) for name in _small_machines()),
         Check("memmap oracle, a zone that grew on demand", grown_memmap),
         Check(f"memmap oracle, {SMT} (debug)", debug_memmap),
@@ -269,6 +271,16 @@ def placed(name: str) -> Outcome:
     if not any(job.node is not None for job in trace.jobs.values()):
         problems.append("the trace has no job of deferred init")
     return judge(problems, result.log)
+
+
+def woken(name: str) -> Outcome:
+    """No thread has to be made for a helper: that is a fact also where times mean nothing."""
+    build = _built("patched", "perf")
+    found = starts.measure(machine.load(name), "patched", (build, initramfs.ensure(build, "trace")))
+    problems = [] if found.started else ["no helper started"]
+    if found.made:
+        problems.append(f"{found.made} threads were made while {found.started} helpers started")
+    return judge(problems)
 
 
 # The memmap

@@ -157,6 +157,29 @@ def growth(large: bool, json: bool) -> int:
 
 
 @cli.command()
+@click.option("--machine", "machines", metavar="M", multiple=True, help="May be given several times.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def starts(machines: tuple[str, ...], json: bool) -> int:
+    """Trace how the helpers of deferred init come to work, stock's and ours.
+
+    By default on machines of 4, 16 and 64 CPUs, recorded in results/starts.json.
+    The exit status is 1 if ours had to make a thread for a helper.
+
+    \b
+    Examples:
+      ./lab starts
+      ./lab starts --machine smt-numa
+    """
+    from padlab import machine as known
+    from padlab import starts as helpers
+
+    for name in machines:
+        known.load(name)
+    with lock.held("./lab starts"):
+        return helpers.main(names=machines, json=json)
+
+
+@cli.command()
 @click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
 def predict(machine: str | None, json: bool) -> int:

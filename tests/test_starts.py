@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How helpers start, from trace events."""
+
+from __future__ import annotations
+
+from padlab import starts
+
+OURS = """\
+PADLAB: trace         kthreadd-2       [001] .....     0.700000: sched_process_fork: comm=kthreadd pid=2 child_comm=pgdatinit0 child_pid=65
+PADLAB: trace       pgdatinit0-65      [000] d..1.     0.794880: workqueue_queue_work: work struct=00000000ddbcc04c function=padata_mt_help workqueue=padata_mt req_cpu=4 cpu=4
+PADLAB: trace       pgdatinit0-65      [000] d..1.     0.794890: workqueue_queue_work: work struct=00000000ddbcc050 function=padata_mt_help workqueue=padata_mt req_cpu=5 cpu=5
+PADLAB: trace       pgdatinit0-65      [000] d..1.     0.794891: workqueue_queue_work: work struct=00000000ddbcc060 function=other workqueue=events req_cpu=5 cpu=5
+PADLAB: trace      kworker/4:0-57      [004] .N...     0.794980: workqueue_execute_start: work struct 00000000ddbcc04c: function padata_mt_help
+PADLAB: trace      kworker/1:0-57      [001] .N...     0.795980: workqueue_execute_start: work struct 00000000ddbcc060: function other
+PADLAB: trace         kthreadd-2       [001] .....     0.900000: sched_process_fork: comm=kthreadd pid=2 child_comm=later child_pid=99
+"""
+
+
+def test_helpers_that_start() -> None:
+    found = starts.starts_of(OURS.splitlines())
+    assert (found.queued, found.started, found.made) == (2, 1, 0)
+    assert found.delays_us == (100.0,)
+
+
+def test_threads_made_in_between_count() -> None:
+    text = OURS.replace("0.700000", "0.794900").replace("padata_mt_help", "padata_mt_helper")
+    assert starts.starts_of(text.splitlines()).made == 1
+
+
+def test_a_console_without_a_trace() -> None:
+    found = starts.starts_of(["[    0.1] nothing"])
+    assert (found.queued, found.started, found.made, found.summary) == (0, 0, 0, None)
