@@ -125,6 +125,8 @@ def costs_of(dmesg: Dmesg, what: str = "a boot") -> Costs:
         if begin is None or end is None:
             raise LabError(what, f"its console lacks the messages around '{phase.name}'", "see the console")
         phases[phase.name] = (end - begin) * report.INSTRUCTIONS_PER_MS / 1e9
+    if dmesg.tsc_ms is not None:
+        phases[DEFERRED.name] = dmesg.tsc_ms * report.INSTRUCTIONS_PER_MS / 1e6
     if dmesg.boot_ms is None:
         raise LabError(what, "it did not get to init", "see the console")
     pages = [line.pages for line in dmesg.nodes]

@@ -125,3 +125,23 @@ def test_broken_guest_lines_are_no_figures() -> None:
 def test_shown_lines_are_bare() -> None:
     assert dmesg.interesting("[    1.5] x86/mm: \x1b[1mready\r") == "x86/mm: [1mready"
     assert dmesg.interesting("PADLAB: cpus 4") == "PADLAB: cpus 4"
+
+
+TSC = """\
+[    0.290355] smpboot: Total of 1 processors activated (2000.00 BogoMIPS)
+[    0.320349] node 0 initialised, 3302906 pages in 32ms, 1 threads (1 took part)
+PADLAB: tsc             init-1       [000] d..1. 300000000: sched_waking: comm=pgdatinit0 pid=31 prio=120 target_cpu=000
+PADLAB: tsc             init-1       [000] d..1. 300500000: sched_waking: comm=pgdatinit1 pid=32 prio=120 target_cpu=000
+PADLAB: tsc       pgdatinit1-32      [000] d..1. 332000000: sched_waking: comm=kthreadd pid=2 prio=120 target_cpu=000
+PADLAB: tsc       pgdatinit0-31      [000] d..1. 332500000: sched_waking: comm=init pid=1 prio=120 target_cpu=000
+PADLAB: tsc       pgdatinit1-32      [000] d..1. 399000000: sched_waking: comm=kthreadd pid=2 prio=120 target_cpu=000
+"""
+
+
+def test_the_tsc_is_what_counts_in_exact_mode() -> None:
+    assert dmesg.parse(TSC).deferred_ms == pytest.approx(32.5)
+
+
+def test_threads_that_woke_nobody_leave_the_stamps() -> None:
+    text = TSC.replace("comm=init pid=1 ", "comm=init pid=9 ")
+    assert dmesg.parse(text).deferred_ms == pytest.approx(29.994)

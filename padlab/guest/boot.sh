@@ -18,3 +18,11 @@ awk '
 			      "present", present, "managed", $2
 	}
 ' /proc/zoneinfo
+
+# Kernel messages, if they were kept off the console.
+read -r level _ </proc/sys/kernel/printk
+[ "$level" -gt 4 ] || dmesg
+
+# When the threads of deferred init were woken, and whom they woke, if traced.
+trace=/sys/kernel/tracing/trace
+[ ! -r $trace ] || grep pgdatinit $trace | sed 's/^/PADLAB: tsc /'
