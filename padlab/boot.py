@@ -165,9 +165,14 @@ def available_mib() -> int:
     return int(fields["MemAvailable"].split()[0]) // 1024
 
 
+def host_mib(machine: Machine) -> int:
+    """What a guest takes: its memmap is all of its memory that is touched."""
+    return int(machine.mib * _MEMMAP_SHARE) + _HOST_EXTRA_MIB
+
+
 def check_memory(machine: Machine, available: int) -> None:
-    """A guest's memmap is all that is touched, but that must fit into ``available`` MiB."""
-    need = int(machine.mib * _MEMMAP_SHARE) + _HOST_EXTRA_MIB
+    """Stop if that does not fit into ``available`` MiB."""
+    need = host_mib(machine)
     if available < need:
         raise LabError(
             f"booting {machine.name}",

@@ -22,6 +22,8 @@ from padlab.errors import LabError
 CONFIGS: dict[str, tuple[str, ...]] = {
     "perf": ("perf.config",),
     "debug": ("perf.config", "debug.config"),
+    "kasan": ("perf.config", "kasan.config"),
+    "sparse": ("perf.config", "sparse.config"),
 }
 PATCHED_FRAGMENT = "patched.config"  # options that stock does not have
 BUILD_ROOM = 1 << 30
@@ -34,7 +36,7 @@ _ERROR = re.compile(
     r": (fatal )?error:|undefined reference|^ERROR: |\bmultiple definition\b|^\S+: Assembler messages"
 )
 # Compilations of a build from nothing, to draw the progress against.
-_COMPILATIONS = {"perf": 900, "debug": 920}
+_COMPILATIONS = {"perf": 900, "debug": 920, "kasan": 920, "sparse": 900}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,22 @@ from pathlib import Path
 
 from padlab import boot as boots
 from padlab import build as builds
-from padlab import growth, hostpkgs, initramfs, ktap, machine, oracle, placement, progress, run, starts, tree, userspace
+from padlab import (
+    growth,
+    hostpkgs,
+    initramfs,
+    ktap,
+    locks,
+    machine,
+    matrix,
+    oracle,
+    placement,
+    progress,
+    run,
+    starts,
+    tree,
+    userspace,
+)
 from padlab.boot import BootResult, BootSpec
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
@@ -36,6 +51,9 @@ FAULTS = {
     "wrong-type": "types=22",
 }
 
+# The memmap is the same without it, and a boot a good deal shorter.
+KMEMLEAK_OFF = "kmemleak=off"
+
 # A tree of its own, so that no other build is disturbed by the faults.
 tree.VARIANTS["faulty"] = tree.Variant(
     extra=tuple(sorted((TESTS / "faults").glob("*.patch"))), linked=True
@@ -54,7 +72,8 @@ def quick() -> list[Check]:
     ]
 
 
-def full() -> list[Check]:
+def full(everything: bool = False) -> list[Check]:
+    """``./lab test``; ``everything`` adds what takes long: see matrix.py."""
     return [
         Check("tests of the lab", lab_tests),
         *_userspace_checks(FULL_JOBS),
@@ -63,7 +82,7 @@ def full() -> list[Check]:
             for name, bug in userspace.bugs().items()
         ),
         Check("KUnit, one CPU (UML)", kunit_uml),
-        *_build_checks(),
+        *_build_checks(everything),
         *(Check(f"KUnit, {SMT} ({config})", partial(kunit, config)) for config in ("perf", "debug")),
         *(Check(f"kselftests, {SMT} ({config})", partial(selftests, config)) for config in ("perf", "debug")),
         *(Check(f"boot, {name} (debug)", partial(debug_boot, name)) for name in DEBUG_MACHINES),
@@ -71,7 +90,9 @@ def full() -> list[Check]:
         *(Check(f"helpers start by a wake-up, {name}", partial(woken, name)) for name in START_MACHINES),
         *(Check(f"memmap oracle, {name}", partial(same_memmap, name)) for name in _small_machines()),
         Check("memmap oracle, a zone that grew on demand", grown_memmap),
-        Check(f"memmap oracle, {SMT} (debug)", debug_memmap),
+        *(Check(case.title, partial(matrix_case, case)) for case in matrix.cases(everything)),
+        Check("memmap oracle, allocation in interrupts meanwhile", interrupted),
+        Check("zone->lock, 64 GiB", zone_lock),
         Check("memmap oracle, no fault in the faulty kernel", partial(fault, "")),
         *(Check(f"memmap oracle catches {name}", partial(fault, name)) for name in FAULTS),
         *(Check(f"deferred_init_threads={v}", partial(parameter, v, n)) for v, n in PARAMETERS),
@@ -146,13 +167,10 @@ def _built(kernel: str, config: str) -> builds.Build:
     return build
 
 
-def _build_checks() -> Iterator[Check]:
-    for kernel, config in (
-        ("patched", "perf"),
-        ("stock", "perf"),
-        ("patched", "debug"),
-        ("faulty", "perf"),
-    ):
+def _build_checks(everything: bool) -> Iterator[Check]:
+    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug"), ("faulty", "perf")]
+    more = [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
+    for kernel, config in some + (more if everything else []):
         yield Check(f"build {kernel} ({config})", partial(build_check, kernel, config))
 
 
@@ -182,7 +200,8 @@ def _trouble(result: BootResult) -> list[str]:
     found += [f"the guest says: {value}" for key, value in result.dmesg.padlab if key == "trouble"]
     if result.spec.config == "debug":
         checked = {value for key, value in result.dmesg.padlab if key == "checked"}
-        found += [f"the guest did not check {what}" for what in ("kmemleak", "lockdep") if what not in checked]
+        wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
+        found += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
     if result.exit != "0" and not found:
         found.append(f"what ran in the guest ended with status {result.exit}")
     return found
@@ -322,8 +341,34 @@ def grown_memmap() -> Outcome:
     return judge(problems)
 
 
-def debug_memmap() -> Outcome:
-    return judge(oracle.broken_rules(_memmap(SMT, "patched", "debug")))
+def matrix_case(case: matrix.Case) -> Outcome:
+    """Stock and patched agree, and the patched one went the way that it should."""
+    need, free = boots.host_mib(machine.load(case.machine)), boots.available_mib()
+    if need > free:
+        return Outcome(skips=(f"needs {need} MiB of host memory for the memmap, {free} are free",))
+    append = (*case.append, KMEMLEAK_OFF) if case.config == "debug" else case.append
+    stock, patched = (_memmap(case.machine, kernel, case.config, append) for kernel in ("stock", "patched"))
+    result = _memmap_boot(case.machine, "patched", case.config, append)
+    return judge(oracle.compare(stock, patched, case.allowance) + matrix.problems(case, result), result.log)
+
+
+def interrupted() -> Outcome:
+    """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
+    append = ("deferred_init_irq",)
+    found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    result = _memmap_boot(SMT, "faulty", "perf", append)
+    return judge(found + matrix.irq_problems(result.dmesg.text), result.log)
+
+
+def zone_lock() -> Outcome:
+    results = {
+        kernel: _boot(locks.MACHINE, kernel, locks.CONFIG, "locks", (*locks.APPEND, KMEMLEAK_OFF))
+        for kernel in ("stock", "patched")
+    }
+    stock, patched = (locks.taken(result) for result in results.values())
+    progress.note(f"zone->lock taken during deferred init: stock {stock} times, patched {patched}")
+    trouble = [problem for result in results.values() for problem in _trouble(result)]
+    return judge(trouble + locks.problems(stock, patched), results["patched"].log)
 
 
 def fault(name: str) -> Outcome:

@@ -79,18 +79,23 @@ def boot(**options: Any) -> int:
 
 @cli.command()
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
-def test(quick: bool) -> int:
+@click.option("--full", is_flag=True, help="Also each command line on each machine, and KASAN: an hour.")
+def test(quick: bool, full: bool) -> int:
     """Run every test: lab, engine in userspace, KUnit, kselftests, memmap oracle.
 
     \b
     Examples:
       ./lab test --quick              before each commit, under a minute
-      ./lab test                      everything
+      ./lab test                      what CI runs
+      ./lab test --full               everything
     """
     from padlab import testrun
 
+    if quick and full:
+        raise click.UsageError("--quick and --full exclude each other")
+
     with lock.held("./lab test"):
-        return testrun.main(quick=quick)
+        return testrun.main(quick=quick, full=full)
 
 
 @cli.command()

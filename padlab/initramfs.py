@@ -25,7 +25,7 @@ from padlab.errors import LabError
 from padlab.paths import INITRAMFS
 
 GUEST = Path(__file__).resolve().parent / "guest"
-ROLES = ("boot", "kunit", "selftest", "oracle", "trace")
+ROLES = ("boot", "kunit", "selftest", "oracle", "trace", "locks")
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,11 @@ class Check:
     run: Callable[[], Outcome]
 
 
-def main(quick: bool) -> int:
+def main(quick: bool, full: bool = False) -> int:
     """The exit status is 0 if all checks passed; the last line has the sums."""
     from padlab import checks
 
-    return run_all(checks.quick() if quick else checks.full())
+    return run_all(checks.quick() if quick else checks.full(full))
 
 
 def run_all(checks: Iterable[Check]) -> int:

@@ -59,6 +59,12 @@ def test_mib_and_smt() -> None:
     assert not made.small
 
 
+def test_dimms() -> None:
+    made = machine.parse("x", GOOD + NODE * 2 + "[[dimm]]\ngib = 1\n[[dimm]]\nmib = 640\nnode = 1\n")
+    assert made.dimms == (machine.Dimm(1024, 0), machine.Dimm(640, 1))
+    assert (made.mib, made.dimm_mib) == (4096, 1664)
+
+
 def test_unknown_machine_lists_the_known() -> None:
     with pytest.raises(LabError) as err:
         machine.load("no-such")
@@ -105,6 +111,11 @@ def test_names_are_no_paths(name: str) -> None:
         (GOOD + "[[node]]\ngib = 2\ncores = 200\n" * 2, "400 CPUs in all"),
         (GOOD + "[[node]]\nmib = 16\ncores = 1\n", "16 MiB in all"),
         (GOOD + "[[node]]\ngib = 1000\ncores = 1\n" * 2, "2048000 MiB in all"),
+        (GOOD + NODE + "[[dimm]]\n", "dimm 0: needs its memory once"),
+        (GOOD + NODE + "[[dimm]]\ngib = 1\nnode = 1\n", "dimm 0: node is 1"),
+        (GOOD + NODE + "[[dimm]]\ngib = 1\ncores = 1\n", "dimm 0: unknown key 'cores'"),
+        (GOOD + "dimm = [3]\n" + NODE, "dimm 0: is 3"),
+        (GOOD + NODE + "[[dimm]]\ngib = 1\n" * 17, "17 DIMMs"),
     ],
 )
 def test_malformed_files_name_file_key_and_value(text: str, says: str) -> None:

@@ -21,7 +21,7 @@ PADLAB: oracle run 1000 60 {FRESH}
 PADLAB: oracle run 10000 32 absent
 PADLAB: oracle run 18000 30 {FRESH}
 PADLAB: oracle run 1f800 2 {RESERVED}
-PADLAB: oracle zone 0 Normal start=256 spanned=130816 present=98048 managed=96000 reserved=2048 holes=256 free=92160 pcp=12
+PADLAB: oracle zone 0 Normal start=256 spanned=130816 present=98048 managed=96000 reserved=2048 holes=256 free=92160 pcp=12 contiguous=1
 PADLAB: oracle pageblocks 0 Normal unmovable=8 movable=183 reclaimable=1
 PADLAB: oracle free 0 Normal movable 0 0 0 0 0 0 0 0 0 0 90
 PADLAB: oracle violations 0
@@ -103,6 +103,27 @@ def test_reserved_blocks_must_be_equal() -> None:
     assert found.startswith("pfn 1f800, 2 block(s): stock reserved")
 
 
+def test_blocks_that_the_kernel_image_is_in_may_differ() -> None:
+    partial = "partial node=0 zone=Normal types=0 hash="
+    image = "PADLAB: kernel-image 01000000-01ffffff : Kernel code\nPADLAB: done 0"
+
+    def at(pfn: int, value: str) -> tuple[str, str]:
+        left = 60 - (pfn - 0x1000) // 1024
+        return (
+            f"run 1000 60 {FRESH}",
+            f"run 1000 {60 - left} {FRESH}\nPADLAB: oracle run {pfn:x} 1 {partial}{value}\n"
+            f"PADLAB: oracle run {pfn + 1024:x} {left - 1} {FRESH}",
+        )
+
+    def found(pfn: int) -> list[str]:
+        a, b = (changed(at(pfn, value), ("PADLAB: done 0", image)) for value in ("1", "2"))
+        return oracle.compare(a, b)
+
+    assert found(0x1C00) == []
+    (line,) = found(0x2000)
+    assert line.startswith("pfn 2000, 1 block(s): stock partial")
+
+
 def test_a_few_used_blocks_are_allowed_a_section_is_not() -> None:
     def used(blocks: int) -> list[str]:
         start = 0x18000 + blocks * 0x400
@@ -133,6 +154,7 @@ def test_absent_memory_must_agree_whatever_the_allowance() -> None:
         ("present=98048", "present=98047", "zone 0 Normal: present: stock 98048, patched 98047"),
         ("spanned=130816", "spanned=130815", "zone 0 Normal: spanned"),
         ("holes=256", "holes=255", "zone 0 Normal: holes"),
+        ("contiguous=1", "contiguous=0", "zone 0 Normal: contiguous: stock 1, patched 0"),
         ("managed=96000", "managed=63232", "managed: stock 96000, patched 63232, more than"),
         ("movable=183 ", "movable=100 ", "pageblocks movable"),
         ("movable 0 0 0 0 0 0 0 0 0 0 90", "movable 0 0 0 0 0 0 0 0 0 0 9", "pages in the largest order"),

@@ -67,7 +67,21 @@ def test_every_cpu_and_byte_is_placed(name: str) -> None:
     for i, node in enumerate(made.nodes):
         on_node = sum(f"node-id={i}," in v for v in placed)
         assert on_node * cores * threads == node.cpus
-    assert values(args, "-m") == [f"{sum(node.mib for node in made.nodes)}M"]
+    assert values(args, "-m")[0].split(",")[0] == f"{sum(node.mib for node in made.nodes)}M"
+
+
+def test_dimms_are_in_slots() -> None:
+    args = command("dimms")
+    assert values(args, "-m") == ["2048M,slots=2,maxmem=5760M"]
+    assert values(args, "-object")[2:] == [
+        "memory-backend-ram,id=dimm0,size=1024M,reserve=off",
+        "memory-backend-ram,id=dimm1,size=640M,reserve=off",
+    ]
+    assert values(args, "-device") == [
+        "pc-dimm,id=slot0,memdev=dimm0,node=0",
+        "pc-dimm,id=slot1,memdev=dimm1,node=1",
+    ]
+    assert not values(command("tiny"), "-device")
 
 
 @pytest.mark.parametrize("name", machine.names())

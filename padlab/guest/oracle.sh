@@ -4,10 +4,16 @@
 # meanwhile, so that none cuts a line in two.
 
 [ -r /proc/memmap_oracle ] || exit 1
+say blocks "$(cat /sys/devices/system/memory/memory*/state | sort | uniq -c | tr -s '\n ' ' ')"
+if [ -e /sys/kernel/tracing/per_cpu ]; then
+	say events "$(awk '/^(entries|overrun):/ { n += $2 } END { print n + 0 }' \
+		/sys/kernel/tracing/per_cpu/cpu*/stats)"
+fi
 dmesg -n 1
 sed 's/^/PADLAB: oracle /' /proc/memmap_oracle
 grep -E '^Node|^  pages free|^ +(spanned|present|managed|cma|start_pfn)' /proc/zoneinfo |
 	sed 's/^/PADLAB: zoneinfo /'
+grep ' : Kernel ' /proc/iomem | sed 's/^ */PADLAB: kernel-image /'
 for file in buddyinfo pagetypeinfo; do
 	sed "s/^/PADLAB: $file /" /proc/$file
 done

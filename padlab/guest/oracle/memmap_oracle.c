@@ -532,6 +532,7 @@ static void walk_pages(unsigned long end)
  * The walk over free lists
  */
 
+#ifdef CONFIG_SPARSEMEM_VMEMMAP
 static bool is_struct_page(void *p, unsigned long end)
 {
 	unsigned long offset = (unsigned long)p - (unsigned long)pfn_to_page(0);
@@ -540,6 +541,22 @@ static bool is_struct_page(void *p, unsigned long end)
 	return offset % sizeof(struct page) == 0 && pfn < end &&
 	       section_online(pfn);
 }
+#else
+/* Each section has an array of its own, and its pages say which it is. */
+static bool is_struct_page(void *p, unsigned long end)
+{
+	unsigned long pfn, offset;
+
+	if (!virt_addr_valid(p))
+		return false;
+	pfn = section_nr_to_pfn(page_to_section(p));
+	if (pfn >= end || !section_online(pfn))
+		return false;
+	offset = (unsigned long)p - (unsigned long)pfn_to_page(pfn);
+	return offset % sizeof(struct page) == 0 &&
+	       offset / sizeof(struct page) < PAGES_PER_SECTION;
+}
+#endif
 
 static void walk_list(struct zone *zone, int order, int type, unsigned long end)
 {
@@ -658,11 +675,11 @@ static void emit_zone(struct zone *zone)
 	int nid = zone_to_nid(zone);
 	int order, type;
 
-	emit("zone %d %s start=%lu spanned=%lu present=%lu managed=%lu reserved=%lu holes=%lu free=%lu pcp=%lu\n",
+	emit("zone %d %s start=%lu spanned=%lu present=%lu managed=%lu reserved=%lu holes=%lu free=%lu pcp=%lu contiguous=%d\n",
 	     nid, zone->name, zone->zone_start_pfn, zone->spanned_pages,
 	     zone->present_pages, zone_managed_pages(zone), tally->reserved,
 	     tally->holes, zone_page_state_snapshot(zone, NR_FREE_PAGES),
-	     pcp_pages(zone));
+	     pcp_pages(zone), zone->contiguous);
 	emit("pageblocks %d %s", nid, zone->name);
 	for (type = 0; type < MIGRATE_PCPTYPES; type++)
 		emit(" %s=%lu", type_names[type], tally->types[type]);
