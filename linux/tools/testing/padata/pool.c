@@ -45,6 +45,7 @@ struct workqueue_struct {
 static struct workqueue_struct pool;
 
 enum pool_fate (*pool_choose_fate)(int cpu);
+void (*pool_on_start)(unsigned int nr);
 
 static void pool_unlink(struct pool_thread *thread, struct work_struct *work)
 {
@@ -191,6 +192,8 @@ static void *pool_thread_fn(void *arg)
 
 	shim_random_seed(thread->seed);
 	shim_task = (thread->nr + 1UL) << 48;
+	if (pool_on_start)
+		pool_on_start(thread->nr);
 	for (;;) {
 		pthread_mutex_lock(&thread->lock);
 		work = pool_next(thread);

@@ -21,6 +21,9 @@ enum pool_fate {
 /* Called by whoever queues an item, for @cpu.  Without one, all items run. */
 extern enum pool_fate (*pool_choose_fate)(int cpu);
 
+/* Called by each thread of the pool when it begins, with its number. */
+extern void (*pool_on_start)(unsigned int nr);
+
 struct pool_stats {
 	unsigned long		run;
 	unsigned long		late;		/* of those run */

@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit suite of struct pages initialised and freed by the run: that
+ * mm/memmap_bulk.c leaves behind what page by page initialisation and freeing
+ * do, and how long both take.
+ *
+ * The struct pages are real ones.  The suite borrows runs of free blocks from
+ * the buddy allocator, does to them once more what boot did, by one way and
+ * then by the other, and holds one outcome against the other.  The pages
+ * themselves are never touched, so with User-mode Linux a machine may have more
+ * memory than the host, and a memmap much larger than caches.
+ *
+ * The functions under test are __init, so this is built in, and runs before
+ * init memory is freed.
+ */
+
+#include <kunit/test.h>
+#include <linux/align.h>
+#include <linux/gfp.h>
+#include <linux/init.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+#include <linux/module.h>
+#include <linux/page-flags.h>
+#include <linux/pageblock-flags.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/vmstat.h>
+
+#include "internal.h"
+
+/* What deferred init takes in one go on x86-64.  Without sections, as much. */
+#ifdef CONFIG_SPARSEMEM
+#define RUN_PAGES	PAGES_PER_SECTION
+#else
+#define RUN_PAGES	(32UL * MAX_ORDER_NR_PAGES)
+#endif
+#define RUN_BLOCKS	(RUN_PAGES / MAX_ORDER_NR_PAGES)
+#define RUN_BYTES	(RUN_PAGES * sizeof(struct page))
+
+/* Runs to borrow, at most: 128 GiB. */
+#define MAX_RUNS	1024
+#define MAX_ROUNDS	99
+
+static unsigned int bulk_rounds __initdata = 1;
+module_param_named(rounds, bulk_rounds, uint, 0);
+MODULE_PARM_DESC(rounds, "Rounds of the benchmark (default 1)");
+
+static unsigned int bulk_runs __initdata = 1;
+module_param_named(runs, bulk_runs, uint, 0);
+MODULE_PARM_DESC(runs, "Runs of 128 MiB for the benchmark, if there are as many (default 1)");
+
+/* Runs that are borrowed, and what their struct pages say of them. */
+static struct bulk_run {
+	unsigned long		pfn;
+	unsigned long		end_pfn;
+	unsigned long		zone;
+	int			nid;
+} borrowed[MAX_RUNS] __initdata;
+
+static unsigned int nr_borrowed __initdata;
+
+/* Borrowing */
+
+/* Take what is free of [pfn, end_pfn).  Return the number of pages. */
+static unsigned long __init take_free(unsigned long pfn, unsigned long end_pfn)
+{
+	struct zone *zone = page_zone(pfn_to_page(pfn));
+	unsigned long flags, nr = 0;
+
+	spin_lock_irqsave(&zone->lock, flags);
+	while (pfn < end_pfn) {
+		struct page *page = pfn_to_page(pfn);
+		unsigned int order = 0;
+
+		if (PageBuddy(page)) {
+			order = buddy_order(page);
+			nr += __isolate_free_page(page, order);
+		}
+		pfn += 1UL << order;
+	}
+	spin_unlock_irqrestore(&zone->lock, flags);
+
+	return nr;
+}
+
+/* Whether all of a run is of one zone, and free in whole blocks. */
+static bool __init run_is_free(unsigned long pfn, struct zone *zone)
+{
+	unsigned long end_pfn = pfn + RUN_PAGES;
+
+	for (; pfn < end_pfn; pfn += MAX_ORDER_NR_PAGES) {
+		struct page *page = pfn_to_online_page(pfn);
+
+		if (!page || page_zone(page) != zone || !PageBuddy(page) ||
+		    buddy_order(page) != MAX_PAGE_ORDER ||
+		    get_pageblock_migratetype(page) != MIGRATE_MOVABLE)
+			return false;
+	}
+
+	return true;
+}
+
+static bool __init borrow_run(unsigned long pfn)
+{
+	struct page *page = pfn_to_page(pfn);
+
+	borrowed[nr_borrowed++] = (struct bulk_run){
+		.pfn	 = pfn,
+		.end_pfn = pfn + RUN_PAGES,
+		.zone	 = page_zonenum(page),
+		.nid	 = page_to_nid(page),
+	};
+
+	return take_free(pfn, pfn + RUN_PAGES) == RUN_PAGES;
+}
+
+/* The first free run of each zone is left to the system. */
+static bool __init borrow_runs(unsigned int most)
+{
+	struct zone *zone;
+	unsigned long pfn;
+
+	for_each_populated_zone(zone) {
+		bool left_one = false;
+
+		pfn = ALIGN(zone->zone_start_pfn, RUN_PAGES);
+		for (; pfn + RUN_PAGES <= zone_end_pfn(zone); pfn += RUN_PAGES) {
+			if (nr_borrowed == most)
+				return true;
+			if (!run_is_free(pfn, zone))
+				continue;
+			if (left_one && !borrow_run(pfn))
+				return false;
+			left_one = true;
+		}
+	}
+
+	return nr_borrowed;
+}
+
+/*
+ * Initialising and freeing, page by page
+ *
+ * This is __init_single_page() as stock's loops have it, inlined.  To call it
+ * for each page would be slower than what is compared here.
+ */
+static __always_inline void init_single_page(struct page *page,
+					     unsigned long pfn,
+					     unsigned long zone, int nid)
+{
+	mm_zero_struct_page(page);
+	set_page_links(page, zone, nid, pfn);
+	init_page_count(page);
+	atomic_set(&page->_mapcount, -1);
+	page_cpupid_reset_last(page);
+	page_kasan_tag_reset(page);
+
+	INIT_LIST_HEAD(&page->lru);
+#ifdef WANT_PAGE_VIRTUAL
+	if (!is_highmem_idx(zone))
+		set_page_address(page, __va(pfn << PAGE_SHIFT));
+#endif
+}
+
+static noinline void __init init_by_page(const struct bulk_run *run,
+					 unsigned long pfn,
+					 unsigned long end_pfn)
+{
+	struct page *page = pfn_to_page(pfn);
+	unsigned long zone = run->zone;
+	int nid = run->nid;
+
+	for (; pfn < end_pfn; pfn++, page++)
+		init_single_page(page, pfn, zone, nid);
+}
+
+/* Whole blocks at once, all else page by page. */
+static void __init free_by_page(const struct bulk_run *run, unsigned long pfn,
+				unsigned long end_pfn)
+{
+	unsigned int order;
+
+	for (; pfn < end_pfn; pfn += 1UL << order) {
+		order = 0;
+		if (IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) &&
+		    end_pfn - pfn >= MAX_ORDER_NR_PAGES)
+			order = MAX_PAGE_ORDER;
+		__free_pages_core(pfn_to_page(pfn), order, MEMINIT_EARLY);
+	}
+}
+
+/* Pages were counted as managed when they were freed for the first time. */
+static void __init uncount_managed(const struct bulk_run *run, long nr)
+{
+	struct zone *zone = &NODE_DATA(run->nid)->node_zones[run->zone];
+
+	atomic_long_sub(nr, &zone->managed_pages);
+}
+
+static void __init return_runs(void)
+{
+	while (nr_borrowed) {
+		struct bulk_run *run = &borrowed[--nr_borrowed];
+
+		init_by_page(run, run->pfn, run->end_pfn);
+		memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
+		free_by_page(run, run->pfn, run->end_pfn);
+		uncount_managed(run, RUN_PAGES);
+	}
+}
+
+/* Initialisation */
+
+/* Pages of a run to initialise, by number. */
+struct bulk_range {
+	const char		*name;
+	unsigned long		from;
+	unsigned long		to;
+};
+
+static const struct bulk_range init_ranges[] = {
+	{ "the first page", 0, 1 },
+	{ "one page", 77, 78 },
+	{ "less than a turn of an unrolled loop", 3, 10 },
+	{ "an odd start", 1, MAX_ORDER_NR_PAGES },
+	{ "an odd end", 0, MAX_ORDER_NR_PAGES - 1 },
+	{ "a block", MAX_ORDER_NR_PAGES, 2 * MAX_ORDER_NR_PAGES },
+	{ "blocks with odd ends", 1021, 4 * MAX_ORDER_NR_PAGES + 3 },
+	{ "the last page", RUN_PAGES - 1, RUN_PAGES },
+	{ "a section", 0, RUN_PAGES },
+};
+
+static void bulk_range_desc(const struct bulk_range *range, char *desc)
+{
+	strscpy(desc, range->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bulk_init, init_ranges, bulk_range_desc);
+
+static void __init init_reference(const struct bulk_run *run, unsigned long pfn,
+				  unsigned long end_pfn, enum memmap_state state)
+{
+	for (; pfn < end_pfn; pfn++) {
+		struct page *page = pfn_to_page(pfn);
+
+		__init_single_page(page, pfn, run->zone, run->nid);
+		if (state == MEMMAP_FREE)
+			set_page_count(page, 0);
+		if (state == MEMMAP_RESERVED)
+			__SetPageReserved(page);
+		if (state == MEMMAP_OFFLINE)
+			__SetPageOffline(page);
+	}
+}
+
+/* Number of the first page that differs, RUN_PAGES if none does. */
+static unsigned long __init first_difference(const struct page *a,
+					     const struct page *b)
+{
+	unsigned long i;
+
+	for (i = 0; i < RUN_PAGES; i++) {
+		if (memcmp(a + i, b + i, sizeof(*a)))
+			break;
+	}
+
+	return i;
+}
+
+/* The same bytes, and none written before or after the range. */
+static void __init bulk_init_same(struct kunit *test)
+{
+	const struct bulk_range *range = test->param_value;
+	const struct bulk_run *run = &borrowed[0];
+	struct page *memmap = pfn_to_page(run->pfn);
+	struct page *ours = test->priv;
+	int state;
+
+	for (state = MEMMAP_USED; state <= MEMMAP_OFFLINE; state++) {
+		memset(memmap, 0xa5, RUN_BYTES);
+		memmap_init_pages(run->pfn + range->from, run->pfn + range->to,
+				  run->zone, run->nid, state);
+		memcpy(ours, memmap, RUN_BYTES);
+
+		memset(memmap, 0xa5, RUN_BYTES);
+		init_reference(run, run->pfn + range->from,
+			       run->pfn + range->to, state);
+		KUNIT_EXPECT_EQ_MSG(test, RUN_PAGES,
+				    first_difference(memmap, ours),
+				    "in state %d", state);
+	}
+}
+
+/* What the benchmark takes for stock's is no less than stock's. */
+static void __init bulk_bench_init_same(struct kunit *test)
+{
+	const struct bulk_run *run = &borrowed[0];
+	struct page *memmap = pfn_to_page(run->pfn);
+	struct page *inlined = test->priv;
+
+	memset(memmap, 0xa5, RUN_BYTES);
+	init_by_page(run, run->pfn, run->end_pfn);
+	memcpy(inlined, memmap, RUN_BYTES);
+
+	memset(memmap, 0xa5, RUN_BYTES);
+	init_reference(run, run->pfn, run->end_pfn, MEMMAP_USED);
+	KUNIT_EXPECT_EQ(test, RUN_PAGES, first_difference(memmap, inlined));
+}
+
+/* Freeing */
+
+#define MAX_PIECES	3
+/* Whole blocks, and what may be before and after them. */
+#define MAX_ENTRIES	(RUN_BLOCKS + MAX_PIECES * 2 * NR_PAGE_ORDERS)
+
+/* Pieces of a run that are free, ended by an empty one. */
+struct bulk_layout {
+	const char		*name;
+	struct bulk_range	pieces[MAX_PIECES + 1];
+	/* The block whose pageblocks are of another type, or -1. */
+	int			odd_block;
+};
+
+#define B	MAX_ORDER_NR_PAGES
+
+static const struct bulk_layout layouts[] = {
+	{ "a section", { { .to = RUN_PAGES } }, -1 },
+	{ "a block", { { .from = 3 * B, .to = 4 * B } }, -1 },
+	{ "one page", { { .from = 5, .to = 6 } }, -1 },
+	{ "an odd start", { { .from = 1, .to = 3 * B } }, -1 },
+	{ "an odd end", { { .from = B, .to = 3 * B - 1 } }, -1 },
+	{ "less than a block", { { .from = B + 3, .to = 2 * B - 5 } }, -1 },
+	{ "pieces that meet", { { .to = 100 }, { .from = 100, .to = 2 * B } }, -1 },
+	{ "pieces with holes",
+	  { { .from = 7, .to = B + 9 }, { .from = B + 10, .to = 4 * B },
+	    { .from = 5 * B, .to = 7 * B + 1 } }, -1 },
+	{ "a block of another migratetype", { { .to = RUN_PAGES } }, 4 },
+	{ "the first of another migratetype", { { .to = RUN_PAGES } }, 0 },
+};
+
+#undef B
+
+static void bulk_layout_desc(const struct bulk_layout *layout, char *desc)
+{
+	strscpy(desc, layout->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bulk_free, layouts, bulk_layout_desc);
+
+/* What is left behind when pages have been freed. */
+struct bulk_outcome {
+	/* By how much they grew. */
+	long			nr_free_pages;
+	long			managed_pages;
+	long			pgfree;
+	long			nr_free[NR_PAGE_ORDERS];
+	/* Those of the run, as they are on the free lists. */
+	unsigned int		nr_entries;
+	struct bulk_entry {
+		unsigned int	order;
+		unsigned int	type;
+		unsigned long	from_tail;
+		unsigned long	pfn;
+	} entries[MAX_ENTRIES];
+};
+
+static struct bulk_outcome outcomes[2] __initdata;
+static unsigned long vm_events[NR_VM_EVENT_ITEMS] __initdata;
+
+/* Add, or take away, the counters that are to be compared. */
+static void __init outcome_count(struct bulk_outcome *outcome,
+				 struct zone *zone, long sign)
+{
+	unsigned int order;
+
+	all_vm_events(vm_events);
+	outcome->pgfree += sign * (long)vm_events[PGFREE];
+	outcome->managed_pages += sign * (long)zone_managed_pages(zone);
+	outcome->nr_free_pages +=
+		sign * (long)zone_page_state_snapshot(zone, NR_FREE_PAGES);
+	for (order = 0; order < NR_PAGE_ORDERS; order++)
+		outcome->nr_free[order] +=
+			sign * (long)zone->free_area[order].nr_free;
+}
+
+static void __init outcome_list(struct bulk_outcome *outcome,
+				const struct bulk_run *run,
+				struct zone *zone, unsigned int order,
+				unsigned int type)
+{
+	unsigned long from_tail = 0;
+	struct page *page;
+
+	list_for_each_entry_reverse(page,
+				    &zone->free_area[order].free_list[type],
+				    buddy_list) {
+		unsigned long pfn = page_to_pfn(page);
+
+		if (pfn >= run->pfn && pfn < run->end_pfn &&
+		    outcome->nr_entries < MAX_ENTRIES)
+			outcome->entries[outcome->nr_entries++] =
+				(struct bulk_entry){ order, type, from_tail, pfn };
+		from_tail++;
+	}
+}
+
+static void __init outcome_lists(struct bulk_outcome *outcome,
+				 const struct bulk_run *run, struct zone *zone)
+{
+	unsigned int order, type;
+	unsigned long flags;
+
+	spin_lock_irqsave(&zone->lock, flags);
+	for (order = 0; order < NR_PAGE_ORDERS; order++) {
+		for (type = 0; type < MIGRATE_TYPES; type++)
+			outcome_list(outcome, run, zone, order, type);
+	}
+	spin_unlock_irqrestore(&zone->lock, flags);
+}
+
+/* Free the pieces, note what that leaves behind, and take them back. */
+static void __init free_layout(struct kunit *test, const struct bulk_run *run,
+			       bool bulk, struct bulk_outcome *outcome,
+			       struct page *memmap)
+{
+	const struct bulk_layout *layout = test->param_value;
+	struct zone *zone = &NODE_DATA(run->nid)->node_zones[run->zone];
+	const struct bulk_range *piece;
+	unsigned long nr = 0;
+
+	memset(outcome, 0, sizeof(*outcome));
+	outcome_count(outcome, zone, -1);
+	for (piece = layout->pieces; piece->to; piece++) {
+		unsigned long pfn = run->pfn + piece->from;
+		unsigned long end_pfn = run->pfn + piece->to;
+
+		if (bulk)
+			memmap_free_pages(pfn, end_pfn);
+		else
+			free_by_page(run, pfn, end_pfn);
+		nr += end_pfn - pfn;
+	}
+	outcome_count(outcome, zone, 1);
+	outcome_lists(outcome, run, zone);
+	if (memmap)
+		memcpy(memmap, pfn_to_page(run->pfn), RUN_BYTES);
+
+	KUNIT_EXPECT_EQ(test, nr, (unsigned long)outcome->managed_pages);
+	KUNIT_ASSERT_EQ(test, nr, take_free(run->pfn, run->end_pfn));
+	uncount_managed(run, nr);
+}
+
+static void __init init_layout(const struct bulk_layout *layout,
+			       const struct bulk_run *run,
+			       enum memmap_state state)
+{
+	unsigned long odd_pfn = run->pfn + layout->odd_block * MAX_ORDER_NR_PAGES;
+	const struct bulk_range *piece;
+
+	init_reference(run, run->pfn, run->end_pfn, MEMMAP_USED);
+	for (piece = layout->pieces; piece->to; piece++)
+		init_reference(run, run->pfn + piece->from,
+			       run->pfn + piece->to, state);
+
+	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
+	if (layout->odd_block >= 0)
+		memmap_init_pageblocks(odd_pfn, odd_pfn + MAX_ORDER_NR_PAGES,
+				       MIGRATE_UNMOVABLE);
+}
+
+/* Whether blocks were freed at once in both ways, and never merged. */
+static bool __init layout_is_blocks(const struct bulk_layout *layout)
+{
+	const struct bulk_range *piece;
+
+	for (piece = layout->pieces; piece->to; piece++) {
+		if (!IS_ALIGNED(piece->from | piece->to, MAX_ORDER_NR_PAGES))
+			return false;
+	}
+
+	return true;
+}
+
+/* A page that was merged into a larger block has been on a list before. */
+static void __init forget_old_lists(struct page *memmap)
+{
+	unsigned long i;
+
+	for (i = 0; i < RUN_PAGES; i++) {
+		if (!PageBuddy(memmap + i))
+			memset(&memmap[i].lru, 0, sizeof(memmap[i].lru));
+	}
+}
+
+/* The same free lists, in the same order, counters and struct pages. */
+static void __init bulk_free_same(struct kunit *test)
+{
+	const struct bulk_run *run = &borrowed[0];
+	struct page *memmap = test->priv;
+
+	init_layout(test->param_value, run, MEMMAP_USED);
+	free_layout(test, run, false, &outcomes[0], memmap);
+
+	init_layout(test->param_value, run, MEMMAP_FREE);
+	free_layout(test, run, true, &outcomes[1], memmap + RUN_PAGES);
+
+	KUNIT_EXPECT_EQ(test, outcomes[0].pgfree, outcomes[1].pgfree);
+	KUNIT_EXPECT_EQ(test, outcomes[0].nr_free_pages,
+			outcomes[1].nr_free_pages);
+	KUNIT_EXPECT_EQ(test, outcomes[0].nr_entries, outcomes[1].nr_entries);
+	KUNIT_EXPECT_MEMEQ(test, outcomes[0].nr_free, outcomes[1].nr_free,
+			   sizeof(outcomes[0].nr_free));
+	KUNIT_EXPECT_MEMEQ(test, outcomes[0].entries, outcomes[1].entries,
+			   sizeof(outcomes[0].entries));
+	if (!layout_is_blocks(test->param_value)) {
+		forget_old_lists(memmap);
+		forget_old_lists(memmap + RUN_PAGES);
+	}
+	KUNIT_EXPECT_EQ(test, RUN_PAGES,
+			first_difference(memmap, memmap + RUN_PAGES));
+}
+
+/* Time */
+
+/* Each block is initialised and then freed, as stock does deferred pages. */
+static void __init bench_stock(const struct bulk_run *run)
+{
+	unsigned long pfn = run->pfn;
+
+	for (; pfn < run->end_pfn; pfn += MAX_ORDER_NR_PAGES) {
+		init_by_page(run, pfn, pfn + MAX_ORDER_NR_PAGES);
+		memmap_init_pageblocks(pfn, pfn + MAX_ORDER_NR_PAGES,
+				       MIGRATE_MOVABLE);
+		__free_pages_core(pfn_to_page(pfn), MAX_PAGE_ORDER,
+				  MEMINIT_EARLY);
+		cond_resched();
+	}
+}
+
+static void __init bench_bulk(const struct bulk_run *run)
+{
+	memmap_init_pages(run->pfn, run->end_pfn, run->zone, run->nid,
+			  MEMMAP_FREE);
+	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
+	memmap_free_pages(run->pfn, run->end_pfn);
+	cond_resched();
+}
+
+struct bulk_way {
+	const char		*name;
+	void			(*do_run)(const struct bulk_run *run);
+};
+
+static const struct bulk_way ways[] __initconst = {
+	{ "stock", bench_stock },
+	{ "bulk", bench_bulk },
+};
+
+/* ns for all runs, which are taken back again. */
+static u64 __init bench_round(struct kunit *test, const struct bulk_way *way)
+{
+	u64 begin, ns;
+	unsigned int i;
+
+	begin = ktime_get_ns();
+	for (i = 0; i < nr_borrowed; i++)
+		way->do_run(&borrowed[i]);
+	ns = ktime_get_ns() - begin;
+
+	for (i = 0; i < nr_borrowed; i++) {
+		const struct bulk_run *run = &borrowed[i];
+
+		KUNIT_ASSERT_EQ(test, RUN_PAGES,
+				take_free(run->pfn, run->end_pfn));
+		uncount_managed(run, RUN_PAGES);
+	}
+
+	return ns;
+}
+
+/* The time of each round, for whoever does the statistics. */
+static void __init bulk_bench(struct kunit *test)
+{
+	unsigned int rounds = clamp(bulk_rounds, 1U, (unsigned int)MAX_ROUNDS);
+	unsigned int round, i;
+
+	KUNIT_ASSERT_TRUE(test, borrow_runs(clamp(bulk_runs, 1U,
+						  (unsigned int)MAX_RUNS)));
+	kunit_info(test, "bench: %lu pages in %u runs, %lu MiB of struct pages",
+		   nr_borrowed * RUN_PAGES, nr_borrowed,
+		   nr_borrowed * RUN_BYTES >> 20);
+
+	for (round = 0; round < rounds; round++) {
+		for (i = 0; i < ARRAY_SIZE(ways); i++) {
+			u64 ns = bench_round(test, &ways[i]);
+
+			kunit_info(test, "bench: round %u %s %llu ns", round,
+				   ways[i].name, ns);
+		}
+	}
+}
+
+/* The suite */
+
+static int __init bulk_test_init(struct kunit *test)
+{
+	/* Two runs' struct pages, to compare. */
+	test->priv = kvmalloc(2 * RUN_BYTES, GFP_KERNEL);
+	if (!test->priv)
+		return -ENOMEM;
+
+	return borrow_runs(1) ? 0 : -ENOMEM;
+}
+
+static void __init bulk_test_exit(struct kunit *test)
+{
+	return_runs();
+	kvfree(test->priv);
+}
+
+static struct kunit_case __refdata bulk_test_cases[] = {
+	KUNIT_CASE_PARAM(bulk_init_same, bulk_init_gen_params),
+	KUNIT_CASE(bulk_bench_init_same),
+	KUNIT_CASE_PARAM(bulk_free_same, bulk_free_gen_params),
+	KUNIT_CASE_SLOW(bulk_bench),
+	{}
+};
+
+static struct kunit_suite __refdata bulk_test_suite = {
+	.name = "memmap_bulk",
+	.init = bulk_test_init,
+	.exit = bulk_test_exit,
+	.test_cases = bulk_test_cases,
+};
+
+kunit_test_init_section_suites(&bulk_test_suite);
+
+MODULE_DESCRIPTION("KUnit test of struct pages initialised and freed by the run");
+MODULE_LICENSE("GPL");

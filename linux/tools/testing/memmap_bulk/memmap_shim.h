@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * memmap_shim.h - what mm/memmap_bulk.c and arch/x86/mm/memmap_bulk.c use of the
+ * kernel, for userspace
+ *
+ * Both are compiled unchanged.  Every kernel header that they include is this
+ * file (see the Makefile), but for <linux/memmap_bulk.h>, which is the real one.
+ *
+ * There is one node with one zone, of pages that do not exist: only their struct
+ * pages do.  A struct page has the size and the fields of x86-64's, and what
+ * initialises and frees it stores what the kernel's functions store.
+ *
+ * Below the line are functions that memmap_bulk.c needs to be compiled, and that
+ * no program here gets to.
+ */
+
+#ifndef _MEMMAP_SHIM_H
+#define _MEMMAP_SHIM_H
+
+#include <string.h>
+
+#include "../padata/shim.h"
+
+/* Not here, but in the Makefile: what the compiler has by other names. */
+
+#define __meminit
+#define CONFIG_SPARSEMEM	1
+#define CONFIG_DEFERRED_STRUCT_PAGE_INIT 1
+
+#define BIT(nr)			(1UL << (nr))
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+/* All that is aligned or counted here is unsigned long. */
+static inline unsigned long ALIGN(unsigned long x, unsigned long a)
+{
+	return (x + a - 1) & ~(a - 1);
+}
+
+static inline unsigned long ALIGN_DOWN(unsigned long x, unsigned long a)
+{
+	return x & ~(a - 1);
+}
+
+static inline bool IS_ALIGNED(unsigned long x, unsigned long a)
+{
+	return !(x & (a - 1));
+}
+
+static inline unsigned int __ffs(unsigned long x)
+{
+	return __builtin_ctzl(x);
+}
+
+static inline unsigned int __fls(unsigned long x)
+{
+	return 63 - __builtin_clzl(x);
+}
+
+/* Pages, as on x86-64 */
+
+#define MAX_PAGE_ORDER		10
+#define MAX_ORDER_NR_PAGES	BIT(MAX_PAGE_ORDER)
+#define PAGES_PER_SECTION	BIT(15)
+#define pageblock_nr_pages	BIT(9)
+#define pageblock_align(pfn)	ALIGN(pfn, pageblock_nr_pages)
+#define pageblock_start_pfn(pfn) ALIGN_DOWN(pfn, pageblock_nr_pages)
+#define pageblock_end_pfn(pfn)	ALIGN((pfn) + 1, pageblock_nr_pages)
+
+enum migratetype { MIGRATE_UNMOVABLE, MIGRATE_MOVABLE, MIGRATE_TYPES };
+
+/* Where page flags are, and the ones that a page must not have when it is freed. */
+#define PG_RESERVED		BIT(14)
+#define PAGE_FLAGS_CHECK_AT_PREP 0x1ffffffUL
+#define PAGE_CPUPID_NONE	0xffff8000000000UL
+#define PAGE_ZONE_SHIFT		56
+#define PAGE_NODE_SHIFT		58
+#define PAGE_TYPE_NONE		0xffffffffU
+#define PAGE_TYPE_BUDDY		0xf0000000U
+#define PAGE_TYPE_OFFLINE	0xf2000000U
+
+struct page {
+	unsigned long		flags;
+	union {
+		struct list_head	lru;
+		struct list_head	buddy_list;
+	};
+	void			*mapping;
+	unsigned long		index;
+	unsigned long		private;
+	unsigned int		_mapcount;
+	int			_refcount;
+	unsigned long		memcg_data;
+};
+
+struct zone {
+	pthread_spinlock_t	lock;		/* this and all up to nr_free_pages */
+	struct list_head	free_list[MIGRATE_TYPES];
+	unsigned long		nr_free;
+	unsigned long		nr_free_pages;
+
+	unsigned long		managed_pages;	/* atomic */
+	unsigned long		zone_start_pfn;
+	unsigned long		spanned_pages;
+	bool			contiguous;
+};
+
+/* The memmap, the types of its pageblocks, and what they are of. */
+extern struct page *shim_memmap;
+extern unsigned char *shim_pageblocks;
+extern struct zone shim_zone;
+
+#define pfn_to_page(pfn)	(shim_memmap + (pfn))
+#define page_to_pfn(page)	((unsigned long)((page) - shim_memmap))
+
+static inline struct zone *page_zone(const struct page *page)
+{
+	return &shim_zone;
+}
+
+static inline void set_page_count(struct page *page, int count)
+{
+	WRITE_ONCE(page->_refcount, count);
+}
+
+static inline void __SetPageReserved(struct page *page)
+{
+	page->flags |= PG_RESERVED;
+}
+
+static inline void __ClearPageReserved(struct page *page)
+{
+	page->flags &= ~PG_RESERVED;
+}
+
+static inline void __SetPageOffline(struct page *page)
+{
+	page->_mapcount = PAGE_TYPE_OFFLINE;
+}
+
+/* The nine stores that gcc makes of it in stock's loops. */
+static inline void __init_single_page(struct page *page, unsigned long pfn,
+				      unsigned long zone, int nid)
+{
+	page->flags = zone << PAGE_ZONE_SHIFT |
+		      (unsigned long)nid << PAGE_NODE_SHIFT | PAGE_CPUPID_NONE;
+	page->lru.next = &page->lru;
+	page->lru.prev = &page->lru;
+	page->mapping = NULL;
+	page->index = 0;
+	page->private = 0;
+	page->_mapcount = PAGE_TYPE_NONE;
+	page->memcg_data = 0;
+	set_page_count(page, 1);
+}
+
+static inline void set_pageblock_migratetype(struct page *page, int type)
+{
+	shim_pageblocks[page_to_pfn(page) / pageblock_nr_pages] = type;
+}
+
+static inline int get_pageblock_migratetype(struct page *page)
+{
+	return shim_pageblocks[page_to_pfn(page) / pageblock_nr_pages];
+}
+
+enum { page_ref_set };
+
+static inline bool page_ref_tracepoint_active(int event)
+{
+	return false;
+}
+
+/* <asm/...> */
+
+#define X86_FEATURE_MOVDIR64B	0
+
+/* Whether to use MOVDIR64B: the program's choice. */
+extern bool shim_movdir64b;
+
+static inline bool static_cpu_has(int feature)
+{
+	return shim_movdir64b;
+}
+
+/* What the stores end with; they say what it pairs with. */
+static inline void wmb(void)
+{
+	asm volatile("sfence" : : : "memory");
+}
+
+/* As in <asm/special_insns.h>: an assembler need not know it. */
+static inline void movdir64b(void *dst, const void *src)
+{
+	const struct { char _[64]; } *__src = src;
+	struct { char _[64]; } *__dst = dst;
+
+	asm volatile(".byte 0x66, 0x0f, 0x38, 0xf8, 0x02"
+		     : "+m" (*__dst)
+		     : "m" (*__src), "a" (__dst), "d" (__src));
+}
+
+/* mm/internal.h, mm/page_alloc.c */
+
+enum meminit_context { MEMINIT_EARLY, MEMINIT_HOTPLUG };
+
+enum memmap_state {
+	MEMMAP_USED,
+	MEMMAP_FREE,
+	MEMMAP_RESERVED,
+	MEMMAP_OFFLINE,
+};
+
+unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
+void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
+		       unsigned long zone, int nid, enum memmap_state state);
+void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
+			    int migratetype);
+void memmap_free_pages(unsigned long pfn, unsigned long end_pfn);
+unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);
+bool free_new_blocks(struct page *page, unsigned long nr_blocks, int migratetype);
+void __free_pages_core(struct page *page, unsigned int order,
+		       enum meminit_context context);
+
+/* ------------------------------------------------------------------------- */
+
+#define ZONE_DEVICE		2
+#define mirrored_kernelcore	false
+
+static inline int zone_to_nid(const struct zone *zone)
+{
+	return 0;
+}
+
+static inline unsigned long zone_end_pfn(const struct zone *zone)
+{
+	return zone->zone_start_pfn + zone->spanned_pages;
+}
+
+static inline int early_pfn_to_nid(unsigned long pfn)
+{
+	return 0;
+}
+
+static inline unsigned long first_deferred_pfn(int nid)
+{
+	return ULONG_MAX;
+}
+
+/* One range: all of the zone. */
+static inline bool shim_mem_range(int *i, int nid, unsigned long *start,
+				  unsigned long *end, int *out_nid)
+{
+	*i = 0;
+	*start = shim_zone.zone_start_pfn;
+	*end = zone_end_pfn(&shim_zone);
+	return true;
+}
+
+#define for_each_mem_pfn_range(i, nid, start, end, out_nid)		\
+	for (bool __once = shim_mem_range(&(i), nid, start, end, out_nid); \
+	     __once; __once = false)
+
+static inline struct page *pfn_to_online_page(unsigned long pfn)
+{
+	return pfn_to_page(pfn);
+}
+
+static inline struct page *__pageblock_pfn_to_page(unsigned long pfn,
+						   unsigned long end_pfn,
+						   struct zone *zone)
+{
+	return pfn_to_page(pfn);
+}
+
+void set_zone_contiguous(struct zone *zone);
+void set_zone_contiguous_boot(struct zone *zone);
+
+#endif /* _MEMMAP_SHIM_H */

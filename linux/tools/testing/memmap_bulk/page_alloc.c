@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * page_alloc.c - what freeing new pages does to them and to their zone
+ *
+ * In the place of mm/page_alloc.c: the same loads and stores, with a real list
+ * under a real lock, for blocks of the largest order.  There are no others here,
+ * so no buddies to merge with.
+ */
+
+#include "memmap_bench.h"
+
+struct page *shim_memmap;
+unsigned char *shim_pageblocks;
+struct zone shim_zone;
+
+static __thread unsigned long vm_event_pgfree;
+
+void zone_reset(unsigned long nr_pages)
+{
+	int type;
+
+	memset(&shim_zone, 0, sizeof(shim_zone));
+	pthread_spin_init(&shim_zone.lock, PTHREAD_PROCESS_PRIVATE);
+	for (type = 0; type < MIGRATE_TYPES; type++) {
+		struct list_head *list = &shim_zone.free_list[type];
+
+		list->next = list;
+		list->prev = list;
+	}
+	shim_zone.spanned_pages = nr_pages;
+}
+
+static void list_add_tail(struct list_head *new, struct list_head *head)
+{
+	struct list_head *prev = head->prev;
+
+	head->prev = new;
+	new->next = head;
+	new->prev = prev;
+	prev->next = new;
+}
+
+/* With the zone's lock held. */
+static void add_to_free_list(struct page *page, struct zone *zone, int type)
+{
+	page->private = MAX_PAGE_ORDER;
+	page->_mapcount = PAGE_TYPE_BUDDY;
+	list_add_tail(&page->buddy_list, &zone->free_list[type]);
+	zone->nr_free++;
+}
+
+/* As patched: all blocks under one hold of the lock, counted once. */
+bool free_new_blocks(struct page *page, unsigned long nr_blocks, int migratetype)
+{
+	unsigned long nr_pages = nr_blocks << MAX_PAGE_ORDER;
+	struct zone *zone = page_zone(page);
+	struct page *end = page + nr_pages;
+
+	__atomic_fetch_add(&zone->managed_pages, nr_pages, __ATOMIC_RELAXED);
+
+	pthread_spin_lock(&zone->lock);
+	for (; page < end; page += MAX_ORDER_NR_PAGES)
+		add_to_free_list(page, zone, migratetype);
+	zone->nr_free_pages += nr_pages;
+	pthread_spin_unlock(&zone->lock);
+
+	vm_event_pgfree += nr_pages;
+	return true;
+}
+
+/* What free_pages_prepare() does to pages that have nothing to be looked at. */
+static void free_pages_prepare(struct page *page, unsigned int order)
+{
+	int i;
+
+	for (i = 1; i < 1 << order; i++)
+		page[i].flags &= ~PAGE_FLAGS_CHECK_AT_PREP;
+
+	page->flags |= PAGE_CPUPID_NONE;
+	page->flags &= ~PAGE_FLAGS_CHECK_AT_PREP;
+	page->private = 0;
+}
+
+/* As it is in stock, and patched too where blocks cannot be freed together. */
+void __free_pages_core(struct page *page, unsigned int order,
+		       enum meminit_context context)
+{
+	struct zone *zone = page_zone(page);
+	unsigned int i, nr_pages = 1 << order;
+
+	assert(order == MAX_PAGE_ORDER);
+
+	for (i = 0; i < nr_pages; i++) {
+		__ClearPageReserved(page + i);
+		set_page_count(page + i, 0);
+	}
+	__atomic_fetch_add(&zone->managed_pages, nr_pages, __ATOMIC_RELAXED);
+
+	free_pages_prepare(page, order);
+
+	pthread_spin_lock(&zone->lock);
+	add_to_free_list(page, zone, get_pageblock_migratetype(page));
+	zone->nr_free_pages += nr_pages;
+	pthread_spin_unlock(&zone->lock);
+
+	vm_event_pgfree += nr_pages;
+}
+
+void set_zone_contiguous(struct zone *zone)
+{
+	assert(!"mirrored memory");
+}
