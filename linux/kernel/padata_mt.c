@@ -478,7 +478,7 @@ static DEFINE_PER_CPU(struct work_struct, padata_mt_spare_work);
  * A pool never lets its last idle worker go to work: that one first makes
  * another, by way of kthreadd, which makes one thread at a time.  If the helpers
  * of a job were the first work items of their CPUs, they would stand in line
- * there.  This has it done while CPUs are brought up, and nobody waits for it.
+ * there.  This has it done while CPUs are brought up.
  * A pool keeps two idle workers from then on, so helpers start by a wake-up.
  *
  * If the item is still queued from the last time, it will do.

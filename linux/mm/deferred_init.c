@@ -11,8 +11,9 @@
  * Until the jobs start, an allocation that finds its zone empty may initialise
  * some sections itself, by deferred_grow_zone().
  *
- * What is initialised is what memblock says is free.  Struct pages of reserved
- * memory and of holes have been dealt with early, whatever zone they are in.
+ * What is initialised then is what memblock says is free.  Struct pages of
+ * reserved memory and of holes have been dealt with before, whatever zone they
+ * are in, or are left to those who reserved the memory.
  */
 
 #include <linux/atomic.h>
@@ -269,7 +270,7 @@ static void __init deferred_init_node(pg_data_t *pgdat)
 
 	if (first_pfn >= zone_end_pfn(zone))
 		return;
-	WARN_ON_ONCE(first_pfn < zone->zone_start_pfn);
+	WARN_ON_ONCE(first_pfn < pgdat->node_start_pfn);
 
 	job.size = zone_end_pfn(zone) - first_pfn;
 	padata_do_multithreaded(&job);

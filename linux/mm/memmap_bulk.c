@@ -42,6 +42,9 @@
 #define MEMMAP_RUN_PAGES	MAX_ORDER_NR_PAGES
 #endif
 
+/* A shorter run is initialised page by page. */
+#define MEMMAP_MIN_RUN		8
+
 /* As much of [pfn, end_pfn) as the functions below take in one go ends here. */
 unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
 {
@@ -87,7 +90,7 @@ static void __meminit memmap_make_template(struct memmap_template *template,
  */
 static bool __meminit memmap_can_stamp(void)
 {
-	if (sizeof(struct page) != MEMMAP_PAGE_SIZE ||
+	if (sizeof(struct page) != MEMMAP_PAGE_SIZE || MEMMAP_PAGE_WORDS != 8 ||
 	    offsetof(struct page, lru) != sizeof(unsigned long))
 		return false;
 
@@ -154,9 +157,8 @@ static void __meminit memmap_stamp(struct page *page, struct page *end,
  *
  * Architectures override this if they have stores that need not read what they
  * overwrite.  The struct pages are not used again soon.  When this returns, the
- * stores must be ordered before any later store of this CPU, like plain ones
- * are: what publishes the pages is a lock or a flag, and it knows nothing of
- * how they were written.
+ * stores must be like plain ones to whatever orders them: what publishes the
+ * pages is a lock or a release, and it knows nothing of how they were written.
  *
  * Context: Any.
  */
@@ -208,7 +210,9 @@ void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 	struct page *page = pfn_to_page(pfn);
 	struct memmap_template template;
 
-	if (!memmap_template(&template, pfn, end_pfn, zone, nid, state)) {
+	/* For a few pages, making templates is not worth it. */
+	if (end_pfn - pfn < MEMMAP_MIN_RUN ||
+	    !memmap_template(&template, pfn, end_pfn, zone, nid, state)) {
 		for (; pfn < end_pfn; pfn++, page++)
 			memmap_init_page(page, pfn, zone, nid, state);
 	} else if (state == MEMMAP_FREE) {
@@ -244,30 +248,29 @@ static int __init memmap_block_type(unsigned long pfn)
 }
 
 /*
- * Free as many whole blocks from @pfn on as are of one migratetype.  Return the
- * end of what was freed.
+ * How far whole blocks of one migratetype go from @pfn on, if they may be freed
+ * together.  @pfn if there is none.
  */
-static unsigned long __init memmap_free_blocks(unsigned long pfn,
-					       unsigned long end_pfn)
+static unsigned long __init memmap_blocks_end(unsigned long pfn,
+					      unsigned long end_pfn, int *type)
 {
-	struct page *page = pfn_to_page(pfn);
 	unsigned long next = pfn;
-	int type;
 
-	if (end_pfn - pfn < MAX_ORDER_NR_PAGES)
+	if (!IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) ||
+	    end_pfn - pfn < MAX_ORDER_NR_PAGES ||
+	    !can_free_new_blocks(pfn_to_page(pfn),
+				 (end_pfn - pfn) >> MAX_PAGE_ORDER))
 		return pfn;
 
-	type = memmap_block_type(pfn);
-	if (type < 0)
+	*type = memmap_block_type(pfn);
+	if (*type < 0)
 		return pfn;
 
 	do {
 		next += MAX_ORDER_NR_PAGES;
 	} while (end_pfn - next >= MAX_ORDER_NR_PAGES &&
-		 memmap_block_type(next) == type);
+		 memmap_block_type(next) == *type);
 
-	if (!free_new_blocks(page, (next - pfn) >> MAX_PAGE_ORDER, type))
-		return pfn;
 	return next;
 }
 
@@ -279,22 +282,23 @@ static unsigned long __init memmap_free_blocks(unsigned long pfn,
  * Whole blocks of MAX_ORDER_NR_PAGES are freed together, and what is before and
  * after them in the largest naturally aligned pieces.
  *
- * Context: Boot.  The pages are as MEMMAP_FREE makes them, and so are all
- * others of the blocks that the run begins and ends in, if they are of the same
- * zone: freeing looks at a page's buddies.
+ * Context: Boot.  The pages are as MEMMAP_FREE makes them.  All others of the
+ * blocks that the run begins and ends in, if they are of the same zone, are
+ * initialised too: freeing looks at a page's buddies.
  */
 void __init memmap_free_pages(unsigned long pfn, unsigned long end_pfn)
 {
 	while (pfn < end_pfn) {
 		unsigned int order = MAX_PAGE_ORDER;
 		unsigned long next;
+		int type;
 
-		if (IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES)) {
-			next = memmap_free_blocks(pfn, end_pfn);
-			if (next > pfn) {
-				pfn = next;
-				continue;
-			}
+		next = memmap_blocks_end(pfn, end_pfn, &type);
+		if (next > pfn && free_new_blocks(pfn_to_page(pfn),
+						  (next - pfn) >> MAX_PAGE_ORDER,
+						  type)) {
+			pfn = next;
+			continue;
 		}
 
 		if (pfn)
@@ -312,11 +316,23 @@ void __init memmap_free_pages(unsigned long pfn, unsigned long end_pfn)
  */
 static void __init memmap_make_free(struct page *page, struct page *end)
 {
-#pragma GCC unroll 4
+	MEMMAP_UNROLL
 	for (; page < end; page++) {
 		__ClearPageReserved(page);
 		set_page_count(page, 0);
 	}
+}
+
+/* Free the blocks of [pfn, end_pfn), which are of one migratetype. */
+static bool __init memmap_free_early_blocks(unsigned long pfn,
+					    unsigned long end_pfn, int type)
+{
+	struct page *page = pfn_to_page(pfn);
+	struct page *end = page + (end_pfn - pfn);
+
+	memmap_make_free(page, end);
+	return new_pages_are_good(page, end) &&
+	       free_new_blocks(page, (end_pfn - pfn) >> MAX_PAGE_ORDER, type);
 }
 
 /**
@@ -334,31 +350,21 @@ static void __init memmap_make_free(struct page *page, struct page *end)
 unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
 {
 	unsigned long deferred_pfn = first_deferred_pfn(early_pfn_to_nid(pfn));
-	unsigned long run_end, next;
+	unsigned long next;
+	int type;
 
 	if (pfn >= deferred_pfn)
 		return end_pfn;
-
-	/* Pages have been about for a while: debug kernels look at each. */
-	if (IS_ENABLED(CONFIG_DEBUG_VM) || !memmap_can_stamp())
+	if (!memmap_can_stamp())
 		return pfn;
 
 	end_pfn = min(end_pfn, deferred_pfn);
-	while (IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES)) {
-		run_end = ALIGN_DOWN(memmap_run_end(pfn, end_pfn),
-				     MAX_ORDER_NR_PAGES);
-		if (run_end <= pfn)
-			break;
-
-		memmap_make_free(pfn_to_page(pfn),
-				 pfn_to_page(pfn) + (run_end - pfn));
-		next = memmap_free_blocks(pfn, run_end);
-		if (next == pfn)
-			break;
+	for (;;) {
+		next = memmap_blocks_end(pfn, memmap_run_end(pfn, end_pfn), &type);
+		if (next == pfn || !memmap_free_early_blocks(pfn, next, type))
+			return pfn;
 		pfn = next;
 	}
-
-	return pfn;
 }
 
 /*
@@ -401,6 +407,9 @@ static bool __init memmap_online(unsigned long pfn, unsigned long end_pfn)
  * memmap_init() and deferred_init_memmap() gave all that lies in the zone's span
  * to the zone.  That leaves the pageblocks with a hole or another node's memory.
  *
+ * And the zone's first: a gigantic page that hugetlb has from memblock may begin
+ * in the zone below, and all of its struct pages are of that zone.
+ *
  * Mirrored memory is the exception, there zones overlap.
  *
  * Context: Boot, before memblock_discard().
@@ -415,6 +424,9 @@ void __init set_zone_contiguous_boot(struct zone *zone)
 		set_zone_contiguous(zone);
 		return;
 	}
+
+	if (!zone_blocks_contiguous(zone, &pfn, pfn + 1))
+		return;
 
 	for_each_mem_pfn_range(i, zone_to_nid(zone), &spfn, &epfn, NULL) {
 		if (!zone_blocks_contiguous(zone, &pfn, min(spfn, zone_end)))

@@ -53,7 +53,7 @@ static void __meminit memmap_stamp_movnti(struct page *page, struct page *end,
 	unsigned int i;
 
 	for (; end - page >= MEMMAP_BATCH; page += MEMMAP_BATCH) {
-#pragma GCC unroll 8
+		MEMMAP_UNROLL
 		for (i = 0; i < MEMMAP_BATCH; i++)
 			memmap_store_page(page + i, copy.word);
 	}
@@ -78,12 +78,12 @@ memmap_stamp_movdir64b(struct page *page, struct page *end,
 		copy[i] = *template;
 
 	for (; end - page >= MEMMAP_BATCH; page += MEMMAP_BATCH) {
-#pragma GCC unroll 8
+		MEMMAP_UNROLL
 		for (i = 0; i < MEMMAP_BATCH; i++) {
 			copy[i].page.lru.next = &page[i].lru;
 			copy[i].page.lru.prev = &page[i].lru;
 		}
-#pragma GCC unroll 8
+		MEMMAP_UNROLL
 		for (i = 0; i < MEMMAP_BATCH; i++)
 			movdir64b(page + i, copy + i);
 	}
