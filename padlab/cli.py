@@ -185,6 +185,30 @@ def starts(machines: tuple[str, ...], json: bool) -> int:
 
 
 @cli.command()
+@click.option("--quick", is_flag=True, help="A few rounds over 1 GiB of struct pages; nothing is recorded.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def bench(quick: bool, json: bool) -> int:
+    """Time struct page init natively, stock's way beside ours; print ns per page and ratios.
+
+    The code of the kernel runs at native speed on real memory, several GiB of
+    struct pages: under User-mode Linux, with the kernel's own functions on one
+    CPU, and compiled in userspace, on 1 to all CPUs of this host.  The ways take
+    turns in one run.  What each can show, and what not, is printed below the
+    table.  Results go to results/bench.json and .csv.  Nothing else should run
+    on the host meanwhile.
+
+    \b
+    Examples:
+      ./lab bench
+      ./lab bench --quick             is it about right?
+    """
+    from padlab import bench as benches
+
+    with lock.held("./lab bench"):
+        return benches.main(quick=quick, json=json)
+
+
+@cli.command()
 @click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
 def predict(machine: str | None, json: bool) -> int:

@@ -7,6 +7,7 @@ the same measurement, so that git shows what a change did to the figures:
     results/compare-MACHINE.json         ./lab compare --machine MACHINE, timed
     results/compare-MACHINE-exact.json   the same, exact mode
     results/sweep-MACHINE.csv, .png      ./lab sweep --machine MACHINE
+    results/bench.json, .csv             ./lab bench: native, all rounds in the CSV
     results/predict-published.csv, .png  ./lab predict: the published machines
     results/predict-large.csv, .png      the same: machines of 1 to 24 TiB
 
@@ -41,8 +42,12 @@ def provenance(command: str, build: Build, accel: str) -> dict[str, str]:
         "config": build.config,
         "accelerator": accel,
         "qemu": accels.qemu_version(),
-        "host": f"{_cpu_model()}, {os.cpu_count()} CPUs",
+        "host": host(),
     }
+
+
+def host() -> str:
+    return f"{_cpu_model()}, {os.cpu_count()} CPUs"
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

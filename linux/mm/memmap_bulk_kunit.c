@@ -228,6 +228,8 @@ static const struct bulk_range init_ranges[] = {
 	{ "the first page", 0, 1 },
 	{ "one page", 77, 78 },
 	{ "less than a turn of an unrolled loop", 3, 10 },
+	{ "one turn", 3, 11 },
+	{ "one turn and a page", 8, 17 },
 	{ "an odd start", 1, MAX_ORDER_NR_PAGES },
 	{ "an odd end", 0, MAX_ORDER_NR_PAGES - 1 },
 	{ "a block", MAX_ORDER_NR_PAGES, 2 * MAX_ORDER_NR_PAGES },

@@ -21,6 +21,10 @@ unsigned int bulk_init(unsigned long nr_pages, unsigned int threads);
 /* The same with memmap_bulk.c's portable stores. */
 unsigned int plain_init(unsigned long nr_pages, unsigned int threads);
 
+/* arch_memmap_stamp() with MOVDIR64B emulated, whatever the CPU has. */
+void emulated_memmap_stamp(struct page *page, struct page *end,
+			   const struct memmap_template *template);
+
 /* arch_memmap_stamp() and memmap_init_pages() with the portable stores. */
 void plain_memmap_stamp(struct page *page, struct page *end,
 			const struct memmap_template *template);

@@ -26,6 +26,11 @@
 #define __meminit
 #define CONFIG_SPARSEMEM	1
 #define CONFIG_DEFERRED_STRUCT_PAGE_INIT 1
+#ifdef __clang__
+#define CONFIG_CC_IS_CLANG	1
+#else
+#define CONFIG_GCC_VERSION	(10000 * __GNUC__)
+#endif
 
 #define BIT(nr)			(1UL << (nr))
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
@@ -188,13 +193,20 @@ static inline void wmb(void)
 	asm volatile("sfence" : : : "memory");
 }
 
+/* What no CPU has, for objects that are to have the instruction emulated. */
+#ifdef SHIM_ILLEGAL
+#define SHIM_UD2		"ud2\n\t"
+#else
+#define SHIM_UD2		""
+#endif
+
 /* As in <asm/special_insns.h>: an assembler need not know it. */
 static inline void movdir64b(void *dst, const void *src)
 {
 	const struct { char _[64]; } *__src = src;
 	struct { char _[64]; } *__dst = dst;
 
-	asm volatile(".byte 0x66, 0x0f, 0x38, 0xf8, 0x02"
+	asm volatile(SHIM_UD2 ".byte 0x66, 0x0f, 0x38, 0xf8, 0x02"
 		     : "+m" (*__dst)
 		     : "m" (*__src), "a" (__dst), "d" (__src));
 }
@@ -217,6 +229,8 @@ void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 			    int migratetype);
 void memmap_free_pages(unsigned long pfn, unsigned long end_pfn);
 unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);
+bool can_free_new_blocks(struct page *page, unsigned long nr_blocks);
+bool new_pages_are_good(struct page *page, struct page *end);
 bool free_new_blocks(struct page *page, unsigned long nr_blocks, int migratetype);
 void __free_pages_core(struct page *page, unsigned int order,
 		       enum meminit_context context);

@@ -6,6 +6,9 @@
  * have a register for the destination and (register) or disp(register) for the
  * source, which is all that compilers need.  Anything else that is illegal ends
  * the program, as it does without the handler.
+ *
+ * A UD2 in front of the instruction is taken to be part of it.  With that, the
+ * handler is of use on CPUs that have MOVDIR64B, to test it.
  */
 
 #define _GNU_SOURCE
@@ -27,7 +30,7 @@ static const int registers[] = {
 	REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 };
 
-/* An instruction: 66 [REX] 0F 38 F8 /r */
+/* An instruction: [0F 0B] 66 [REX] 0F 38 F8 /r */
 struct movdir64b {
 	unsigned int		length;
 	unsigned int		dst;		/* register that has the address */
@@ -58,10 +61,12 @@ static bool decode_source(struct movdir64b *insn, const uint8_t *p, unsigned int
 
 static bool decode(struct movdir64b *insn, const uint8_t *begin)
 {
-	static const uint8_t opcode[] = { 0x0f, 0x38, 0xf8 };
+	static const uint8_t ud2[] = { 0x0f, 0x0b }, opcode[] = { 0x0f, 0x38, 0xf8 };
 	const uint8_t *p = begin;
 	uint8_t rex = 0, modrm;
 
+	if (!memcmp(p, ud2, sizeof(ud2)))
+		p += sizeof(ud2);
 	if (*p++ != 0x66)
 		return false;
 	if ((*p & 0xf0) == 0x40)
