@@ -33,6 +33,7 @@
 #endif
 
 #define BIT(nr)			(1UL << (nr))
+#define BUILD_BUG_ON(condition)	static_assert(!(condition), #condition)
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 /* All that is aligned or counted here is unsigned long. */
