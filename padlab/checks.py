@@ -17,6 +17,7 @@ from pathlib import Path
 from padlab import boot as boots
 from padlab import build as builds
 from padlab import (
+    bench,
     growth,
     hostpkgs,
     initramfs,
@@ -69,6 +70,7 @@ def quick() -> list[Check]:
     return [
         Check("tests of the lab", lab_tests),
         *_userspace_checks(dict.fromkeys(userspace.SANITIZERS, QUICK_JOBS)),
+        Check("struct pages in userspace, all ways", bench.check_stores),
     ]
 
 
@@ -81,6 +83,8 @@ def full(everything: bool = False) -> list[Check]:
             Check(f"engine in userspace finds {name}", partial(userspace.find, bug))
             for name, bug in userspace.bugs().items()
         ),
+        Check("struct pages in userspace, all ways", bench.check_stores),
+        Check(f"at most {bench.MAX_RATIO} of stock's time per page, native", bench.gate),
         Check("KUnit, one CPU (UML)", kunit_uml),
         *_build_checks(everything),
         *(Check(f"KUnit, {SMT} ({config})", partial(kunit, config)) for config in ("perf", "debug")),
@@ -355,7 +359,8 @@ def matrix_case(case: matrix.Case) -> Outcome:
 def interrupted() -> Outcome:
     """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
     append = ("deferred_init_irq",)
-    found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    stock, ours = _memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append)
+    found = oracle.compare(stock, ours, matrix.IRQ_ALLOWANCE)
     result = _memmap_boot(SMT, "faulty", "perf", append)
     return judge(found + matrix.irq_problems(result.dmesg.text), result.log)
 
