@@ -49,7 +49,6 @@
 #include <linux/nodemask.h>
 #include <linux/overflow.h>
 #include <linux/padata.h>
-#include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -465,12 +464,11 @@ int padata_do_multithreaded(struct padata_mt_job *job)
 }
 EXPORT_SYMBOL_GPL(padata_do_multithreaded);
 
-/* Does nothing: it is enough that a worker starts on it. */
+/* It is enough that a worker starts on it. */
 static void padata_mt_spare(struct work_struct *work)
 {
+	kfree(work);
 }
-
-static DEFINE_PER_CPU(struct work_struct, padata_mt_spare_work);
 
 /*
  * Have a second worker made on a CPU that came up.
@@ -478,14 +476,18 @@ static DEFINE_PER_CPU(struct work_struct, padata_mt_spare_work);
  * A pool never lets its last idle worker go to work: that one first makes
  * another, by way of kthreadd, which makes one thread at a time.  If the helpers
  * of a job were the first work items of their CPUs, they would stand in line
- * there.  This has it done while CPUs are brought up.
- * A pool keeps two idle workers from then on, so helpers start by a wake-up.
- *
- * If the item is still queued from the last time, it will do.
+ * there.  This has it done while CPUs are brought up.  A pool keeps two idle
+ * workers from then on, so helpers start by a wake-up.  Without memory for it,
+ * they start later.
  */
 static int padata_mt_cpu_online(unsigned int cpu)
 {
-	queue_work_on(cpu, padata_mt_wq, &per_cpu(padata_mt_spare_work, cpu));
+	struct work_struct *work = kzalloc(sizeof(*work), GFP_KERNEL);
+
+	if (work) {
+		INIT_WORK(work, padata_mt_spare);
+		queue_work_on(cpu, padata_mt_wq, work);
+	}
 	return 0;
 }
 
@@ -496,7 +498,7 @@ static int padata_mt_cpu_online(unsigned int cpu)
  */
 static int __init padata_mt_init(void)
 {
-	int cpu, ret;
+	int ret;
 
 	padata_mt_wq = alloc_workqueue("padata_mt", WQ_CPU_INTENSIVE, 0);
 	if (!padata_mt_wq) {
@@ -504,10 +506,6 @@ static int __init padata_mt_init(void)
 		return -ENOMEM;
 	}
 
-	for_each_possible_cpu(cpu)
-		INIT_WORK(&per_cpu(padata_mt_spare_work, cpu), padata_mt_spare);
-
-	/* Without it, helpers start later. */
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "padata/mt:online",
 				padata_mt_cpu_online, NULL);
 	return min(ret, 0);

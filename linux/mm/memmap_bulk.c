@@ -19,6 +19,8 @@
  */
 
 #include <linux/align.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/memblock.h>
@@ -310,16 +312,26 @@ void __init memmap_free_pages(unsigned long pfn, unsigned long end_pfn)
 	}
 }
 
+static __always_inline void memmap_make_page_free(struct page *page)
+{
+	__ClearPageReserved(page);
+	set_page_count(page, 0);
+}
+
 /*
  * Pages that were initialised early count as used and may be reserved, like
- * __free_pages_core() has it.
+ * __free_pages_core() has it.  By fours, of which a block has a whole number: the
+ * loop itself would cost as much again.
  */
 static void __init memmap_make_free(struct page *page, struct page *end)
 {
-	MEMMAP_UNROLL
-	for (; page < end; page++) {
-		__ClearPageReserved(page);
-		set_page_count(page, 0);
+	BUILD_BUG_ON(MAX_ORDER_NR_PAGES % 4);
+
+	for (; page < end; page += 4) {
+		memmap_make_page_free(page);
+		memmap_make_page_free(page + 1);
+		memmap_make_page_free(page + 2);
+		memmap_make_page_free(page + 3);
 	}
 }
 

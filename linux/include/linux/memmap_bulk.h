@@ -11,13 +11,6 @@
 #define MEMMAP_PAGE_SIZE	64
 #define MEMMAP_PAGE_WORDS	(MEMMAP_PAGE_SIZE / sizeof(unsigned long))
 
-/* In front of a loop over struct pages, whose own cost would show. */
-#if defined(CONFIG_CC_IS_CLANG) || CONFIG_GCC_VERSION >= 80000
-#define MEMMAP_UNROLL		_Pragma("GCC unroll 8")
-#else
-#define MEMMAP_UNROLL
-#endif
-
 /**
  * struct memmap_template - what all struct pages of a run have in common
  * @page: as a struct page.  Its lru is NULL.

@@ -19,8 +19,8 @@
 #include <asm/special_insns.h>
 
 /*
- * Struct pages in a turn of the loops below, which are unrolled: the loop itself
- * would be a third of the instructions.
+ * Struct pages in a turn of the loops below, which are written out: the loops
+ * themselves would be a third of the instructions.
  */
 #define MEMMAP_BATCH	8
 
@@ -46,20 +46,51 @@ static __always_inline void memmap_store_page(struct page *page,
 	memmap_store(word + 7, template[7]);
 }
 
+static __always_inline void memmap_store_half(struct page *page,
+					      const unsigned long *template)
+{
+	memmap_store_page(page, template);
+	memmap_store_page(page + 1, template);
+	memmap_store_page(page + 2, template);
+	memmap_store_page(page + 3, template);
+}
+
 static void __meminit memmap_stamp_movnti(struct page *page, struct page *end,
 					  const struct memmap_template *template)
 {
+	struct page *last = end - (end - page) % MEMMAP_BATCH;
 	const struct memmap_template copy = *template;
-	unsigned int i;
 
-	for (; end - page >= MEMMAP_BATCH; page += MEMMAP_BATCH) {
-		MEMMAP_UNROLL
-		for (i = 0; i < MEMMAP_BATCH; i++)
-			memmap_store_page(page + i, copy.word);
+	for (; page < last; page += MEMMAP_BATCH) {
+		memmap_store_half(page, copy.word);
+		memmap_store_half(page + MEMMAP_BATCH / 2, copy.word);
 	}
 
 	for (; page < end; page++)
 		memmap_store_page(page, copy.word);
+}
+
+/* Make templates those of four pages. */
+static __always_inline void memmap_aim_half(struct memmap_template *template,
+					    struct page *page)
+{
+	template[0].page.lru.next = &page[0].lru;
+	template[0].page.lru.prev = &page[0].lru;
+	template[1].page.lru.next = &page[1].lru;
+	template[1].page.lru.prev = &page[1].lru;
+	template[2].page.lru.next = &page[2].lru;
+	template[2].page.lru.prev = &page[2].lru;
+	template[3].page.lru.next = &page[3].lru;
+	template[3].page.lru.prev = &page[3].lru;
+}
+
+static __always_inline void
+memmap_move_half(struct page *page, const struct memmap_template *template)
+{
+	movdir64b(page, template);
+	movdir64b(page + 1, template + 1);
+	movdir64b(page + 2, template + 2);
+	movdir64b(page + 3, template + 3);
 }
 
 /*
@@ -72,20 +103,17 @@ memmap_stamp_movdir64b(struct page *page, struct page *end,
 		       const struct memmap_template *template)
 {
 	struct memmap_template copy[MEMMAP_BATCH] __aligned(MEMMAP_PAGE_SIZE);
+	struct page *last = end - (end - page) % MEMMAP_BATCH;
 	unsigned int i;
 
 	for (i = 0; i < MEMMAP_BATCH; i++)
 		copy[i] = *template;
 
-	for (; end - page >= MEMMAP_BATCH; page += MEMMAP_BATCH) {
-		MEMMAP_UNROLL
-		for (i = 0; i < MEMMAP_BATCH; i++) {
-			copy[i].page.lru.next = &page[i].lru;
-			copy[i].page.lru.prev = &page[i].lru;
-		}
-		MEMMAP_UNROLL
-		for (i = 0; i < MEMMAP_BATCH; i++)
-			movdir64b(page + i, copy + i);
+	for (; page < last; page += MEMMAP_BATCH) {
+		memmap_aim_half(copy, page);
+		memmap_aim_half(copy + MEMMAP_BATCH / 2, page + MEMMAP_BATCH / 2);
+		memmap_move_half(page, copy);
+		memmap_move_half(page + MEMMAP_BATCH / 2, copy + MEMMAP_BATCH / 2);
 	}
 
 	memmap_stamp_movnti(page, end, template);

@@ -315,13 +315,6 @@ static inline unsigned int num_online_cpus(void)
 	return cpumask_weight(cpu_online_mask);
 }
 
-#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < SHIM_NR_CPUS; (cpu)++)
-
-/* <linux/percpu.h> */
-
-#define DEFINE_PER_CPU(type, name)	type name[SHIM_NR_CPUS]
-#define per_cpu(name, cpu)		((name)[cpu])
-
 /* <linux/cpuhotplug.h>: CPUs come and go without a word */
 
 enum { CPUHP_AP_ONLINE_DYN };
@@ -335,8 +328,8 @@ static inline int cpuhp_setup_state(int state, const char *name,
 
 /* <linux/init.h>: the engine's one initcall, for the program to call */
 
-int shim_initcall(void);
-#define early_initcall(fn)		int shim_initcall(void) { return fn(); }
+extern int (*shim_initcall)(void);
+#define early_initcall(fn)		int (*shim_initcall)(void) = fn
 
 int next_node_in(int node, nodemask_t mask);
 unsigned int sched_numa_find_nth_cpu(const struct cpumask *cpus, int nth, int node);
