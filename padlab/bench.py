@@ -32,7 +32,10 @@ from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
 
 COMMAND = "./lab bench"
-MAX_RATIO = 0.6  # of stock's time per page
+MAX_RATIO = 0.6  # of stock's time per page, one thread
+# Many threads may come up against what the memory takes.  Stock's cannot write
+# more either, but have further to go until they do.
+MAX_RATIO_MANY = 0.8
 UML, USERSPACE = "UML", "userspace"
 ROUNDS = 15
 QUICK_ROUNDS = 5
@@ -191,12 +194,17 @@ def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
 
 def too_slow(table_rows: Iterable[Row], stores: str) -> list[str]:
     """Where what the kernel runs, ``stores``, takes more than it may."""
-    return [
-        f"{row.bench}, {row.threads} threads: {row.ratio.value:.2f} of stock's time per page, "
-        f"not {MAX_RATIO} ({row.ns.median:.2f} ns)"
-        for row in table_rows
-        if row.way == stores and row.ratio and row.ratio.value is not None and row.ratio.value > MAX_RATIO
-    ]
+    found = []
+    for row in table_rows:
+        if row.way != stores or row.ratio is None or row.ratio.value is None:
+            continue
+        most = MAX_RATIO if row.threads == 1 else MAX_RATIO_MANY
+        if row.ratio.value > most:
+            found.append(
+                f"{row.bench}, {row.threads} threads: {row.ratio.value:.2f} of stock's time per page, "
+                f"not {most} ({row.ns.median:.2f} ns)"
+            )
+    return found
 
 
 def cpu_stores() -> str:
@@ -450,7 +458,7 @@ def check_stores() -> Outcome:
 
 
 def gate() -> Outcome:
-    """At most MAX_RATIO of stock's time, on one CPU and on all.  A busy host gets a second chance."""
+    """No more of stock's time than allowed, on one CPU and on all.  A busy host gets more chances."""
     program = build_userspace()
     found: list[str] = []
     for _ in range(GATE_TRIES):
