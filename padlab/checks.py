@@ -353,7 +353,8 @@ def matrix_case(case: matrix.Case) -> Outcome:
     append = (*case.append, KMEMLEAK_OFF) if case.config == "debug" else case.append
     stock, patched = (_memmap(case.machine, kernel, case.config, append) for kernel in ("stock", "patched"))
     result = _memmap_boot(case.machine, "patched", case.config, append)
-    return judge(oracle.compare(stock, patched, case.allowance) + matrix.problems(case, result), result.log)
+    found = oracle.compare(stock, patched, case.allowance, case.stock_breaks)
+    return judge(found + matrix.problems(case, result), result.log)
 
 
 def interrupted() -> Outcome:

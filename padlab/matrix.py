@@ -56,6 +56,7 @@ class Case:
     seen_per_page: int = 0  # trace events for each deferred page, at least
     short: bool = True
     allowance: int = oracle.ALLOWANCE
+    stock_breaks: bool = False  # the oracle's rules, and ours should break the same
 
     @property
     def title(self) -> str:
@@ -75,11 +76,22 @@ COMMAND_LINES = (
     Case("movable_node", NODES, ("movable_node",)),
     Case("mem= odd", "three-nodes", ("mem=4213001K",)),
     Case("gigantic pages", "epyc-7551-kvm-small", ("hugepagesz=1G", "hugepages=2")),
+    # Zone Movable begins at a multiple of 4 MiB, inside a section here.
+    Case("movablecore=2560M", "holes", ("movablecore=2560M",), says=(r"Movable zone start",)),
     Case("numa=off", NODES, ("numa=off",)),
     Case("init_on_alloc=1", "one-cpu", ("init_on_alloc=1",)),
 )
 
 SHAPES = (
+    # Of the gigantic pages, at [16G,17G), [15G,16G) and [14G,15G), the last one begins
+    # in the zone below Movable, and all of its struct pages become of that zone.
+    Case(
+        "a gigantic page across the start of a zone",
+        "epyc-7551-kvm-small",
+        ("movablecore=2560M", "hugepagesz=1G", "hugepages=3"),
+        says=(r"Movable zone start", r"oracle zone 0 Movable .*contiguous=0"),
+        stock_breaks=True,
+    ),
     # Above the PCI hole there are 901 MiB: no block of 4 MiB ends there.
     Case("a zone that ends inside a block", "one-cpu", ("mem=4997M",)),
     Case("a zone that ends inside a pageblock", "one-cpu", ("mem=5116868K",)),

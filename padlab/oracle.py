@@ -201,10 +201,20 @@ def broken_rules(report: Report) -> list[str]:
     return found
 
 
-def compare(stock: Report, patched: Report, allowance: int = ALLOWANCE) -> list[str]:
-    """Every difference that is one, a line each; ``allowance`` is in blocks."""
-    found = [f"stock: {problem}" for problem in broken_rules(stock)]
-    found += [f"patched: {problem}" for problem in broken_rules(patched)]
+def compare(
+    stock: Report, patched: Report, allowance: int = ALLOWANCE, stock_breaks: bool = False
+) -> list[str]:
+    """Every difference that is one, a line each; ``allowance`` is in blocks.
+
+    ``stock_breaks``: stock is known to break rules here, and ours should break the same.
+    """
+    of_stock, of_ours = broken_rules(stock), broken_rules(patched)
+    found = []
+    if not stock_breaks or of_stock != of_ours or not of_stock:
+        found = [f"stock: {problem}" for problem in of_stock]
+        found += [f"patched: {problem}" for problem in of_ours]
+    if stock_breaks and not of_stock:
+        found.append("stock: breaks no rule, which it is known for here")
     for what in ("layout", "ram"):
         ours, theirs = getattr(patched, what), getattr(stock, what)
         if ours != theirs:

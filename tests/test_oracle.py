@@ -187,3 +187,13 @@ def test_counters_of_proc_and_of_the_walk_must_agree() -> None:
 def test_damaged_reports_are_refused(text: str) -> None:
     with pytest.raises(LabError, match="memmap oracle"):
         read(text)
+
+
+def test_rules_that_stock_is_known_to_break() -> None:
+    good = read(REPORT)
+    bad = changed(("oracle violations 0", "oracle violations 1\nPADLAB: oracle violation link 1 at 3a0000"))
+    assert oracle.broken_rules(bad)
+    assert oracle.compare(bad, bad, stock_breaks=True) == []
+    assert oracle.compare(bad, bad) != []
+    assert oracle.compare(good, bad, stock_breaks=True) != []
+    assert oracle.compare(good, good, stock_breaks=True) == ["stock: breaks no rule, which it is known for here"]

@@ -250,13 +250,15 @@ static int __init memmap_block_type(unsigned long pfn)
 }
 
 /*
- * How far whole blocks of one migratetype go from @pfn on, if they may be freed
- * together.  @pfn if there is none.
+ * How far whole blocks of one zone and migratetype go from @pfn on, if they may be
+ * freed together.  @pfn if there is none.  Zones meet at a multiple of a block, so
+ * a block has one zone, but a section may have several.
  */
 static unsigned long __init memmap_blocks_end(unsigned long pfn,
 					      unsigned long end_pfn, int *type)
 {
 	unsigned long next = pfn;
+	struct zone *zone;
 
 	if (!IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) ||
 	    end_pfn - pfn < MAX_ORDER_NR_PAGES ||
@@ -268,9 +270,11 @@ static unsigned long __init memmap_blocks_end(unsigned long pfn,
 	if (*type < 0)
 		return pfn;
 
+	zone = page_zone(pfn_to_page(pfn));
 	do {
 		next += MAX_ORDER_NR_PAGES;
 	} while (end_pfn - next >= MAX_ORDER_NR_PAGES &&
+		 page_zone(pfn_to_page(next)) == zone &&
 		 memmap_block_type(next) == *type);
 
 	return next;
