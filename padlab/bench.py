@@ -33,8 +33,9 @@ from padlab.outcome import Outcome, judge
 
 COMMAND = "./lab bench"
 MAX_RATIO = 0.6  # of stock's time per page, one thread
-# Many threads may come up against what the memory takes.  Stock's cannot write
-# more either, but have further to go until they do.
+# The goal is the same on all CPUs, and is missed where these come up against what
+# the memory takes: two threads here are within 15 % of bare streaming stores, and
+# have 0.50 to 0.68 of stock's time.  This is what a change may not make worse.
 MAX_RATIO_MANY = 0.8
 UML, USERSPACE = "UML", "userspace"
 ROUNDS = 15

@@ -245,7 +245,7 @@ def explain(kernels: Engines) -> list[str]:
     ours, stock = kernels.ours, kernels.stock
     low, high = kernels.ours_low.page_ratio, kernels.ours_high.page_ratio
     return [
-        f"ours is the series as designed: {ours.page_ratio:g} of stock's time per page ({low:g} to {high:g}: "
+        f"ours takes {ours.page_ratio:g} of stock's time per page ({low:g} to {high:g}: "
         f"the range) and {ours.bytes_per_page:g}",
         f"bytes instead of {stock.bytes_per_page:g}, both taken for given (data/engines.toml).  Nearly all "
         "of ours/stock follows from",
