@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 import io
 import json as jsons
-import os
 import re
 import shutil
 import subprocess
@@ -222,23 +221,13 @@ def _cpuinfo() -> str:
 
 def build_uml() -> Path:
     """User-mode Linux with the suite and nothing that slows it down."""
-    top = tree.ensure_tree("patched")
-    hostpkgs.ensure("build")
-    config = paths.CONFIGS / "kunit-bench.config"
-    command = ["tools/testing/kunit/kunit.py", "build", f"--kunitconfig={config}", "--build_dir=obj-uml-bench"]
-    command += [f"--jobs={len(os.sched_getaffinity(0))}"]
-    command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]
-    with progress.step("building User-mode Linux") as step:
-        run.stream(
-            command,
-            step.update,
-            what="building User-mode Linux",
-            cwd=top,
-            env=builds.environment(),
-            log=paths.LOGS / "bench-uml-build.log",
-            explain=builds.compiler_errors,
-        )
-    return top / "obj-uml-bench/linux"
+    place = builds.kunit_uml(
+        "building User-mode Linux",
+        ["build", "--build_dir=obj-uml-bench"],
+        "kunit-bench.config",
+        log=paths.LOGS / "bench-uml-build.log",
+    )
+    return place / "obj-uml-bench/linux"
 
 
 def build_userspace() -> Path:

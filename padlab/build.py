@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -193,6 +194,30 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
 
 
 # Running make
+
+
+def kunit_uml(what: str, args: Sequence[str], config: str, log: Path, ok: Sequence[int] = (0,)) -> Path:
+    """Have the kernel's own runner build User-mode Linux with ``config``, or run it, too.
+
+    The tree it is built in is returned; ``args`` say what to do and where in it.
+    """
+    top = tree.ensure_tree("patched")
+    hostpkgs.ensure("build")
+    command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={paths.CONFIGS / config}"]
+    command += [f"--jobs={len(os.sched_getaffinity(0))}"]
+    command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]
+    with progress.step(what) as step:
+        run.stream(
+            command,
+            step.update,
+            what=what,
+            cwd=top,
+            env=environment(),
+            log=log,
+            ok=ok,
+            explain=compiler_errors,
+        )
+    return top
 
 
 def environment() -> dict[str, str]:

@@ -19,7 +19,6 @@ from padlab import build as builds
 from padlab import (
     bench,
     growth,
-    hostpkgs,
     initramfs,
     ktap,
     locks,
@@ -36,7 +35,7 @@ from padlab import (
 from padlab.boot import BootResult, BootSpec
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
-from padlab.paths import CONFIGS, LOGS, ROOT, TESTS
+from padlab.paths import LOGS, ROOT, TESTS
 from padlab.testrun import Check
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
@@ -191,6 +190,12 @@ def build_check(kernel: str, config: str) -> Outcome:
 # Guests
 
 
+def _ready(kernel: str, role: str) -> tuple[builds.Build, Path]:
+    """What boot.prepare() gives, of builds that failed only once."""
+    build = _built(kernel, "perf")
+    return build, initramfs.ensure(build, role)
+
+
 def _boot(
     name: str, kernel: str, config: str = "perf", role: str = "boot", append: tuple[str, ...] = ()
 ) -> BootResult:
@@ -262,21 +267,13 @@ def kunit_uml() -> Outcome:
     results = top / "obj-uml/test.log"
     results.unlink(missing_ok=True)
     log = LOGS / "kunit-uml.log"
-    hostpkgs.ensure("build")
-    command = ["tools/testing/kunit/kunit.py", "run", f"--kunitconfig={CONFIGS / 'kunit-uml.config'}"]
-    command += ["--build_dir=obj-uml", f"--jobs={len(os.sched_getaffinity(0))}", "--raw_output=all"]
-    command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]
-    with progress.step("KUnit under UML") as step:
-        run.stream(
-            command,
-            step.update,
-            what="KUnit under UML",
-            cwd=top,
-            env=builds.environment(),
-            log=log,
-            ok=(0, 1),
-            explain=builds.compiler_errors,
-        )
+    builds.kunit_uml(
+        "KUnit under UML",
+        ["run", "--build_dir=obj-uml", "--raw_output=all"],
+        "kunit-uml.config",
+        log=log,
+        ok=(0, 1),
+    )
     if not results.exists():
         detail = builds.compiler_errors(log.read_text().splitlines())
         raise LabError("KUnit under UML", "it did not get to run", "see its log", log=log, detail=detail)
@@ -301,8 +298,7 @@ def placed(name: str) -> Outcome:
 
 def woken(name: str) -> Outcome:
     """No thread has to be made for a helper: that is a fact also where times mean nothing."""
-    build = _built("patched", "perf")
-    found = starts.measure(machine.load(name), "patched", (build, initramfs.ensure(build, "trace")))
+    found = starts.measure(machine.load(name), "patched", _ready("patched", "trace"))
     problems = [] if found.started else ["no helper started"]
     if found.made:
         problems.append(f"{found.made} threads were made while {found.started} helpers started")
@@ -445,11 +441,7 @@ def exact_cost() -> Outcome:
 
 def growing() -> Outcome:
     """The goals of ``./lab growth``, each a test."""
-    ready = {
-        kernel: (build, initramfs.ensure(build, "boot"))
-        for kernel in growth.KERNELS
-        for build in (_built(kernel, "perf"),)
-    }
+    ready = {kernel: _ready(kernel, "boot") for kernel in growth.KERNELS}
     goals = growth.goals(growth.measure(ready))
     failures = tuple(
         f"{goal.name}: {goal.patched:.4g} {goal.unit}, at most {goal.limit:.4g}" for goal in goals if not goal.ok

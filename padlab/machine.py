@@ -8,6 +8,7 @@ A file looks like this::
     small = true                # boots in seconds: used by tests
     threads_per_core = 2        # 1 if left out
     append = ["memmap=..."]     # more kernel arguments, if any
+    below_4g_mib = 1024         # RAM below 4 GiB, if not what QEMU makes it
 
     [[node]]                    # one table per NUMA node, in node order
     gib = 2                     # or mib = 2048
@@ -167,7 +168,7 @@ def parse(name: str, text: str) -> Machine:
         check.fail(f"has {len(tables)} nodes", f"give 1 to {MAX_NODES} [[node]] tables")
     nodes = tuple(_node(check, table, i, threads) for i, table in enumerate(tables))
 
-    below = check.integer(data, "below_4g_mib", "", MIN_MIB, 3584, default=0) if "below_4g_mib" in data else None
+    below = check.integer(data, "below_4g_mib", "", MIN_MIB, 3584) if "below_4g_mib" in data else None
     tables = check.typed(data, "dimm", list, "", default=[])
     if len(tables) > MAX_DIMMS:
         check.fail(f"has {len(tables)} DIMMs", f"give {MAX_DIMMS} at most")

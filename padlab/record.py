@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recording results under results/, each with what made it.
 
-Only ./lab compare, sweep and predict record, and always under the same name for
-the same measurement, so that git shows what a change did to the figures:
+Only these commands record, and always under the same name for the same
+measurement, so that git shows what a change did to the figures:
 
     results/compare-MACHINE.json         ./lab compare --machine MACHINE, timed
     results/compare-MACHINE-exact.json   the same, exact mode
     results/sweep-MACHINE.csv, .png      ./lab sweep --machine MACHINE
+    results/growth.json                  ./lab growth: exact mode, several sizes
+    results/starts.json                  ./lab starts
     results/bench.json, .csv             ./lab bench: native, all rounds in the CSV
     results/predict-published.csv, .png  ./lab predict: the published machines
     results/predict-large.csv, .png      the same: machines of 1 to 24 TiB

@@ -32,9 +32,6 @@
 #include <linux/nmi.h>
 #include <linux/nodemask.h>
 #include <linux/padata.h>
-#include <linux/page_ref.h>
-#include <linux/page-isolation.h>
-#include <linux/pageblock-flags.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
