@@ -158,26 +158,31 @@ class TestAccel:
         monkeypatch.setattr(accel, "KVM", tmp_path / "kvm")
         self.probes: list[str] = []
 
-    def probe(self, monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
-        def fake(name: str) -> bool:
+    def probe(self, monkeypatch: pytest.MonkeyPatch, kvm: float | None, tcg: float | None = 0.2) -> None:
+        def fake(name: str) -> float | None:
             self.probes.append(name)
-            return works
+            return {"kvm": kvm, "tcg": tcg}[name]
 
         monkeypatch.setattr(accel, "probe", fake)
 
     def test_no_device(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.probe(monkeypatch, True)
+        self.probe(monkeypatch, 0.2)
         assert accel.choose() == "tcg"
         assert "there is no /dev/kvm" in accel.why()
         assert self.probes == []
 
-    @pytest.mark.parametrize(("works", "chosen"), [(True, "kvm"), (False, "tcg")])
-    def test_probed_once(self, monkeypatch: pytest.MonkeyPatch, works: bool, chosen: str) -> None:
+    @pytest.mark.parametrize(
+        ("kvm", "tcg", "chosen"),
+        [(0.2, 0.2, "kvm"), (0.4, 0.05, "kvm"), (0.9, None, "kvm"), (None, 0.2, "tcg"), (1.7, 0.12, "tcg")],
+    )
+    def test_probed_once(
+        self, monkeypatch: pytest.MonkeyPatch, kvm: float | None, tcg: float | None, chosen: str
+    ) -> None:
         accel.KVM.touch()
-        self.probe(monkeypatch, works)
+        self.probe(monkeypatch, kvm, tcg)
         assert [accel.choose(), accel.choose()] == [chosen, chosen]
-        assert self.probes == ["kvm"]
-        assert ("no guest runs under it" in accel.why()) is not works
+        assert self.probes == (["kvm", "tcg"] if kvm else ["kvm"])
+        assert ("no guest gets anywhere under it" in accel.why()) is (chosen == "tcg")
 
     @pytest.mark.parametrize("junk", ["", "{}", '{"host_boot": "another boot", "kvm": true}', "[1]"])
     def test_a_stale_or_broken_answer_is_asked_again(
@@ -185,6 +190,6 @@ class TestAccel:
     ) -> None:
         accel.KVM.touch()
         accel.CACHE.write_text(junk)
-        self.probe(monkeypatch, False)
+        self.probe(monkeypatch, None)
         assert accel.choose() == "tcg"
         assert self.probes == ["kvm"]

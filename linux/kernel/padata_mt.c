@@ -13,7 +13,9 @@
  * caller alone.  Helpers are work items on a bound workqueue, one per chosen
  * CPU.  Bound, because the job decides where its threads run, and because each
  * per-CPU pool has workers from the time the CPU came up, see
- * padata_mt_cpu_online(): to start a helper is to wake one.
+ * padata_mt_cpu_online(): to start a helper is to wake one.  Which CPUs are
+ * chosen, when, and under which conditions a helper works on is up to a back end:
+ * the one for jobs at boot is here, the one for all others in padata_mt_task.c.
  *
  * Who gets what.  Threads claim chunks from a cursor.  A claim takes a share
  * of what remains, so chunks are large at first, when balance does not matter
@@ -34,9 +36,15 @@
  *    every queued work item.  A helper that comes after zero therefore still
  *    finds memory to look at, and the caller need not wait for work items that
  *    are about to start, only for threads that are inside.
+ *
+ * When it fails.  The cursor is moved to the end at once, so that nothing is left
+ * to claim.  All below the place it was at has been claimed, and of that only
+ * chunks in which a thread failed are not complete, at most one for each thread.
+ * What has to be undone is known without a list of what was done.
  */
 
 #include <linux/atomic.h>
+#include <linux/bug.h>
 #include <linux/completion.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -45,6 +53,8 @@
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
 #include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/nodemask.h>
 #include <linux/overflow.h>
@@ -53,75 +63,36 @@
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
+
+#include "padata_mt.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/padata.h>
 
-/*
- * struct padata_mt_run - a job while it runs, as its threads see it
- *
- * On the caller's stack if the caller works alone, else in the team.  Constant
- * but for the cursor and nr_ran.
- */
-struct padata_mt_run {
-	const struct padata_mt_job *job;
-	unsigned long		next;		/* the cursor: all below is claimed */
-	unsigned long		end;
-	unsigned long		align;
-	unsigned long		min_chunk;
-	unsigned long		shares;		/* a claim takes 1/shares of the rest */
-	unsigned int		nr;		/* names the job in trace events */
-	atomic_t		nr_ran;		/* threads that got a chunk */
-};
-
-/* CPUs that can still be given a helper, and how to choose among them. */
-struct padata_mt_places {
-	struct cpumask		cpus;		/* without a thread of this job */
-	struct cpumask		cores;		/* those on cores without one */
-	int			home;		/* the caller's CPU, if it is one of them */
-	int			nid;		/* where to look for the nearest */
-	bool			rotate;		/* take nodes in turn */
-};
-
-struct padata_mt_helper {
-	struct work_struct	work;
-	struct padata_mt_team	*team;
-};
-
-/*
- * struct padata_mt_team - a job's helpers, and what they share with the caller
- *
- * Allocated before the first helper is queued, freed by whoever drops the last
- * reference.  run.job is valid for threads that are inside, all else for those
- * that hold a reference.
- */
-struct padata_mt_team {
-	struct padata_mt_run	run;
-	refcount_t		inside;		/* threads that may touch the job */
-	refcount_t		ref;		/* caller and queued helpers */
-	struct completion	all_out;	/* inside reached 0 while the caller waits */
-	struct padata_mt_places	places;		/* the caller's, while it queues */
-	int			nr_helpers;
-	struct padata_mt_helper	helpers[] __counted_by(nr_helpers);
-};
-
 static struct workqueue_struct *padata_mt_wq __ro_after_init;
+
+/* Teams whose callers wait for helpers, for print_padata_info(). */
+static LIST_HEAD(padata_mt_waiting);
+static DEFINE_RAW_SPINLOCK(padata_mt_waiting_lock);
 
 /*
  * The end of the chunk that begins at @pos: a share of what remains, at least
- * min_chunk, up to the next boundary.  What would be left over as less than
- * min_chunk goes with it.  No sum can overflow: each is compared with what is
- * left before it is made.
+ * min_chunk and else no more than max_chunk, up to the next boundary.  What would
+ * be left over as less than min_chunk goes with it.  No sum can overflow: each is
+ * compared with what is left before it is made.
  */
 static unsigned long padata_mt_chunk_end(const struct padata_mt_run *run,
 					 unsigned long pos)
 {
 	unsigned long left = run->end - pos;
-	unsigned long size = max(left / run->shares, run->min_chunk);
+	unsigned long size = max(min(left / run->shares, run->max_chunk),
+				 run->min_chunk);
 	unsigned long past, gap;
 
 	if (size >= left)
@@ -140,14 +111,17 @@ static unsigned long padata_mt_chunk_end(const struct padata_mt_run *run,
 }
 
 /*
- * Claim the next chunk.  The cursor only grows, so a cmpxchg that succeeds
- * proves that nobody else took [*start, *end).  Relaxed, because a claim hands
- * over numbers only: what the caller wrote before the job reaches a helper
+ * padata_mt_claim - claim the next chunk, for @thread
+ *
+ * The cursor only grows, so a cmpxchg that succeeds proves that nobody else took
+ * the chunk, and that the job had not been stopped.  Relaxed, because a claim
+ * hands over numbers only: what the caller wrote before the job reaches a helper
  * through queue_work_on(), and what threads wrote in their chunks reaches the
  * caller through padata_mt_team::inside.
+ *
+ * Return: false if there is nothing left.
  */
-static bool padata_mt_claim(struct padata_mt_run *run, unsigned long *start,
-			    unsigned long *end)
+bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
 	unsigned long pos = READ_ONCE(run->next);
 	unsigned long to;
@@ -158,27 +132,110 @@ static bool padata_mt_claim(struct padata_mt_run *run, unsigned long *start,
 		to = padata_mt_chunk_end(run, pos);
 	} while (!try_cmpxchg_relaxed(&run->next, &pos, to));
 
-	*start = pos;
-	*end = to;
+	thread->start = pos;
+	thread->end = to;
+	trace_padata_mt_chunk(run->nr, pos, to);
 	return true;
 }
 
-/* Work until nothing is left to claim.  For threads that are inside. */
-static void padata_mt_work(struct padata_mt_run *run)
+/*
+ * padata_mt_stop - hand out nothing more of a job, which fails with @err
+ *
+ * Not if there is nothing more to hand out: then the job gets done, unless a
+ * thread fails.  By any thread that is inside, any number of times.  One of them
+ * alone finds the cursor short of the end.  The caller reads what is written here
+ * once all are out, ordered by padata_mt_team::inside.
+ */
+void padata_mt_stop(struct padata_mt_run *run, int err)
+{
+	unsigned long pos = xchg_relaxed(&run->next, run->end);
+
+	if (pos == run->end)
+		return;
+	WRITE_ONCE(run->stopped, pos);
+	cmpxchg_relaxed(&run->job->error, 0, err);
+}
+
+static struct padata_mt_thread *padata_mt_current_thread(struct padata_mt_run *run)
+{
+	struct padata_mt_team *team = run->team;
+	int i;
+
+	if (READ_ONCE(run->caller.task) == current)
+		return &run->caller;
+
+	for (i = 0; team && i < team->nr_helpers; i++) {
+		if (READ_ONCE(team->helpers[i].thread.task) == current)
+			return &team->helpers[i].thread;
+	}
+	return NULL;
+}
+
+/**
+ * padata_mt_fail - let a job fail
+ * @job: The job that the calling thread function works on.
+ * @err: Negative error number that padata_do_multithreaded() is to return.
+ *
+ * No chunk is handed out from now on.  The first error of a job counts.  The
+ * thread function has to return soon, and counts as not having completed its
+ * chunk: what it did of it is for itself to undo.
+ *
+ * Context: The thread functions of @job, on the thread that was called.
+ */
+void padata_mt_fail(struct padata_mt_job *job, int err)
+{
+	struct padata_mt_run *run = job->run;
+	struct padata_mt_thread *thread = padata_mt_current_thread(run);
+
+	if (WARN_ON_ONCE(!thread || err >= 0))
+		err = -EINVAL;
+	if (thread)
+		thread->failed = true;
+
+	/* Before the job is stopped, which sets an error if there is none. */
+	cmpxchg_relaxed(&job->error, 0, err);
+	padata_mt_stop(run, err);
+}
+EXPORT_SYMBOL_GPL(padata_mt_fail);
+
+/*
+ * What lockdep is to know: the caller waits for the threads, as if for a lock
+ * that they hold while they work.  If the caller holds a lock that a thread takes,
+ * that makes a circle.  A thread may hold it twice, for a job within a job.
+ */
+static void padata_mt_dep_init(struct padata_mt_run *run, struct lock_class_key *key)
+{
+	lockdep_init_map(&run->dep_map, "padata_mt_job", key, 0);
+}
+
+static void padata_mt_dep_wait(struct padata_mt_run *run)
+{
+	if (padata_mt_dep_held(&run->dep_map))
+		return;
+	lock_map_acquire(&run->dep_map);
+	lock_map_release(&run->dep_map);
+}
+
+/*
+ * Work until nothing is left to claim, or the back end has this thread leave.
+ * For threads that are inside.
+ */
+static void padata_mt_work(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
 	const struct padata_mt_job *job = run->job;
-	unsigned long start, end;
-	bool ran = false;
 
-	while (padata_mt_claim(run, &start, &end)) {
-		if (!ran)
+	lock_map_acquire_read(&run->dep_map);
+	while (run->backend->claim(run, thread)) {
+		if (!thread->ran)
 			atomic_inc(&run->nr_ran);
-		ran = true;
+		thread->ran = true;
 
-		trace_padata_mt_chunk(run->nr, start, end);
-		job->thread_fn(start, end, job->fn_arg);
+		job->thread_fn(thread->start, thread->end, job->fn_arg);
+		if (thread->failed)
+			break;
 		cond_resched();
 	}
+	lock_map_release(&run->dep_map);
 }
 
 static void padata_mt_put(struct padata_mt_team *team)
@@ -187,14 +244,28 @@ static void padata_mt_put(struct padata_mt_team *team)
 		kfree(team);
 }
 
+/* For threads that are inside, or were until now. */
+static void padata_mt_help_inside(struct padata_mt_helper *helper)
+{
+	const struct padata_mt_backend *backend = helper->team->run.backend;
+
+	WRITE_ONCE(helper->thread.task, current);
+	if (backend->enter)
+		backend->enter(helper);
+	padata_mt_work(&helper->team->run, &helper->thread);
+	if (backend->leave)
+		backend->leave(helper);
+	WRITE_ONCE(helper->thread.task, NULL);
+}
+
 /*
  * A helper's work item.  It may run at any time up to long after the job is
- * over, or not at all if the caller cancels it first, but never twice: it is
- * queued once, and cancelling removes it or does not.
+ * over, or not at all if the caller cancels it first, but never twice for one
+ * time that it was queued: cancelling removes it or does not.
  *
  * The increment that enters need not be ordered.  What the thread reads then
- * was constant since before the item was queued, and the worker has taken the
- * pool lock since; and its stores depend on the outcome.
+ * was written before the item was queued, and the worker has taken the pool lock
+ * since; and its stores depend on the outcome.
  *
  * The decrement that leaves is a release, and the one that reaches zero also an
  * acquire, so that whoever sees zero sees all that the threads wrote.  If that
@@ -209,21 +280,40 @@ static void padata_mt_help(struct work_struct *work)
 	team = helper->team;
 
 	if (refcount_inc_not_zero(&team->inside)) {
-		padata_mt_work(&team->run);
+		padata_mt_help_inside(helper);
 		if (refcount_dec_and_test(&team->inside))
 			complete(&team->all_out);
 	}
+
+	/*
+	 * Pairs with the acquire in padata_mt_recruit(): the next helper in this
+	 * room must not find it half left.
+	 */
+	smp_store_release(&helper->hired, false);
 
 	/* Frees @work too, if last.  The workqueue is done with it. */
 	padata_mt_put(team);
 }
 
 /*
+ * padata_mt_current_helper - the helper that the current thread is, or NULL
+ *
+ * A thread function that starts a job of its own is in one.
+ */
+struct padata_mt_helper *padata_mt_current_helper(void)
+{
+	struct work_struct *work = current_work();
+
+	if (!work || work->func != padata_mt_help)
+		return NULL;
+	return container_of(work, struct padata_mt_helper, work);
+}
+
+/*
  * The CPUs that helpers of @job may run on.  A job that names none keeps off
  * CPUs that were isolated from unbound work.
  */
-static void padata_mt_job_cpus(const struct padata_mt_job *job,
-			       struct cpumask *cpus)
+void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
 {
 	cpumask_copy(cpus, cpu_online_mask);
 	if (job->cpumask) {
@@ -238,17 +328,15 @@ static void padata_mt_job_cpus(const struct padata_mt_job *job,
 /*
  * The caller counts as placed on the CPU it runs on now, and that core as
  * taken.  It may migrate later: this is a hint, nothing breaks without it.
- *
- * Return: the number of places.
  */
-static unsigned int padata_mt_places_init(struct padata_mt_places *places,
-					  const struct padata_mt_job *job)
+static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned int nr)
 {
+	struct padata_mt_places *places = &team->places;
+	const struct padata_mt_job *job = team->run.job;
 	int this_cpu = raw_smp_processor_id();
-	unsigned int nr;
 
 	padata_mt_job_cpus(job, &places->cpus);
-	nr = cpumask_weight(&places->cpus);
+	nr = min(nr, cpumask_weight(&places->cpus));
 
 	places->home = -1;
 	if (cpumask_test_and_clear_cpu(this_cpu, &places->cpus))
@@ -278,8 +366,9 @@ static int padata_mt_pick(struct padata_mt_places *places,
  * The CPU for the next helper: one per core first, then the other siblings.
  * The caller's own CPU is last.  It is of use to a thread function that sleeps.
  */
-static int padata_mt_place(struct padata_mt_places *places)
+static int padata_mt_boot_place(struct padata_mt_team *team)
 {
+	struct padata_mt_places *places = &team->places;
 	int cpu;
 
 	if (cpumask_empty(&places->cpus))
@@ -294,6 +383,20 @@ static int padata_mt_place(struct padata_mt_places *places)
 		       topology_sibling_cpumask(cpu));
 	return cpu;
 }
+
+static void padata_mt_boot_wait(struct padata_mt_team *team)
+{
+	wait_for_completion(&team->all_out);
+}
+
+/* Jobs at boot: nobody is there to be disturbed, so as many threads as can help. */
+const struct padata_mt_backend padata_mt_boot = {
+	.prepare	= padata_mt_boot_prepare,
+	.place		= padata_mt_boot_place,
+	.claim		= padata_mt_claim,
+	.wait		= padata_mt_boot_wait,
+};
+EXPORT_SYMBOL_NS_GPL(padata_mt_boot, PADATA_MT_INTERNAL);
 
 /*
  * The most helpers that can make sense: what the job allows, and what there are
@@ -310,12 +413,35 @@ static unsigned int padata_mt_max_helpers(const struct padata_mt_job *job)
 		    chunks - 1);
 }
 
+static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *job,
+			       struct lock_class_key *key,
+			       const struct padata_mt_backend *backend)
+{
+	static atomic_t last_nr = ATOMIC_INIT(0);
+
+	*run = (struct padata_mt_run){
+		.job		= job,
+		.backend	= backend,
+		.next		= job->start,
+		.end		= job->start + job->size,
+		.stopped	= job->start + job->size,
+		.align		= max(job->align, 1UL),
+		.min_chunk	= max(job->min_chunk, 1UL),
+		.max_chunk	= job->max_chunk ?: ULONG_MAX,
+		.shares		= 1,
+		.nr		= atomic_inc_return_relaxed(&last_nr),
+		.caller.task	= current,
+	};
+	padata_mt_dep_init(run, key);
+}
+
 /*
  * Helpers may look at the team after the caller has returned, so it cannot be
  * on the caller's stack.  Nothing is reclaimed for it: no memory, no help.
  */
 static struct padata_mt_team *
-padata_mt_team_alloc(const struct padata_mt_job *job)
+padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
+		     const struct padata_mt_backend *backend)
 {
 	unsigned int nr = padata_mt_max_helpers(job);
 	struct padata_mt_team *team;
@@ -327,37 +453,78 @@ padata_mt_team_alloc(const struct padata_mt_job *job)
 	if (!team)
 		return NULL;
 
-	nr = min(nr, padata_mt_places_init(&team->places, job));
+	team->run.job = job;
+	nr = backend->prepare(team, nr);
 	if (!nr) {
 		kfree(team);
 		return NULL;
 	}
 
+	padata_mt_run_init(&team->run, job, key, backend);
+	team->run.team = team;
+	team->run.shares = 2UL * (nr + 1);
 	team->nr_helpers = nr;
 	refcount_set(&team->inside, 1);
-	refcount_set(&team->ref, nr + 1);
+	refcount_set(&team->ref, 1);
 	init_completion(&team->all_out);
 	return team;
 }
 
+static void padata_mt_hire(struct padata_mt_team *team, struct padata_mt_helper *helper,
+			   int cpu)
+{
+	if (!helper->team) {
+		helper->team = team;
+		INIT_WORK(&helper->work, padata_mt_help);
+		team->nr_hired++;
+	}
+
+	helper->hired = true;
+	refcount_inc(&team->ref);
+	trace_padata_mt_helper(team->run.nr, cpu);
+	queue_work_on(cpu, padata_mt_wq, &helper->work);
+}
+
 /*
+ * padata_mt_recruit - hire as many helpers as there are rooms and places for
+ *
+ * By the caller, while it has not closed the team.
+ *
  * CPU hotplug is not held off.  If a CPU goes away before its helper starts,
  * the workqueue runs the helper elsewhere; if it has gone already, elsewhere or
  * never.  All that the job can lose is the help.
  */
-static void padata_mt_queue_helpers(struct padata_mt_team *team)
+void padata_mt_recruit(struct padata_mt_team *team)
 {
-	int i;
+	int i, cpu;
 
 	for (i = 0; i < team->nr_helpers; i++) {
 		struct padata_mt_helper *helper = &team->helpers[i];
-		int cpu = padata_mt_place(&team->places);
 
-		helper->team = team;
-		INIT_WORK(&helper->work, padata_mt_help);
-		trace_padata_mt_helper(team->run.nr, cpu);
-		queue_work_on(cpu, padata_mt_wq, &helper->work);
+		/* Pairs with the release in padata_mt_help(). */
+		if (smp_load_acquire(&helper->hired))
+			continue;
+		cpu = team->run.backend->place(team);
+		if (cpu < 0)
+			return;
+		padata_mt_hire(team, helper, cpu);
 	}
+}
+
+/* With padata_mt_waiting_lock, as it may be asked for from any context. */
+static void padata_mt_wait(struct padata_mt_team *team)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&padata_mt_waiting_lock, flags);
+	list_add(&team->waiting, &padata_mt_waiting);
+	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
+
+	team->run.backend->wait(team);
+
+	raw_spin_lock_irqsave(&padata_mt_waiting_lock, flags);
+	list_del(&team->waiting);
+	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
 }
 
 /*
@@ -368,31 +535,53 @@ static void padata_mt_queue_helpers(struct padata_mt_team *team)
  */
 static void padata_mt_finish(struct padata_mt_team *team)
 {
+	const struct padata_mt_backend *backend = team->run.backend;
 	int i;
 
 	for (i = 0; i < team->nr_helpers; i++) {
-		if (cancel_work(&team->helpers[i].work))
+		if (team->helpers[i].team && cancel_work(&team->helpers[i].work))
 			padata_mt_put(team);
 	}
 
 	/* Pairs with the decrement in padata_mt_help(). */
 	if (!refcount_dec_and_test(&team->inside))
-		wait_for_completion(&team->all_out);
+		padata_mt_wait(team);
+	if (backend->release)
+		backend->release(team);
 }
 
-static void padata_mt_run_init(struct padata_mt_run *run,
-			       const struct padata_mt_job *job, int threads)
+/* The first chunk at or after @pos that was claimed and not completed. */
+static const struct padata_mt_thread *
+padata_mt_next_failed(const struct padata_mt_run *run, unsigned long pos)
 {
-	static atomic_t last_nr = ATOMIC_INIT(0);
+	const struct padata_mt_thread *first = NULL, *thread = &run->caller;
+	int nr = run->team ? run->team->nr_helpers : 0;
+	int i;
 
-	run->job = job;
-	run->next = job->start;
-	run->end = job->start + job->size;
-	run->align = max(job->align, 1UL);
-	run->min_chunk = max(job->min_chunk, 1UL);
-	run->shares = threads > 1 ? 2UL * threads : 1;
-	run->nr = atomic_inc_return_relaxed(&last_nr);
-	atomic_set(&run->nr_ran, 0);
+	for (i = 0; i <= nr; i++) {
+		if (i)
+			thread = &run->team->helpers[i - 1].thread;
+		if (thread->failed && thread->start >= pos &&
+		    (!first || thread->start < first->start))
+			first = thread;
+	}
+	return first;
+}
+
+/* All that was completed, in as few calls as can be.  All helpers are out. */
+static void padata_mt_undo(const struct padata_mt_run *run)
+{
+	const struct padata_mt_job *job = run->job;
+	unsigned long pos = job->start;
+
+	while (pos != run->stopped) {
+		const struct padata_mt_thread *failed = padata_mt_next_failed(run, pos);
+		unsigned long to = failed ? failed->start : run->stopped;
+
+		if (to != pos)
+			job->undo_fn(pos, to, job->fn_arg);
+		pos = failed ? failed->end : to;
+	}
 }
 
 static bool padata_mt_job_valid(const struct padata_mt_job *job)
@@ -403,30 +592,36 @@ static bool padata_mt_job_valid(const struct padata_mt_job *job)
 	       !check_add_overflow(job->start, job->size, &end);
 }
 
-/**
- * padata_do_multithreaded - run a job on many threads
- * @job: What to do, see &struct padata_mt_job.  It must stay as it is until
- *       the call returns.
- *
- * Cuts the range [@job->start, @job->start + @job->size) into chunks and calls
- * @job->thread_fn for each of them, from the caller and from helper threads, in
- * no particular order and at the same time.  Returns when all of it is done;
- * from then on nothing touches @job, its argument or the caller's stack, and
- * all that the threads wrote is visible to the caller.
- *
- * Every unit is handed out exactly once.  The job never depends on a helper:
- * without memory, without CPUs for helpers, or before workqueues are up, the
- * caller does it alone.  Jobs may run at the same time, and a thread function
- * may start another job.
- *
- * Context: Process context, may sleep.  The caller must not hold a lock that
- * @job->thread_fn takes.
- * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
- * thread function or its range wraps around.
- */
-int padata_do_multithreaded(struct padata_mt_job *job)
+static void padata_mt_run(struct padata_mt_run *run)
 {
-	struct padata_mt_run alone, *run = &alone;
+	struct padata_mt_job *job = run->job;
+	struct padata_mt_team *team = run->team;
+
+	job->run = run;
+	trace_padata_mt_job_start(run->nr, job, team ? team->nr_helpers + 1 : 1);
+	if (team)
+		padata_mt_recruit(team);
+	padata_mt_work(run, &run->caller);
+	if (team)
+		padata_mt_finish(team);
+
+	job->nr_threads = team ? team->nr_hired + 1 : 1;
+	job->nr_ran = atomic_read(&run->nr_ran);
+	job->run = NULL;
+	if (job->error && job->undo_fn)
+		padata_mt_undo(run);
+	trace_padata_mt_job_end(run->nr, job->nr_ran, job->error);
+}
+
+/*
+ * padata_mt_do - padata_do_multithreaded() with a back end of choice
+ *
+ * For tests, which are to see both back ends at any time.
+ */
+int padata_mt_do(struct padata_mt_job *job, struct lock_class_key *key,
+		 const struct padata_mt_backend *backend)
+{
+	struct padata_mt_run alone;
 	struct padata_mt_team *team;
 
 	might_sleep();
@@ -440,29 +635,97 @@ int padata_do_multithreaded(struct padata_mt_job *job)
 
 	job->nr_threads = 0;
 	job->nr_ran = 0;
+	job->error = 0;
 	if (!job->size)
 		return 0;
 
-	team = padata_mt_team_alloc(job);
-	if (team)
-		run = &team->run;
-	job->nr_threads = team ? team->nr_helpers + 1 : 1;
-
-	padata_mt_run_init(run, job, job->nr_threads);
-	trace_padata_mt_job_start(run->nr, job, job->nr_threads);
-	if (team)
-		padata_mt_queue_helpers(team);
-	padata_mt_work(run);
-	if (team)
-		padata_mt_finish(team);
-
-	job->nr_ran = atomic_read(&run->nr_ran);
-	trace_padata_mt_job_end(run->nr, job->nr_ran);
+	team = padata_mt_team_alloc(job, key, backend);
+	if (!team)
+		padata_mt_run_init(&alone, job, key, backend);
+	padata_mt_dep_wait(team ? &team->run : &alone);
+	padata_mt_run(team ? &team->run : &alone);
 	if (team)
 		padata_mt_put(team);
-	return 0;
+	return job->error;
 }
-EXPORT_SYMBOL_GPL(padata_do_multithreaded);
+EXPORT_SYMBOL_NS_GPL(padata_mt_do, PADATA_MT_INTERNAL);
+
+/**
+ * padata_do_multithreaded - run a job on many threads
+ * @job: What to do, see &struct padata_mt_job.  It must stay as it is until
+ *       the call returns.
+ *
+ * Cuts the range [@job->start, @job->start + @job->size) into chunks and calls
+ * @job->thread_fn for each of them, from the caller and from helper threads, in
+ * no particular order and at the same time.  Returns when all of it is done, or
+ * failed and undone; from then on nothing touches @job, its argument or the
+ * caller's stack, and all that the threads wrote is visible to the caller.
+ *
+ * Every unit is handed out exactly once.  The job never depends on a helper:
+ * without memory, without CPUs for helpers, or before workqueues are up, the
+ * caller does it alone.  Jobs may run at the same time, and a thread function
+ * may start another job.
+ *
+ * Until the first user task runs, a job has every CPU that it may use.  After
+ * that, helpers stay out of the way of others and within the caller's limits, see
+ * Documentation/core-api/padata.rst.
+ *
+ * Context: Process context, may sleep.  The caller must not hold a lock that
+ * @job->thread_fn takes.
+ * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
+ * thread function or its range wraps around; the error that a thread function
+ * gave to padata_mt_fail(); %-EINTR if @job is killable, and the caller was
+ * killed before all of it was handed out.
+ */
+int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
+{
+	const struct padata_mt_backend *backend = &padata_mt_task;
+
+	if (system_state < SYSTEM_RUNNING)
+		backend = &padata_mt_boot;
+	return padata_mt_do(job, key, backend);
+}
+EXPORT_SYMBOL_GPL(padata_do_multithreaded_key);
+
+static void padata_mt_print_team(const char *log_lvl, const struct padata_mt_team *team)
+{
+	int i;
+
+	printk("%spadata: job %u, thread_fn %ps, waits for its helpers:", log_lvl,
+	       team->run.nr, team->run.job->thread_fn);
+	for (i = 0; i < team->nr_helpers; i++) {
+		struct task_struct *task = READ_ONCE(team->helpers[i].thread.task);
+
+		if (task)
+			pr_cont(" %d", task_pid_nr(task));
+	}
+	pr_cont("\n");
+}
+
+/**
+ * print_padata_info - say which job a task waits for
+ * @log_lvl: Log level to say it with, such as %KERN_INFO.
+ * @task: The task, for which nothing is said if it waits for no job's helpers.
+ *
+ * Names the job's thread function and the PIDs of the helpers that have not come
+ * back from it.  Workers of a workqueue do not go away by themselves, and those
+ * who wait are on the list: what is looked at stays while the lock is held.
+ *
+ * Context: Any.  Says nothing rather than wait for a lock.
+ */
+void print_padata_info(const char *log_lvl, struct task_struct *task)
+{
+	struct padata_mt_team *team;
+	unsigned long flags;
+
+	if (!raw_spin_trylock_irqsave(&padata_mt_waiting_lock, flags))
+		return;
+	list_for_each_entry(team, &padata_mt_waiting, waiting) {
+		if (team->run.caller.task == task)
+			padata_mt_print_team(log_lvl, team);
+	}
+	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
+}
 
 /* It is enough that a worker starts on it. */
 static void padata_mt_spare(struct work_struct *work)

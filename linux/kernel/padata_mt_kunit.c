@@ -36,6 +36,8 @@
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
+#include "padata_mt.h"
+
 /* Random jobs per rule. */
 #define MT_JOBS			1000
 /* Random jobs of each of the threads that start jobs at the same time. */
@@ -98,6 +100,9 @@ struct mt_trial {
 	unsigned int		room;
 	struct mt_chunk		chunks[] __counted_by(room);
 };
+
+/* All jobs are of one class: none takes a lock that the caller of another holds. */
+static struct lock_class_key mt_key;
 
 static void mt_note_most(struct mt_trial *t, int inside)
 {
@@ -192,7 +197,7 @@ static void mt_run(struct mt_trial *t)
 	atomic_set(&t->arrived, 0);
 	init_completion(&t->all_here);
 
-	t->ret = padata_do_multithreaded(&t->job);
+	t->ret = padata_mt_do(&t->job, &mt_key, &padata_mt_boot);
 
 	WRITE_ONCE(t->returned, true);
 	t->stragglers = atomic_read(&t->inside);
@@ -1232,5 +1237,6 @@ static struct kunit_suite mt_suite = {
 
 kunit_test_suite(mt_suite);
 
+MODULE_IMPORT_NS(PADATA_MT_INTERNAL);
 MODULE_DESCRIPTION("KUnit suite of multithreaded padata jobs");
 MODULE_LICENSE("GPL");

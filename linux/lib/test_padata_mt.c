@@ -7,17 +7,28 @@
  * /sys/kernel/debug/test_padata_mt/run takes the description of a job, words of
  * the form key=value, and returns from the write when the job is done:
  *
- *   start= size= align= min_chunk= max_threads= numa_aware=
+ *   start= size= align= min_chunk= max_chunk= max_threads= numa_aware= killable=
  *		as in struct padata_mt_job; numbers as in C.  size= has to be
  *		given, all else is 0 by default, and max_threads the highest.
+ *   near=NODE	the node of the data (default: none given)
  *   cpus=LIST	the job's cpumask, as in 0-3,8 (default: none given)
  *   fn=WHAT	what the thread function does with a chunk, besides the checks:
  *		touch	nothing (default)
  *		sleep	sleeps for us= microseconds
  *		busy	keeps the CPU busy for as long
  *		nested	runs a job of TEST_INNER_SIZE units of its own
+ *		alloc	allocates a page for each unit, for its memory cgroup and by
+ *			the policy of the thread; they are freed with the result
+ *		lock	takes a lock, test_fn_lock
  *		none	there is no thread function: the job is malformed
  *   us=N	microseconds, for fn=sleep and fn=busy (default 100)
+ *   us_helper=N	the same for helpers (default: as us=)
+ *   fail=N	one chunk in N fails, at random (default 0: none)
+ *   undo=1	the job has an undo function, which records what it is called for
+ *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
+ *   rules=WHICH
+ *		boot	helpers as at boot, one on every CPU (default)
+ *		now	helpers as padata_do_multithreaded() has them after boot
  *   jobs=N	run as many of these jobs at the same time (default 1)
  *   context=WHERE
  *		task	in the writer, as jobs run after boot (default); jobs
@@ -33,14 +44,18 @@
  *
  *   status=	ok, or failed if padata broke a promise or refused the job
  *   why=	which promise, in words joined by dashes, or none
- *   ret=	what padata_do_multithreaded() returned
+ *   ret=	what padata_do_multithreaded() returned; a failure that was asked for
+ *		is ok
  *   chunks= units=	calls of the thread function, and what they were given
  *   nr_threads= nr_ran=	as in struct padata_mt_job
  *   inside=	the most threads that were in the thread function at once
  *   strays=	chunks that helpers ran on CPUs outside cpus=; not a failure by
  *		itself, as helpers of a CPU that goes offline finish elsewhere
  *   elapsed_ns=	how long it took
+ *   failed=	chunks that were made to fail
+ *   undone=	units that were undone
  *   units_by_cpu=	CPU:UNITS pairs, separated by commas
+ *   pages_by_node=	NODE:PAGES pairs of what fn=alloc got
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -53,12 +68,16 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/gfp.h>
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/nodemask.h>
 #include <linux/padata.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
@@ -66,15 +85,27 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "../kernel/padata_mt.h"
+
 /* There is a bit for every unit, so that checks need not trust each other. */
 #define TEST_MAX_SIZE		((unsigned long)SZ_16M)
 #define TEST_MAX_JOBS		64U
-#define TEST_MAX_US		1000000UL
+#define TEST_MAX_US		10000000UL
 #define TEST_MAX_DESCRIPTION	512
 #define TEST_INNER_SIZE		64UL
 
-enum test_fn { TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_NESTED, TEST_NONE };
-static const char * const test_fns[] = { "touch", "sleep", "busy", "nested", "none" };
+/* What a job is made to fail with. */
+#define TEST_ERROR		(-EREMOTEIO)
+
+enum test_fn {
+	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_NESTED, TEST_ALLOC, TEST_LOCK, TEST_NONE,
+};
+static const char * const test_fns[] = {
+	"touch", "sleep", "busy", "nested", "alloc", "lock", "none",
+};
+
+enum test_rules { TEST_BOOT, TEST_NOW };
+static const char * const test_rules[] = { "boot", "now" };
 
 enum test_context { TEST_TASK, TEST_KTHREAD };
 static const char * const test_contexts[] = { "task", "kthread" };
@@ -84,7 +115,12 @@ struct test_desc {
 	struct padata_mt_job	job;
 	struct cpumask		cpus;
 	unsigned long		us;
+	unsigned long		us_helper;
+	unsigned long		fail;
+	bool			undo;
+	bool			hold;
 	unsigned int		jobs;
+	int			rules;
 	int			fn;
 	int			context;
 };
@@ -100,10 +136,14 @@ struct test_job {
 	struct padata_mt_job	job;
 	struct task_struct	*caller;
 	unsigned long		*seen;		/* a bit for every unit */
+	unsigned long		*completed;	/* these two as well */
+	unsigned long		*undone;
+	struct page		**pages;	/* a page for each unit, with fn=alloc */
 	atomic_long_t		*units;		/* for every CPU */
 	const char		*why;		/* the first promise broken */
 	atomic_t		chunks;
 	atomic_t		strays;
+	atomic_t		failed;
 	atomic_t		inside;
 	atomic_t		most;
 	bool			returned;
@@ -122,6 +162,8 @@ struct test_set {
 };
 
 static DEFINE_MUTEX(test_lock);			/* one description at a time */
+static DEFINE_MUTEX(test_fn_lock);		/* for thread functions to take */
+static struct lock_class_key test_key;		/* of the jobs, which lockdep is to know */
 static struct test_set *test_last;		/* under test_lock */
 static struct dentry *test_dir;
 
@@ -140,8 +182,17 @@ static void test_inner_fn(unsigned long start, unsigned long end, void *arg)
 	atomic_long_add(end - start, units);
 }
 
+static int test_do(struct test_job *tj, struct padata_mt_job *job,
+		   struct lock_class_key *key)
+{
+	if (tj->desc->rules == TEST_BOOT)
+		return padata_mt_do(job, key, &padata_mt_boot);
+	return padata_do_multithreaded_key(job, key);
+}
+
 static void test_nest(struct test_job *tj)
 {
+	static struct lock_class_key test_inner_key;
 	atomic_long_t units = ATOMIC_LONG_INIT(0);
 	struct padata_mt_job inner = tj->desc->job;
 
@@ -151,7 +202,8 @@ static void test_nest(struct test_job *tj)
 	inner.size = TEST_INNER_SIZE;
 	inner.align = 0;
 	inner.min_chunk = 1;
-	if (padata_do_multithreaded(&inner))
+	inner.undo_fn = NULL;
+	if (test_do(tj, &inner, &test_inner_key))
 		test_broke(tj, "inner-job-refused");
 	else if (atomic_long_read(&units) != TEST_INNER_SIZE)
 		test_broke(tj, "inner-job-incomplete");
@@ -165,30 +217,73 @@ static void test_stay_busy(unsigned long us)
 		cpu_relax();
 }
 
-static void test_work(struct test_job *tj)
+static void test_alloc(struct test_job *tj, unsigned long start, unsigned long end)
 {
+	unsigned long first = tj->desc->job.start;
+
+	for (; start < end; start++)
+		tj->pages[start - first] = alloc_page(GFP_USER | __GFP_ACCOUNT);
+}
+
+static void test_take_lock(void)
+{
+	mutex_lock(&test_fn_lock);
+	mutex_unlock(&test_fn_lock);
+}
+
+static void test_work(struct test_job *tj, unsigned long start, unsigned long end)
+{
+	unsigned long us = current == tj->caller ? tj->desc->us : tj->desc->us_helper;
+
 	switch (tj->desc->fn) {
 	case TEST_SLEEP:
-		fsleep(tj->desc->us);
+		fsleep(us);
 		break;
 	case TEST_BUSY:
-		test_stay_busy(tj->desc->us);
+		test_stay_busy(us);
 		break;
 	case TEST_NESTED:
 		test_nest(tj);
 		break;
+	case TEST_ALLOC:
+		test_alloc(tj, start, end);
+		break;
+	case TEST_LOCK:
+		test_take_lock();
+		break;
 	}
 }
 
-static void test_mark_units(struct test_job *tj, unsigned long start,
-			    unsigned long end)
+/* In one of the job's bitmaps, where no unit is marked twice. */
+static void test_mark_units(struct test_job *tj, unsigned long *bitmap,
+			    unsigned long start, unsigned long end, const char *twice)
 {
 	unsigned long first = tj->desc->job.start;
 
 	for (; start < end; start++) {
-		if (test_and_set_bit(start - first, tj->seen))
-			test_broke(tj, "unit-handed-out-twice");
+		if (test_and_set_bit(start - first, bitmap))
+			test_broke(tj, twice);
 	}
+}
+
+static bool test_in_job(struct test_job *tj, unsigned long start, unsigned long end)
+{
+	const struct padata_mt_job *asked = &tj->desc->job;
+
+	return start >= asked->start && end <= asked->start + asked->size && start < end;
+}
+
+static void test_undo_fn(unsigned long start, unsigned long end, void *arg)
+{
+	struct test_job *tj = arg;
+
+	if (!test_in_job(tj, start, end)) {
+		test_broke(tj, "undo-outside-job");
+		return;
+	}
+	if (atomic_read(&tj->inside))
+		test_broke(tj, "undo-with-thread-inside");
+	test_mark_units(tj, tj->undone, start, end, "unit-undone-twice");
 }
 
 static void test_check_chunk(struct test_job *tj, unsigned long start,
@@ -198,7 +293,7 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 	unsigned long align = max(asked->align, 1UL);
 	unsigned long last = asked->start + asked->size;
 
-	if (start < asked->start || end > last || start >= end) {
+	if (!test_in_job(tj, start, end)) {
 		test_broke(tj, "chunk-outside-job");
 		return;
 	}
@@ -208,7 +303,7 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 		test_broke(tj, "boundary-not-on-align");
 	if (end - start < min(asked->min_chunk, asked->size))
 		test_broke(tj, "chunk-shorter-than-min-chunk");
-	test_mark_units(tj, start, end);
+	test_mark_units(tj, tj->seen, start, end, "unit-handed-out-twice");
 }
 
 static void test_note_cpu(struct test_job *tj, unsigned long units)
@@ -229,6 +324,23 @@ static void test_note_most(struct test_job *tj, int inside)
 		;
 }
 
+/* Nothing may be handed out when padata_mt_fail() has returned. */
+static void test_fail(struct test_job *tj)
+{
+	atomic_inc(&tj->failed);
+	padata_mt_fail(&tj->job, TEST_ERROR);
+	if (READ_ONCE(tj->job.run->next) != tj->job.run->end)
+		test_broke(tj, "not-stopped");
+}
+
+static void test_complete(struct test_job *tj, unsigned long start, unsigned long end)
+{
+	if (tj->desc->fail && !get_random_u32_below(tj->desc->fail))
+		test_fail(tj);
+	else
+		test_mark_units(tj, tj->completed, start, end, "unit-completed-twice");
+}
+
 static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 {
 	struct test_job *tj = arg;
@@ -237,7 +349,8 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	atomic_inc(&tj->chunks);
 	test_check_chunk(tj, start, end);
 	test_note_cpu(tj, end - start);
-	test_work(tj);
+	test_work(tj, start, end);
+	test_complete(tj, start, end);
 	if (READ_ONCE(tj->returned))
 		test_broke(tj, "thread-inside-after-return");
 	atomic_dec(&tj->inside);
@@ -246,19 +359,43 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 /*
  * Running jobs
  */
+static void test_check_failed_job(struct test_job *tj)
+{
+	unsigned long size = tj->desc->job.size;
+	bool asked = atomic_read(&tj->failed) ? tj->ret == TEST_ERROR :
+		     tj->ret == -EINTR && tj->desc->job.killable;
+
+	if (!asked && tj->ret == -EINVAL)
+		test_broke(tj, "job-refused");
+	else if (!asked)
+		test_broke(tj, "wrong-error");
+	if (tj->desc->undo && !bitmap_equal(tj->completed, tj->undone, size))
+		test_broke(tj, "undone-is-not-what-was-completed");
+}
+
+static void test_check_done_job(struct test_job *tj)
+{
+	unsigned long size = tj->desc->job.size;
+
+	if (atomic_read(&tj->failed))
+		test_broke(tj, "failure-not-returned");
+	if (!bitmap_full(tj->completed, size))
+		test_broke(tj, "unit-not-handed-out");
+	if (!bitmap_empty(tj->undone, size))
+		test_broke(tj, "undone-without-failure");
+}
+
 static void test_check_job(struct test_job *tj)
 {
 	int max_threads = max(tj->desc->job.max_threads, 1);
 
-	if (tj->ret) {
-		test_broke(tj, "job-refused");
-		return;
-	}
+	if (tj->ret)
+		test_check_failed_job(tj);
+	else
+		test_check_done_job(tj);
 
 	if (atomic_read(&tj->inside))
 		test_broke(tj, "thread-inside-after-return");
-	if (!bitmap_full(tj->seen, tj->desc->job.size))
-		test_broke(tj, "unit-not-handed-out");
 	if (atomic_read(&tj->most) > max_threads)
 		test_broke(tj, "more-than-max-threads-inside");
 	if (tj->job.nr_threads > max_threads || tj->job.nr_ran > tj->job.nr_threads)
@@ -274,9 +411,16 @@ static void test_run_job(struct test_job *tj)
 	tj->job = tj->desc->job;
 	tj->job.fn_arg = tj;
 
+	if (tj->desc->undo)
+		tj->job.undo_fn = test_undo_fn;
+
+	if (tj->desc->hold)
+		mutex_lock(&test_fn_lock);
 	begin = ktime_get_ns();
-	tj->ret = padata_do_multithreaded(&tj->job);
+	tj->ret = test_do(tj, &tj->job, &test_key);
 	tj->elapsed_ns = ktime_get_ns() - begin;
+	if (tj->desc->hold)
+		mutex_unlock(&test_fn_lock);
 
 	WRITE_ONCE(tj->returned, true);
 	test_check_job(tj);
@@ -294,26 +438,57 @@ static int test_runner(void *arg)
 	kthread_complete_and_exit(&tj->done, 0);
 }
 
+static unsigned long *test_bitmap(const struct test_job *tj)
+{
+	return kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long), GFP_KERNEL);
+}
+
 static int test_job_init(struct test_job *tj, struct test_set *set)
 {
 	tj->desc = &set->desc;
 	tj->why = "not-started";
 	tj->go = &set->go;
 	init_completion(&tj->done);
-	tj->seen = kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long),
-			    GFP_KERNEL);
+	tj->seen = test_bitmap(tj);
+	tj->completed = test_bitmap(tj);
+	tj->undone = test_bitmap(tj);
 	tj->units = kvcalloc(nr_cpu_ids, sizeof(*tj->units), GFP_KERNEL);
-	return tj->seen && tj->units ? 0 : -ENOMEM;
+	if (!tj->seen || !tj->completed || !tj->undone || !tj->units)
+		return -ENOMEM;
+	if (tj->desc->fn != TEST_ALLOC)
+		return 0;
+
+	tj->pages = kvcalloc(tj->desc->job.size + 1, sizeof(*tj->pages), GFP_KERNEL);
+	return tj->pages ? 0 : -ENOMEM;
+}
+
+static void test_free_pages(struct test_job *tj)
+{
+	unsigned long i;
+
+	for (i = 0; tj->pages && i < tj->desc->job.size; i++) {
+		if (tj->pages[i])
+			__free_page(tj->pages[i]);
+	}
+	kvfree(tj->pages);
+}
+
+static void test_job_free(struct test_job *tj)
+{
+	if (tj->desc)
+		test_free_pages(tj);
+	kvfree(tj->seen);
+	kvfree(tj->completed);
+	kvfree(tj->undone);
+	kvfree(tj->units);
 }
 
 static void test_set_free(struct test_set *set)
 {
 	unsigned int i;
 
-	for (i = 0; set && i < set->nr; i++) {
-		kvfree(set->jobs[i].seen);
-		kvfree(set->jobs[i].units);
-	}
+	for (i = 0; set && i < set->nr; i++)
+		test_job_free(&set->jobs[i]);
 	kvfree(set);
 }
 
@@ -392,7 +567,10 @@ static int test_parse_number(struct test_desc *desc, const char *key,
 		{ "size", &desc->job.size },
 		{ "align", &desc->job.align },
 		{ "min_chunk", &desc->job.min_chunk },
+		{ "max_chunk", &desc->job.max_chunk },
 		{ "us", &desc->us },
+		{ "us_helper", &desc->us_helper },
+		{ "fail", &desc->fail },
 	};
 	unsigned int i;
 
@@ -403,13 +581,36 @@ static int test_parse_number(struct test_desc *desc, const char *key,
 	return -EINVAL;
 }
 
+static int test_parse_bool(struct test_desc *desc, const char *key,
+			   const char *value)
+{
+	const struct { const char *key; bool *to; } bools[] = {
+		{ "numa_aware", &desc->job.numa_aware },
+		{ "killable", &desc->job.killable },
+		{ "undo", &desc->undo },
+		{ "hold", &desc->hold },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bools); i++) {
+		if (!strcmp(key, bools[i].key))
+			return kstrtobool(value, bools[i].to);
+	}
+	return test_parse_number(desc, key, value);
+}
+
 static int test_parse_word(struct test_desc *desc, const char *key,
 			   const char *value)
 {
 	if (!strcmp(key, "max_threads"))
 		return kstrtoint(value, 0, &desc->job.max_threads);
-	if (!strcmp(key, "numa_aware"))
-		return kstrtobool(value, &desc->job.numa_aware);
+	if (!strcmp(key, "near")) {
+		desc->job.near_nid = true;
+		return kstrtoint(value, 0, &desc->job.nid);
+	}
+	if (!strcmp(key, "rules"))
+		return test_parse_name(value, test_rules, ARRAY_SIZE(test_rules),
+				       &desc->rules);
 	if (!strcmp(key, "jobs"))
 		return kstrtouint(value, 0, &desc->jobs);
 	if (!strcmp(key, "fn"))
@@ -422,7 +623,7 @@ static int test_parse_word(struct test_desc *desc, const char *key,
 		desc->job.cpumask = &desc->cpus;
 		return cpulist_parse(value, &desc->cpus);
 	}
-	return test_parse_number(desc, key, value);
+	return test_parse_bool(desc, key, value);
 }
 
 static int test_parse(struct test_desc *desc, char *words)
@@ -464,8 +665,12 @@ static int test_describe(struct test_desc *desc, char *words)
 		return -EINVAL;
 	if (!test_in_range("size", desc->job.size, 0, TEST_MAX_SIZE) ||
 	    !test_in_range("jobs", desc->jobs, 1, TEST_MAX_JOBS) ||
-	    !test_in_range("us", desc->us, 1, TEST_MAX_US))
+	    !test_in_range("us", desc->us, 1, TEST_MAX_US) ||
+	    !test_in_range("us_helper", desc->us_helper, 0, TEST_MAX_US) ||
+	    !test_in_range("fail", desc->fail, 0, U32_MAX))
 		return -EINVAL;
+
+	desc->us_helper = desc->us_helper ?: desc->us;
 
 	if (desc->fn != TEST_NONE)
 		desc->job.thread_fn = test_thread_fn;
@@ -536,6 +741,32 @@ static void test_show_units(struct seq_file *m, const struct test_job *tj)
 		seq_printf(m, "%c%u:%lu", sep, cpu, atomic_long_read(&tj->units[cpu]));
 		sep = ',';
 	}
+	seq_puts(m, sep == '=' ? "=none" : "");
+}
+
+static unsigned long test_nr_pages(const struct test_job *tj, int nid)
+{
+	unsigned long i, nr = 0;
+
+	for (i = 0; tj->pages && i < tj->desc->job.size; i++)
+		nr += tj->pages[i] && page_to_nid(tj->pages[i]) == nid;
+	return nr;
+}
+
+static void test_show_pages(struct seq_file *m, const struct test_job *tj)
+{
+	char sep = '=';
+	int nid;
+
+	seq_puts(m, " pages_by_node");
+	for_each_online_node(nid) {
+		unsigned long nr = test_nr_pages(tj, nid);
+
+		if (!nr)
+			continue;
+		seq_printf(m, "%c%d:%lu", sep, nid, nr);
+		sep = ',';
+	}
 	seq_puts(m, sep == '=' ? "=none\n" : "\n");
 }
 
@@ -549,7 +780,10 @@ static void test_show_job(struct seq_file *m, const struct test_job *tj)
 	seq_printf(m, " nr_threads=%d nr_ran=%d inside=%d strays=%d elapsed_ns=%llu",
 		   tj->job.nr_threads, tj->job.nr_ran, atomic_read(&tj->most),
 		   atomic_read(&tj->strays), tj->elapsed_ns);
+	seq_printf(m, " failed=%d undone=%u", atomic_read(&tj->failed),
+		   bitmap_weight(tj->undone, tj->desc->job.size));
 	test_show_units(m, tj);
+	test_show_pages(m, tj);
 }
 
 static int result_show(struct seq_file *m, void *unused)
@@ -584,5 +818,6 @@ static void __exit test_padata_mt_exit(void)
 }
 module_exit(test_padata_mt_exit);
 
+MODULE_IMPORT_NS(PADATA_MT_INTERNAL);
 MODULE_DESCRIPTION("Runs multithreaded padata jobs for selftests");
 MODULE_LICENSE("GPL");

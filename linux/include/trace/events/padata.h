@@ -58,15 +58,29 @@ TRACE_EVENT(padata_mt_chunk,
 		      __entry->nr, __entry->start, __entry->end)
 );
 
-/* The job is done, @ran of its threads got a chunk. */
-TRACE_EVENT(padata_mt_job_end,
-	    TP_PROTO(unsigned int nr, int ran),
-	    TP_ARGS(nr, ran),
+/* A helper leaves after @ns of CPU time, charged to whom it worked for. */
+TRACE_EVENT(padata_mt_helper_left,
+	    TP_PROTO(unsigned int nr, u64 ns),
+	    TP_ARGS(nr, ns),
 	    TP_STRUCT__entry(__field(unsigned int, nr)
-			     __field(int, ran)),
+			     __field(u64, ns)),
 	    TP_fast_assign(__entry->nr = nr;
-			   __entry->ran = ran;),
-	    TP_printk("job=%u ran=%d", __entry->nr, __entry->ran)
+			   __entry->ns = ns;),
+	    TP_printk("job=%u ns=%llu", __entry->nr, __entry->ns)
+);
+
+/* The job is over, @ran of its threads got a chunk. */
+TRACE_EVENT(padata_mt_job_end,
+	    TP_PROTO(unsigned int nr, int ran, int error),
+	    TP_ARGS(nr, ran, error),
+	    TP_STRUCT__entry(__field(unsigned int, nr)
+			     __field(int, ran)
+			     __field(int, error)),
+	    TP_fast_assign(__entry->nr = nr;
+			   __entry->ran = ran;
+			   __entry->error = error;),
+	    TP_printk("job=%u ran=%d error=%d",
+		      __entry->nr, __entry->ran, __entry->error)
 );
 
 #endif /* _TRACE_PADATA_H */
