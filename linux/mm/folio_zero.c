@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * folio_zero.c - zero huge pages for user space, on many threads where it pays
+ *
+ * A huge page is zeroed when it is first touched, or allocated for a file, by the
+ * task that wants it.  One CPU takes a tenth to a quarter of a second for 1 GiB.
+ * So:
+ *
+ *  - What is contiguous is zeroed in extents, one call for many pages, where the
+ *    architecture has something better than to go page by page.
+ *
+ *  - Folios at or above a threshold are zeroed by a multithreaded padata job, on
+ *    behalf of the task: helpers use idle CPUs that the task may use, and pay with
+ *    its CPU bandwidth.
+ *
+ *  - The page that was touched comes last and is zeroed by the task itself, so that
+ *    it finds it in its cache.
+ *
+ * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the
+ * locks of hugetlbfs, the folio's.  A helper needs none of them.  It takes no lock,
+ * allocates nothing, and touches nothing but the memory that is to be zeroed, which
+ * nobody else can reach yet.
+ */
+
+#include <linux/align.h>
+#include <linux/folio_zero.h>
+#include <linux/highmem.h>
+#include <linux/init.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/padata.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/sysctl.h>
+
+/*
+ * At most this much without a chance to reschedule: 0.1 ms at 10 GB/s.  Longer
+ * extents gain nothing, 64 KiB are as fast as 32 MiB (./lab bench hugepages).
+ */
+#define FOLIO_ZERO_EXTENT	(SZ_1M >> PAGE_SHIFT)
+
+/*
+ * Chunks of the job: below the first, a chunk costs as much as it gains; at the
+ * second, a helper that has to leave has half a millisecond to go.
+ */
+#define FOLIO_ZERO_MIN_CHUNK	(SZ_512K >> PAGE_SHIFT)
+#define FOLIO_ZERO_MAX_CHUNK	(SZ_4M >> PAGE_SHIFT)
+
+#define FOLIO_ZERO_NO_PAGE	ULONG_MAX
+
+/* See Documentation/admin-guide/sysctl/vm.rst for both. */
+static unsigned long folio_zero_threshold_kb __read_mostly = SZ_4M / SZ_1K;
+static unsigned int folio_zero_max_threads __read_mostly = 8;
+
+/* What is to be zeroed: folios of one size, the pages of all of them in a row. */
+struct folio_zero {
+	struct folio		**folios;
+	unsigned int		order;
+	unsigned long		nr_pages;
+	unsigned long		addr;		/* of the first page */
+	unsigned long		last;		/* a page that is left for the end */
+};
+
+/**
+ * zero_user_pages - zero pages of a folio for user space
+ * @page: The first of them.
+ * @addr: The user address that it is going to have, if the cache is to know.
+ * @nr: How many, none of them past the end of the folio.
+ *
+ * An architecture that can zero many pages at once has its own.
+ *
+ * Context: Any that clear_user_highpage() may be called from.
+ */
+void __weak zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
+{
+	unsigned long i;
+
+	for (i = 0; i < nr; i++)
+		clear_user_highpage(nth_page(page, i), addr + i * PAGE_SIZE);
+}
+
+static void folio_zero_pages(const struct folio_zero *fz, unsigned long start,
+			     unsigned long nr)
+{
+	struct folio *folio = fz->folios[start >> fz->order];
+	unsigned long in_folio = start & (BIT(fz->order) - 1);
+
+	zero_user_pages(folio_page(folio, in_folio), fz->addr + start * PAGE_SIZE, nr);
+}
+
+/* Where the extent ends that begins at @start: with its folio at the latest. */
+static unsigned long folio_zero_extent_end(const struct folio_zero *fz,
+					   unsigned long start, unsigned long end)
+{
+	unsigned long most = min(BIT(fz->order), (unsigned long)FOLIO_ZERO_EXTENT);
+
+	end = min(end, ALIGN_DOWN(start, most) + most);
+	if (start < fz->last && fz->last < end)
+		end = fz->last;
+	return end;
+}
+
+/* The thread function.  It is also called without a job. */
+static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
+{
+	const struct folio_zero *fz = arg;
+
+	while (start < end) {
+		unsigned long to = folio_zero_extent_end(fz, start, end);
+
+		if (start == fz->last)
+			to = start + 1;
+		else
+			folio_zero_pages(fz, start, to - start);
+		start = to;
+		cond_resched();
+	}
+}
+
+static bool folio_zero_pays(const struct folio_zero *fz)
+{
+	unsigned long threshold_kb = READ_ONCE(folio_zero_threshold_kb);
+
+	return threshold_kb && fz->nr_pages >= threshold_kb >> (PAGE_SHIFT - 10);
+}
+
+/* Near the first folio: those of one allocation seldom are on different nodes. */
+static void folio_zero_do(struct folio_zero *fz)
+{
+	struct padata_mt_job job = {
+		.thread_fn	= folio_zero_fn,
+		.fn_arg		= fz,
+		.size		= fz->nr_pages,
+		.align		= FOLIO_ZERO_MIN_CHUNK,
+		.min_chunk	= FOLIO_ZERO_MIN_CHUNK,
+		.max_chunk	= FOLIO_ZERO_MAX_CHUNK,
+		.max_threads	= READ_ONCE(folio_zero_max_threads),
+		.nid		= folio_nid(fz->folios[0]),
+		.near_nid	= true,
+	};
+
+	if (folio_zero_pays(fz))
+		padata_do_multithreaded(&job);
+	else
+		folio_zero_fn(0, fz->nr_pages, fz);
+
+	if (fz->last != FOLIO_ZERO_NO_PAGE)
+		folio_zero_pages(fz, fz->last, 1);
+}
+
+/**
+ * folio_zero_user - zero a folio which will be mapped to user space
+ * @folio: The folio, which nobody else can see the contents of yet.
+ * @addr_hint: The user address that is going to be accessed, or that of the folio.
+ *
+ * The page at @addr_hint is zeroed last, by the caller.  Folios at or above
+ * vm.folio_zero_threshold_kb are zeroed with the help of other CPUs.
+ *
+ * Context: Process context, may sleep.
+ */
+void folio_zero_user(struct folio *folio, unsigned long addr_hint)
+{
+	unsigned long addr = ALIGN_DOWN(addr_hint, folio_size(folio));
+	struct folio_zero fz = {
+		.folios		= &folio,
+		.order		= folio_order(folio),
+		.nr_pages	= folio_nr_pages(folio),
+		.addr		= addr,
+		.last		= (addr_hint - addr) >> PAGE_SHIFT,
+	};
+
+	might_sleep();
+	folio_zero_do(&fz);
+}
+
+/**
+ * folios_zero_user - zero folios, as one job
+ * @folios: Folios of the same size, which nobody else can see the contents of yet.
+ * @nr: How many, at least one.
+ *
+ * As folio_zero_user(), for folios that nobody is about to access.
+ *
+ * Context: Process context, may sleep.
+ */
+void folios_zero_user(struct folio **folios, unsigned int nr)
+{
+	struct folio_zero fz = {
+		.folios		= folios,
+		.order		= folio_order(folios[0]),
+		.nr_pages	= (unsigned long)nr << folio_order(folios[0]),
+		.last		= FOLIO_ZERO_NO_PAGE,
+	};
+
+	might_sleep();
+	folio_zero_do(&fz);
+}
+
+static struct ctl_table folio_zero_sysctls[] = {
+	{
+		.procname	= "folio_zero_threshold_kb",
+		.data		= &folio_zero_threshold_kb,
+		.maxlen		= sizeof(folio_zero_threshold_kb),
+		.mode		= 0644,
+		.proc_handler	= proc_doulongvec_minmax,
+	},
+	{
+		.procname	= "folio_zero_max_threads",
+		.data		= &folio_zero_max_threads,
+		.maxlen		= sizeof(folio_zero_max_threads),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_INT_MAX,
+	},
+};
+
+static int __init folio_zero_init(void)
+{
+	register_sysctl_init("vm", folio_zero_sysctls);
+	return 0;
+}
+subsys_initcall(folio_zero_init);

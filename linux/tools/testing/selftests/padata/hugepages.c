@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Huge pages as a program gets them: are they zero, and always were?
+ *
+ *   hugepages zero KIND SIZE_KB NR	fill memory with a pattern and give it back,
+ *					get it again, and look at every byte
+ *   hugepages poll KIND SIZE_KB NR	the same, while threads read from the pages all
+ *					the time: none may ever see the pattern
+ *   hugepages many KIND SIZE_KB NR	threads touch different pages at once; NR each
+ *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns for each page
+ *   hugepages mbind KIND SIZE_KB NR	zero, on the last node alone
+ *
+ * KIND is private or shared (anonymous hugetlb mappings), file or fallocate (a memfd
+ * with huge pages, touched or allocated), thp (madvise) or shmem (a memfd with
+ * transparent huge pages).
+ *
+ * Exits with 0 if all is well, 4 if the kernel has no such pages, else 1 with a line
+ * that says why.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT	26
+#endif
+#ifndef MFD_HUGETLB
+#define MFD_HUGETLB	0x0004U
+#endif
+
+#define PATTERN		0xa5
+#define NR_READERS	2
+#define NR_THREADS	8
+#define SKIP		4
+
+enum kind { PRIVATE, SHARED, FILE_TOUCHED, FALLOCATE, THP, SHMEM };
+static const char * const kinds[] = { "private", "shared", "file", "fallocate", "thp", "shmem" };
+
+static enum kind kind;
+static size_t size, nr, length;
+
+/* What is mapped now: for readers. */
+static unsigned char *memory;
+static volatile bool done;
+static volatile bool dirty;
+
+static void __attribute__((noreturn, format(printf, 2, 3)))
+finish(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	_exit(status);
+}
+
+static unsigned int size_flag(void)
+{
+	return (unsigned int)__builtin_ctzl(size) << MAP_HUGE_SHIFT;
+}
+
+static void *map(int flags, int fd)
+{
+	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (p == MAP_FAILED)
+		finish(SKIP, "cannot map %zu pages of %zu KiB: %s", nr, size >> 10,
+		       strerror(errno));
+	return p;
+}
+
+static void *map_memfd(unsigned int flags)
+{
+	int fd = syscall(SYS_memfd_create, "hugepages", flags);
+	void *p;
+
+	if (fd < 0 || ftruncate(fd, length))
+		finish(SKIP, "no memfd with pages of %zu KiB: %s", size >> 10,
+		       strerror(errno));
+	p = map(MAP_SHARED, fd);
+	memory = p;
+	if (kind == FALLOCATE && fallocate(fd, 0, 0, length))
+		finish(1, "fallocate: %s", strerror(errno));
+	close(fd);
+	return p;
+}
+
+/* Aligned, so that all of it can be huge pages. */
+static void *map_thp(void)
+{
+	uintptr_t from = (uintptr_t)mmap(NULL, length + size, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t start = (from + size - 1) & ~(size - 1);
+
+	if ((void *)from == MAP_FAILED)
+		finish(SKIP, "cannot map: %s", strerror(errno));
+	if (start > from)
+		munmap((void *)from, start - from);
+	munmap((void *)(start + length), from + size - start);
+	if (madvise((void *)start, length, MADV_HUGEPAGE))
+		finish(SKIP, "no transparent huge pages: %s", strerror(errno));
+	return (void *)start;
+}
+
+static void *get_memory(void)
+{
+	int hugetlb = MAP_ANONYMOUS | MAP_HUGETLB | (int)size_flag();
+
+	switch (kind) {
+	case PRIVATE:
+		return map(MAP_PRIVATE | hugetlb, -1);
+	case SHARED:
+		return map(MAP_SHARED | hugetlb, -1);
+	case FILE_TOUCHED:
+	case FALLOCATE:
+		return map_memfd(MFD_HUGETLB | size_flag());
+	case THP:
+		return map_thp();
+	case SHMEM:
+		return map_memfd(0);
+	}
+	return NULL;
+}
+
+/* Somewhere else in each page, as the place that is touched is zeroed last. */
+static void touch(unsigned char *p, size_t page)
+{
+	size_t at = (page * 7919 + 4096 * 3 + 8) % size;
+
+	*(volatile unsigned char *)(p + page * size + at) = 0;
+}
+
+static void touch_all(unsigned char *p)
+{
+	size_t page;
+
+	for (page = 0; page < nr; page++)
+		touch(p, page);
+}
+
+/* What was freed is what the kernel hands out next. */
+static void make_dirty(void)
+{
+	unsigned char *p = get_memory();
+
+	memset(p, PATTERN, length);
+	munmap(p, length);
+}
+
+static void check_zero(const unsigned char *p)
+{
+	const uint64_t *word = (const uint64_t *)p;
+	size_t i;
+
+	for (i = 0; i < length / sizeof(*word); i++) {
+		if (word[i])
+			finish(1, "byte %zu of page %zu is not zero: %#lx",
+			       i * sizeof(*word) % size, i * sizeof(*word) / size,
+			       (unsigned long)word[i]);
+	}
+}
+
+static void zero(void)
+{
+	unsigned char *p;
+
+	make_dirty();
+	p = get_memory();
+	touch_all(p);
+	check_zero(p);
+	munmap(p, length);
+}
+
+/* A reader's fault may be the one that makes a page. */
+static void *reader(void *arg)
+{
+	uint64_t random = (uintptr_t)arg;
+
+	while (!done) {
+		unsigned char *p = memory;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		if (p && *(volatile unsigned char *)(p + (random >> 20) % length))
+			dirty = true;
+	}
+	return NULL;
+}
+
+/*
+ * The readers' own mapping would fault like the writer's: they share one, and look
+ * at it from the moment it is there.  Nothing writes anything but zeros.
+ */
+static void poll_pages(void)
+{
+	pthread_t threads[NR_READERS];
+	unsigned char *p;
+	uintptr_t i;
+
+	make_dirty();
+	for (i = 0; i < NR_READERS; i++)
+		pthread_create(&threads[i], NULL, reader, (void *)(i * 12345 + 1));
+	p = get_memory();
+	memory = p;
+	touch_all(p);
+	check_zero(p);
+	done = true;
+	for (i = 0; i < NR_READERS; i++)
+		pthread_join(threads[i], NULL);
+	if (dirty)
+		finish(1, "a reader saw memory that was not zeroed");
+}
+
+static pthread_barrier_t barrier;
+
+static void *toucher(void *arg)
+{
+	unsigned char *p = arg;
+	size_t page;
+
+	pthread_barrier_wait(&barrier);
+	for (page = 0; page < nr; page++)
+		touch(p, page * NR_THREADS);
+	return NULL;
+}
+
+/* Thread i touches pages i, i + NR_THREADS, ... */
+static void many(void)
+{
+	pthread_t threads[NR_THREADS];
+	unsigned char *p;
+	int i;
+
+	length *= NR_THREADS;
+	p = get_memory();
+	pthread_barrier_init(&barrier, NULL, NR_THREADS);
+	for (i = 0; i < NR_THREADS; i++)
+		pthread_create(&threads[i], NULL, toucher, p + i * size);
+	for (i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	check_zero(p);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static void time_pages(void)
+{
+	uint64_t start = now_ns();
+	unsigned char *p = get_memory();
+
+	touch_all(p);
+	printf("%lu\n", (unsigned long)((now_ns() - start) / nr));
+}
+
+static void mbind_last_node(void)
+{
+	unsigned long node, nodes;
+	int status;
+
+	for (node = 63; node; node--) {
+		nodes = 1UL << node;
+		/* MPOL_BIND, of the thread */
+		if (!syscall(SYS_set_mempolicy, 2, &nodes, 64UL))
+			break;
+	}
+	zero();
+	length = nr * size;
+	memory = get_memory();
+	touch_all(memory);
+	/* MPOL_F_NODE | MPOL_F_ADDR */
+	if (syscall(SYS_get_mempolicy, &status, NULL, 0UL, memory, 3UL))
+		finish(SKIP, "no memory policies: %s", strerror(errno));
+	if ((unsigned long)status != node)
+		finish(1, "a page is on node %d, not %lu", status, node);
+}
+
+static void parse(char **argv)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!strcmp(argv[2], kinds[i]))
+			break;
+	}
+	if (i == sizeof(kinds) / sizeof(*kinds))
+		finish(1, "no kind '%s'", argv[2]);
+	kind = i;
+	size = strtoul(argv[3], NULL, 0) << 10;
+	nr = strtoul(argv[4], NULL, 0);
+	if (!size || size & (size - 1) || !nr)
+		finish(1, "no such number of pages of that size");
+	length = size * nr;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 5)
+		finish(1, "hugepages zero|poll|many|time|mbind KIND SIZE_KB NR");
+	parse(argv);
+	if (!strcmp(argv[1], "zero"))
+		zero();
+	else if (!strcmp(argv[1], "poll"))
+		poll_pages();
+	else if (!strcmp(argv[1], "many"))
+		many();
+	else if (!strcmp(argv[1], "time"))
+		time_pages();
+	else if (!strcmp(argv[1], "mbind"))
+		mbind_last_node();
+	else
+		finish(1, "no '%s'", argv[1]);
+	return 0;
+}
