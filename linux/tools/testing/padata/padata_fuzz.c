@@ -7,6 +7,11 @@
  * and go.  After each job its chunks are checked against what a job can rely on,
  * as Documentation/core-api/padata.rst lists it; RULES below has the numbers.
  *
+ * Half of the jobs are those of boot.  The others have a back end that is here and
+ * does all that the engine says a back end may do: no CPU is free now and then,
+ * helpers leave in the middle of the job and others are hired for their rooms, and
+ * the job is stopped.  It checks in turn that it is called as it has to be.
+ *
  * What cannot be seen in the chunks is left to the sanitizers: thread functions
  * write to memory without any ordering of their own and the caller reads it
  * after the job, so that ThreadSanitizer sees an order that the engine forgot;
@@ -30,6 +35,7 @@
 
 #include <linux/padata.h>
 
+#include "padata_mt.h"
 #include "pool.h"
 #include "shim.h"
 
@@ -51,6 +57,7 @@
 #define NR_MACHINES	8
 #define NR_UNITS	64	/* jobs up to this size count each unit */
 #define MAX_DEPTH	2	/* of jobs in jobs */
+#define MAX_FAILS	256	/* two of each thread */
 #define MAX_LIVE	2000	/* teams, before it is called a leak */
 #define ENOUGH_JOBS	20000	/* for each thing that can happen to have happened */
 #define POISON		0xa5
@@ -66,8 +73,13 @@ enum rule {
 	RULE_NO_TOUCH,
 	RULE_NEST,
 	RULE_MALFORMED,
+	RULE_STOP,
+	RULE_ERROR,
+	RULE_UNDO,
+	RULE_MAX_CHUNK,
 	RULE_COUNTS,
 	RULE_PLACES,
+	RULE_BACKEND,
 };
 
 static const char * const rules[] = {
@@ -79,8 +91,13 @@ static const char * const rules[] = {
 	[RULE_NO_TOUCH]		= "guarantee 6 (nothing is touched after the end)",
 	[RULE_NEST]		= "guarantee 7 (jobs may sleep and nest)",
 	[RULE_MALFORMED]	= "guarantee 8 (malformed jobs are refused)",
+	[RULE_STOP]		= "guarantee 9 (nothing is handed out of a job that has failed)",
+	[RULE_ERROR]		= "guarantee 9 (the first error counts)",
+	[RULE_UNDO]		= "guarantee 9 (what was completed is undone, once all are out)",
+	[RULE_MAX_CHUNK]	= "max_chunk is kept",
 	[RULE_COUNTS]		= "nr_threads and nr_ran are right",
 	[RULE_PLACES]		= "helpers are on CPUs of the job",
+	[RULE_BACKEND]		= "back ends are called in order",
 };
 
 /* What the thread function does with a chunk. */
@@ -92,7 +109,12 @@ struct shape {
 	unsigned long		size;
 	unsigned long		align;
 	unsigned long		min_chunk;
+	unsigned long		max_chunk;
 	int			max_threads;
+	bool			task;		/* with the back end that is here */
+	bool			killable;
+	bool			undo;
+	bool			fail_last;	/* the chunk at the end */
 	bool			no_fn;
 	bool			numa_aware;
 	bool			has_mask;
@@ -103,15 +125,24 @@ struct shape {
 	int			cpu;		/* the caller's */
 	enum body		body;
 	unsigned int		late;		/* helpers, in per cent */
-	unsigned int		never;		/* likewise */
+	unsigned int		never;		/* likewise, and all below */
+	unsigned int		fail;		/* chunks */
+	unsigned int		kill;		/* claims before which the job is stopped */
+	unsigned int		refuse;		/* claims of helpers */
+	unsigned int		recruit;	/* claims of the caller */
+	unsigned int		no_place;	/* attempts to hire */
 };
 
-/* [start, end) was done by @task. */
+/* [start, end) was done by the caller, or a helper in @room. */
 struct chunk {
 	unsigned long		start;
 	unsigned long		end;
-	unsigned long		task;
+	struct work_struct	*room;
+	bool			failed;
 };
+
+/* What had not happened yet when a thread began to say that it failed. */
+enum { BEFORE_FAIL = 1, BEFORE_KILL = 2 };
 
 /* The argument of a job. */
 struct trial {
@@ -119,11 +150,27 @@ struct trial {
 	unsigned long		nr;
 	unsigned int		depth;
 	uint64_t		seed;
-	struct cpumask		placed;		/* CPUs with a helper */
+	struct padata_mt_job	*job;
+	struct task_struct	*caller;
+	struct cpumask		placed;		/* boot: CPUs with a helper */
+	int			place;		/* or else, for the next, or -1 */
+	int			nr_rooms;	/* that had a helper */
+	int			nr_again;	/* how often one had another */
+	bool			prepared;
+	bool			released;
+	atomic_t		at_work;	/* helpers, between enter and leave */
 	atomic_t		inside;
 	atomic_t		over;
+	atomic_t		nr_fails;
+	unsigned char		fails[MAX_FAILS];
+	bool			failed;		/* one of them is over */
+	bool			may_be_killed;	/* none was when this was tried */
+	atomic_t		kills;
+	atomic_t		kills_over;
 	atomic_t		nr_chunks;
 	int			max_chunks;
+	int			nr_undone;
+	struct chunk		*undone;
 	unsigned char		units[NR_UNITS];
 	struct chunk		chunks[];
 };
@@ -135,6 +182,11 @@ struct caller {
 	unsigned long		jobs;		/* how many that makes */
 	unsigned long		helped;		/* jobs of which a helper did a part */
 	unsigned long		helpers;	/* that did so */
+	unsigned long		again;		/* hired for a room that had been used */
+	unsigned long		failed;		/* jobs in which a thread failed */
+	unsigned long		killed;
+	unsigned long		undone;		/* ranges */
+	struct task_struct	*task;
 };
 
 static struct {
@@ -165,9 +217,12 @@ static void describe(char *text, size_t size, const struct shape *s)
 
 	len = snprintf(text, size, "start=%lu size=%lu align=%lu min_chunk=%lu max_threads=%d",
 		       s->start, s->size, s->align, s->min_chunk, s->max_threads);
-	snprintf(text + len, size - len, "%s%s, on CPU %d of %u",
+	if (s->max_chunk)
+		len += snprintf(text + len, size - len, " max_chunk=%lu", s->max_chunk);
+	snprintf(text + len, size - len, "%s%s%s%s, %s, on CPU %d of %u",
 		 s->no_fn ? " without thread_fn" : "", s->numa_aware ? " numa_aware" : "",
-		 s->cpu, s->machine->nr_cpus);
+		 s->killable ? " killable" : "", s->undo ? " with undo_fn" : "",
+		 s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
 }
 
 /* Whoever is first tells, and ends the program. */
@@ -227,6 +282,11 @@ static bool one_in(unsigned long n)
 	return !below(n);
 }
 
+static bool by_chance(unsigned int per_cent)
+{
+	return per_cent && below(100) < per_cent;
+}
+
 /* All orders of magnitude alike. */
 static unsigned long any_number(void)
 {
@@ -273,6 +333,17 @@ static void shape_edge(struct shape *s)
 	s->min_chunk = one_in(4) ? any_number() : edge_number();
 }
 
+/* Not so small that there are more chunks than fit, see shape_max_chunks(). */
+static void shape_max_chunk(struct shape *s)
+{
+	if (one_in(2))
+		return;
+	if (s->size <= NR_UNITS)
+		s->max_chunk = below(s->size + 8);
+	else
+		s->max_chunk = s->size / (2 + below(64)) + below(8);
+}
+
 /* A range that wraps around is cut off at the end, or kept to be refused. */
 static void shape_range(struct shape *s)
 {
@@ -288,6 +359,7 @@ static void shape_range(struct shape *s)
 	else
 		shape_edge(s);
 
+	shape_max_chunk(s);
 	last = ULONG_MAX - s->size;
 	if (one_in(20))
 		s->start = last - (last > 8 ? below(8) : 0);
@@ -329,6 +401,25 @@ static void shape_events(struct shape *s)
 	s->never = one_in(20) ? 100 : one_in(4) ? below(101) : 0;
 }
 
+/* How it fails, and what its back end does. */
+static void shape_trouble(struct shape *s)
+{
+	if (one_in(4))
+		s->fail = one_in(4) ? 100 : one_in(2) ? below(10) : below(101);
+	s->fail_last = one_in(16);
+	s->undo = !one_in(4);
+	s->killable = one_in(3);
+	s->task = one_in(2);
+	if (!s->task)
+		return;
+
+	if (s->killable && one_in(2))
+		s->kill = below(20);
+	s->refuse = one_in(3) ? 0 : below(60);
+	s->recruit = below(101);
+	s->no_place = one_in(2) ? below(101) : 0;
+}
+
 static void shape_make(struct shape *s, uint64_t seed)
 {
 	memset(s, 0, sizeof(*s));
@@ -336,6 +427,7 @@ static void shape_make(struct shape *s, uint64_t seed)
 	shape_range(s);
 	shape_threads(s);
 	shape_events(s);
+	shape_trouble(s);
 }
 
 static uint64_t job_seed(unsigned long nr)
@@ -357,12 +449,15 @@ static int shape_max_threads(const struct shape *s)
 
 /*
  * No claim takes less than one of 2 * threads of what is left, so each time that
- * many claims leave less than half of it.
+ * many claims leave less than half of it.  Those that max_chunk makes shorter are
+ * that long.
  */
 static int shape_max_chunks(const struct shape *s)
 {
 	unsigned long most = 2UL * shape_max_threads(s) * 64;
 
+	if (s->max_chunk)
+		most += s->size / s->max_chunk + 1;
 	return s->size < most ? s->size : most;
 }
 
@@ -406,7 +501,7 @@ static void hotplug(struct shim_machine *machine)
 
 /* The job's own side */
 
-static void run_trial(struct trial *parent, uint64_t seed, unsigned long nr, struct caller *caller);
+static int run_trial(struct trial *parent, uint64_t seed, unsigned long nr, struct caller *caller);
 
 static void nap(void)
 {
@@ -422,9 +517,29 @@ static void meet(struct trial *t)
 		sched_yield();
 }
 
-static void body(struct trial *t, unsigned long start)
+/* A job that fails within a chunk may be a reason for the chunk to fail. */
+static bool nest(struct trial *t, unsigned long start)
 {
-	switch (t->shape.body) {
+	if (t->depth == MAX_DEPTH || !one_in(4))
+		return false;
+	return run_trial(t, mix(t->seed, start), t->nr, NULL) && one_in(2);
+}
+
+/* Any caller may wait, or may have begun its next job. */
+static void ask_for_info(void)
+{
+	struct task_struct *task = READ_ONCE(callers[below(opt.callers)].task);
+
+	print_padata_info(KERN_INFO, task);
+}
+
+/* Returns whether the chunk fails. */
+static bool body(struct trial *t, unsigned long start, unsigned long end)
+{
+	const struct shape *s = &t->shape;
+	bool fails = by_chance(s->fail) || (s->fail_last && end == s->start + s->size);
+
+	switch (s->body) {
 	case BODY_YIELD:
 		if (one_in(4))
 			sched_yield();
@@ -437,13 +552,48 @@ static void body(struct trial *t, unsigned long start)
 		meet(t);
 		break;
 	case BODY_NEST:
-		if (t->depth < MAX_DEPTH && one_in(4))
-			run_trial(t, mix(t->seed, start), t->nr, NULL);
+		fails |= nest(t, start);
 		break;
 	case BODY_NOTHING:
 	default:
 		break;
 	}
+	if (one_in(64))
+		ask_for_info();
+	return fails;
+}
+
+/* Each error of a job is another one, and none is -EINTR. */
+static int trial_error(const struct trial *t, int nr)
+{
+	return -(int)(EINTR + 1 + t->seed % 3000 + nr);
+}
+
+static bool all_kills_are_over(const struct trial *t)
+{
+	int over = smp_load_acquire(&t->kills_over.counter);
+
+	return over && over == atomic_read(&t->kills);
+}
+
+static void fail(struct trial *t)
+{
+	int nr = atomic_inc_return_relaxed(&t->nr_fails) - 1;
+
+	if (nr >= MAX_FAILS)
+		broken(t, RULE_STOP, "it failed %d times", nr);
+	t->fails[nr] = smp_load_acquire(&t->failed) ? 0 : BEFORE_FAIL;
+	t->fails[nr] |= all_kills_are_over(t) ? 0 : BEFORE_KILL;
+	padata_mt_fail(t->job, trial_error(t, nr));
+	smp_store_release(&t->failed, true);
+}
+
+static void fail_chunk(struct trial *t, struct chunk *chunk)
+{
+	chunk->failed = true;
+	fail(t);
+	if (one_in(4))
+		fail(t);
 }
 
 static void mark_units(struct trial *t, unsigned long start, unsigned long end)
@@ -461,6 +611,7 @@ static void mark_units(struct trial *t, unsigned long start, unsigned long end)
 static void do_chunk(unsigned long start, unsigned long end, void *arg)
 {
 	struct trial *t = arg, *outer = current_trial;
+	struct chunk *chunk;
 	int inside = atomic_inc_return_relaxed(&t->inside);
 	int i = atomic_inc_return_relaxed(&t->nr_chunks) - 1;
 
@@ -471,17 +622,61 @@ static void do_chunk(unsigned long start, unsigned long end, void *arg)
 		broken(t, RULE_MAX_THREADS, "%d threads are in thread_fn", inside);
 	if (i >= t->max_chunks)
 		broken(t, RULE_ONCE, "more than %d chunks", t->max_chunks);
-	t->chunks[i] = (struct chunk){ start, end, shim_task };
+	chunk = &t->chunks[i];
+	*chunk = (struct chunk){ .start = start, .end = end, .room = current_work() };
 	if (t->shape.size <= NR_UNITS)
 		mark_units(t, start, end);
 
-	body(t, start);
+	if (body(t, start, end))
+		fail_chunk(t, chunk);
 	atomic_dec(&t->inside);
 	current_trial = outer;
 }
 
+static void undo_chunks(unsigned long start, unsigned long end, void *arg)
+{
+	struct trial *t = arg;
+
+	if (atomic_read(&t->over))
+		broken(t, RULE_NO_TOUCH, "%lu to %lu is undone after the end", start, end);
+	if (current != t->caller)
+		broken(t, RULE_UNDO, "not by the caller");
+	if (atomic_read(&t->inside) || atomic_read(&t->at_work) || t->prepared != t->released)
+		broken(t, RULE_UNDO, "threads are still at work");
+	if (start >= end)
+		broken(t, RULE_UNDO, "%lu to %lu is not a range", start, end);
+	if (t->nr_undone == t->max_chunks)
+		broken(t, RULE_UNDO, "more than %d ranges", t->max_chunks);
+	t->undone[t->nr_undone++] = (struct chunk){ .start = start, .end = end };
+}
+
 /* For each helper that is queued. */
-static enum pool_fate choose_fate(int cpu)
+static void check_boot_place(struct trial *t, int cpu)
+{
+	if (cpumask_test_cpu(cpu, &t->placed))
+		broken(t, RULE_PLACES, "two helpers are on CPU %d", cpu);
+	cpumask_set_cpu(cpu, &t->placed);
+}
+
+static void check_task_place(struct trial *t, int cpu)
+{
+	if (cpu != t->place)
+		broken(t, RULE_PLACES, "a helper is on CPU %d, not on %d", cpu, t->place);
+	t->place = -1;
+}
+
+/* By the caller, so that none of it is for helpers to look at. */
+static void count_room(struct trial *t, struct work_struct *work)
+{
+	struct padata_mt_helper *helper = container_of(work, struct padata_mt_helper, work);
+
+	if (helper->used++)
+		t->nr_again++;
+	else
+		t->nr_rooms++;
+}
+
+static enum pool_fate choose_fate(struct work_struct *work, int cpu)
 {
 	struct trial *t = current_trial;
 	const struct shape *s = &t->shape;
@@ -493,14 +688,153 @@ static enum pool_fate choose_fate(int cpu)
 		broken(t, RULE_PLACES, "a helper is on CPU %d, which does not exist", cpu);
 	if (!(allowed >> cpu & 1))
 		broken(t, RULE_PLACES, "a helper is on CPU %d, not one of 0x%lx", cpu, allowed);
-	if (cpumask_test_cpu(cpu, &t->placed))
-		broken(t, RULE_PLACES, "two helpers are on CPU %d", cpu);
-	cpumask_set_cpu(cpu, &t->placed);
+	(s->task ? check_task_place : check_boot_place)(t, cpu);
+	count_room(t, work);
 
-	if (below(100) < s->never)
+	if (by_chance(s->never))
 		return POOL_NEVER;
-	return below(100) < s->late ? POOL_LATE : POOL_RUN;
+	return by_chance(s->late) ? POOL_LATE : POOL_RUN;
 }
+
+/* The back end of jobs after boot */
+
+static struct trial *run_trial_of(const struct padata_mt_run *run)
+{
+	return run->job->fn_arg;
+}
+
+static void must_be_caller(const struct padata_mt_team *team, const char *what)
+{
+	struct trial *t = run_trial_of(&team->run);
+
+	if (current != t->caller || current != team->run.caller.task)
+		broken(t, RULE_BACKEND, "%s is not called by the caller", what);
+}
+
+static unsigned int fuzz_prepare(struct padata_mt_team *team, unsigned int nr)
+{
+	struct trial *t = run_trial_of(&team->run);
+
+	if (t->prepared || !nr)
+		broken(t, RULE_BACKEND, "prepared again, or for nobody");
+	if (one_in(16))
+		return 0;
+
+	t->prepared = true;
+	padata_mt_job_cpus(team->run.job, &team->places.cpus);
+	return 1 + below(nr);
+}
+
+/* Any of the CPUs, if one is free. */
+static int fuzz_place(struct padata_mt_team *team)
+{
+	struct trial *t = run_trial_of(&team->run);
+	unsigned long cpus = team->places.cpus.bits;
+	unsigned int skip;
+
+	must_be_caller(team, "place()");
+	if (t->place >= 0)
+		broken(t, RULE_BACKEND, "CPU %d was asked for and not used", t->place);
+	if (!cpus || by_chance(t->shape.no_place))
+		return -1;
+
+	for (skip = below(__builtin_popcountl(cpus)); skip; skip--)
+		cpus &= cpus - 1;
+	t->place = __builtin_ctzl(cpus);
+	return t->place;
+}
+
+/* Not atomic: a sanitizer is to see a room in which there are two. */
+static void fuzz_enter(struct padata_mt_helper *helper)
+{
+	struct trial *t = run_trial_of(&helper->team->run);
+
+	if (padata_mt_current_helper() != helper || helper->thread.task != current)
+		broken(t, RULE_BACKEND, "a thread enters for another");
+	if (helper->lowered)
+		broken(t, RULE_BACKEND, "two helpers are in a room");
+	helper->lowered = true;
+	atomic_inc(&t->at_work);
+}
+
+static void fuzz_leave(struct padata_mt_helper *helper)
+{
+	struct trial *t = run_trial_of(&helper->team->run);
+
+	if (!helper->lowered || helper->thread.task != current)
+		broken(t, RULE_BACKEND, "a helper leaves that had not entered");
+	helper->lowered = false;
+	atomic_dec(&t->at_work);
+}
+
+static void kill_job(struct trial *t, struct padata_mt_run *run)
+{
+	if (!smp_load_acquire(&t->failed))
+		WRITE_ONCE(t->may_be_killed, true);
+	atomic_inc(&t->kills);
+	padata_mt_stop(run, -EINTR);
+	__atomic_add_fetch(&t->kills_over.counter, 1, __ATOMIC_RELEASE);
+}
+
+/* Returns whether the helper has to leave. */
+static bool fuzz_refuse(struct trial *t, struct padata_mt_thread *thread)
+{
+	struct padata_mt_helper *helper = container_of(thread, struct padata_mt_helper, thread);
+
+	if (!helper->lowered)
+		broken(t, RULE_BACKEND, "a helper claims that has not entered");
+	return by_chance(t->shape.refuse);
+}
+
+static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
+{
+	struct trial *t = run_trial_of(run);
+	bool over;
+
+	if (thread->task != current)
+		broken(t, RULE_BACKEND, "a thread claims for another");
+	if (by_chance(t->shape.kill))
+		kill_job(t, run);
+	if (thread != &run->caller && fuzz_refuse(t, thread))
+		return false;
+	if (thread == &run->caller && run->team && by_chance(t->shape.recruit))
+		padata_mt_recruit(run->team);
+
+	over = smp_load_acquire(&t->failed) || smp_load_acquire(&t->kills_over.counter);
+	if (!padata_mt_claim(run, thread))
+		return false;
+	if (over)
+		broken(t, RULE_STOP, "%lu to %lu was", thread->start, thread->end);
+	return true;
+}
+
+static void fuzz_wait(struct padata_mt_team *team)
+{
+	must_be_caller(team, "wait()");
+	wait_for_completion(&team->all_out);
+}
+
+static void fuzz_release(struct padata_mt_team *team)
+{
+	struct trial *t = run_trial_of(&team->run);
+
+	must_be_caller(team, "release()");
+	if (!t->prepared || t->released)
+		broken(t, RULE_BACKEND, "released twice, or unprepared");
+	if (refcount_read(&team->inside) || atomic_read(&t->at_work))
+		broken(t, RULE_BACKEND, "released with helpers inside");
+	t->released = true;
+}
+
+const struct padata_mt_backend padata_mt_task = {
+	.prepare	= fuzz_prepare,
+	.place		= fuzz_place,
+	.enter		= fuzz_enter,
+	.claim		= fuzz_claim,
+	.leave		= fuzz_leave,
+	.wait		= fuzz_wait,
+	.release	= fuzz_release,
+};
 
 /* After the end */
 
@@ -513,11 +847,11 @@ static int compare_chunks(const void *one, const void *other)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-static int compare_tasks(const void *one, const void *other)
+static int compare_rooms(const void *one, const void *other)
 {
 	const struct chunk *a = one, *b = other;
 
-	return a->task < b->task ? -1 : a->task > b->task;
+	return a->room < b->room ? -1 : a->room > b->room;
 }
 
 /* Most jobs have few chunks, nearly in order. */
@@ -538,67 +872,141 @@ static void sort_chunks(struct chunk *chunks, int nr, int (*compare)(const void 
 	}
 }
 
-static void check_units(const struct trial *t)
+/* All up to @end, and no more. */
+static void check_units(const struct trial *t, unsigned long end)
 {
 	unsigned long i;
 
 	for (i = 0; i < t->shape.size; i++) {
-		if (t->units[i] != 1)
+		if (t->units[i] != (t->shape.start + i < end))
 			broken(t, RULE_ONCE, "unit %lu was done %u times", t->shape.start + i,
 			       t->units[i]);
 	}
 }
 
-static void check_chunks(struct trial *t, int nr)
+/*
+ * A chunk ends where max_chunk, or min_chunk if that is more, makes it end, or on
+ * the next boundary, or at the end if less than min_chunk is left.
+ */
+static void check_max_chunk(const struct trial *t, const struct chunk *chunk)
 {
 	const struct shape *s = &t->shape;
-	unsigned long pos = s->start, end = s->start + s->size;
+	unsigned long most = s->max_chunk > s->min_chunk ? s->max_chunk : s->min_chunk;
+	unsigned __int128 end = (unsigned __int128)chunk->start + most;
+
+	if (s->align)
+		end = (end + s->align - 1) / s->align * s->align;
+	if (chunk->end == s->start + s->size && s->min_chunk)
+		end += s->min_chunk - 1;
+	if (s->max_chunk && chunk->end > end)
+		broken(t, RULE_MAX_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
+}
+
+static void check_chunk(const struct trial *t, const struct chunk *chunk, unsigned long pos)
+{
+	const struct shape *s = &t->shape;
 	unsigned long least = s->min_chunk < s->size ? s->min_chunk : s->size;
+	unsigned long end = s->start + s->size;
+
+	if (chunk->start != pos || chunk->end <= pos || chunk->end > end)
+		broken(t, RULE_ONCE, "after %lu comes %lu to %lu", pos, chunk->start, chunk->end);
+	if (chunk->end != end && s->align && chunk->end % s->align)
+		broken(t, RULE_ALIGN, "chunk %lu to %lu", chunk->start, chunk->end);
+	if (chunk->end - chunk->start < least)
+		broken(t, RULE_MIN_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
+	check_max_chunk(t, chunk);
+}
+
+/* Puts chunks in order, and returns where they end. */
+static unsigned long check_chunks(struct trial *t, int nr)
+{
+	unsigned long pos = t->shape.start;
 	int i;
 
 	sort_chunks(t->chunks, nr, compare_chunks);
 	for (i = 0; i < nr; i++) {
-		const struct chunk *chunk = &t->chunks[i];
-
-		if (chunk->start != pos || chunk->end <= pos || chunk->end > end)
-			broken(t, RULE_ONCE, "after %lu comes %lu to %lu", pos, chunk->start,
-			       chunk->end);
-		if (chunk->end != end && s->align && chunk->end % s->align)
-			broken(t, RULE_ALIGN, "chunk %lu to %lu", chunk->start, chunk->end);
-		if (chunk->end - chunk->start < least)
-			broken(t, RULE_MIN_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
-		pos = chunk->end;
+		check_chunk(t, &t->chunks[i], pos);
+		pos = t->chunks[i].end;
 	}
-	if (pos != end)
-		broken(t, RULE_ONCE, "nobody got %lu to %lu", pos, end);
+	return pos;
 }
 
-static int count_tasks(struct trial *t, int nr)
+/* Whether a thread that failed can have been the first to end the job. */
+static bool fail_may_count(const struct trial *t, int nr, bool all)
 {
-	int i, tasks = 0;
+	if (nr < 0 || nr >= atomic_read(&t->nr_fails) || !(t->fails[nr] & BEFORE_FAIL))
+		return false;
+	return all || t->fails[nr] & BEFORE_KILL;
+}
 
-	sort_chunks(t->chunks, nr, compare_tasks);
+/* @all: all was handed out, so that it was too late to stop anything. */
+static void check_error(const struct trial *t, int error, bool all)
+{
+	int nr_fails = atomic_read(&t->nr_fails);
+
+	if (!error && nr_fails)
+		broken(t, RULE_ERROR, "0 is returned after %d fails", nr_fails);
+	if (!error && !all)
+		broken(t, RULE_ONCE, "a job that is not done returned 0");
+	if (error == -EINTR && (all || !t->may_be_killed))
+		broken(t, RULE_ERROR, "-EINTR is returned by a job that was not stopped");
+	if (error && error != -EINTR && !fail_may_count(t, trial_error(t, 0) - error, all))
+		broken(t, RULE_ERROR, "%d is returned, errors are %d and down, of %d", error,
+		       trial_error(t, 0), nr_fails);
+}
+
+static void check_undone(struct trial *t, int nr)
+{
+	struct chunk *undone = t->undone;
+	int left = t->nr_undone, i;
+
+	sort_chunks(undone, left, compare_chunks);
+	for (i = 0; i < nr; i++) {
+		const struct chunk *chunk = &t->chunks[i];
+
+		if (chunk->failed)
+			continue;
+		if (!left || undone->start != chunk->start || undone->end < chunk->end)
+			broken(t, RULE_UNDO, "%lu to %lu is not undone, or not once", chunk->start,
+			       chunk->end);
+		undone->start = chunk->end;
+		if (undone->start == undone->end) {
+			undone++;
+			left--;
+		}
+	}
+	if (left)
+		broken(t, RULE_UNDO, "%lu to %lu is undone and was not done", undone->start,
+		       undone->end);
+}
+
+/* Helpers that are in a room one after the other count as one. */
+static int count_rooms(struct trial *t, int nr)
+{
+	int i, rooms = 0;
+
+	sort_chunks(t->chunks, nr, compare_rooms);
 	for (i = 0; i < nr; i++)
-		tasks += !i || t->chunks[i].task != t->chunks[i - 1].task;
-	return tasks;
+		rooms += !i || t->chunks[i].room != t->chunks[i - 1].room;
+	return rooms;
 }
 
 static void check_counts(struct trial *t, const struct padata_mt_job *job, int nr)
 {
 	const struct shape *s = &t->shape;
-	int helpers = cpumask_weight(&t->placed), tasks = count_tasks(t, nr);
 	bool alone = s->no_memory || (s->has_mask && !s->mask.bits);
+	int rooms = count_rooms(t, nr);
 
 	if (job->nr_threads > shape_max_threads(s))
 		broken(t, RULE_MAX_THREADS, "%d threads were put to work", job->nr_threads);
-	if (job->nr_threads != (s->size ? helpers + 1 : 0))
+	if (job->nr_threads != (s->size ? t->nr_rooms + 1 : 0))
 		broken(t, RULE_COUNTS, "nr_threads is %d, with %d helpers", job->nr_threads,
-		       helpers);
-	if (job->nr_ran != tasks || tasks > job->nr_threads)
+		       t->nr_rooms);
+	if (job->nr_ran != rooms || rooms > job->nr_threads)
 		broken(t, RULE_COUNTS, "nr_ran is %d of %d, %d got a chunk", job->nr_ran,
-		       job->nr_threads, tasks);
-	if (alone && helpers)
-		broken(t, RULE_PLACES, "%d helpers for a job that can have none", helpers);
+		       job->nr_threads, rooms);
+	if (alone && t->nr_rooms)
+		broken(t, RULE_PLACES, "%d helpers for a job that can have none", t->nr_rooms);
 }
 
 static void check_refused(const struct trial *t, const struct padata_mt_job *job, int ret)
@@ -607,7 +1015,7 @@ static void check_refused(const struct trial *t, const struct padata_mt_job *job
 		broken(t, RULE_MALFORMED, "it returned %d", ret);
 	if (atomic_read(&t->nr_chunks))
 		broken(t, RULE_MALFORMED, "%d chunks of it were done", atomic_read(&t->nr_chunks));
-	if (cpumask_weight(&t->placed))
+	if (t->nr_rooms || t->prepared)
 		broken(t, RULE_MALFORMED, "it got helpers");
 }
 
@@ -616,17 +1024,24 @@ static void check(struct trial *t, const struct padata_mt_job *job, int ret)
 {
 	int nr = atomic_read(&t->nr_chunks);
 
-	if (atomic_read(&t->inside))
+	unsigned long end;
+
+	if (atomic_read(&t->inside) || atomic_read(&t->at_work))
 		broken(t, RULE_NO_TOUCH, "threads are still at work");
+	if (t->prepared != t->released)
+		broken(t, RULE_BACKEND, "a back end was not released");
 	if (t->shape.no_fn || shape_wraps(&t->shape)) {
 		check_refused(t, job, ret);
 		return;
 	}
-	if (ret)
-		broken(t, RULE_MALFORMED, "a well-formed job returned %d", ret);
+	if (job->error != ret || job->run)
+		broken(t, RULE_ERROR, "%d is returned and %d left", ret, job->error);
+
+	end = check_chunks(t, nr);
 	if (t->shape.size <= NR_UNITS)
-		check_units(t);
-	check_chunks(t, nr);
+		check_units(t, end);
+	check_error(t, ret, end == t->shape.start + t->shape.size);
+	check_undone(t, ret && t->shape.undo ? nr : 0);
 	check_counts(t, job, nr);
 }
 
@@ -643,12 +1058,17 @@ static void job_make(struct padata_mt_job *job, struct trial *t)
 		.size		= s->size,
 		.align		= s->align,
 		.min_chunk	= s->min_chunk,
+		.max_chunk	= s->max_chunk,
 		.max_threads	= s->max_threads,
 		.numa_aware	= s->numa_aware,
 		.cpumask	= s->has_mask ? &s->mask : NULL,
 		.nr_threads	= -1,
 		.nr_ran		= -1,
+		.killable	= s->killable,
+		.undo_fn	= s->undo ? undo_chunks : NULL,
+		.error		= INT_MIN,
 	};
+	t->job = job;
 }
 
 /* The job is on the stack, and soon something else is. */
@@ -687,17 +1107,20 @@ static struct trial *trial_make(uint64_t seed)
 
 	shape_make(&s, seed);
 	chunks = shape_max_chunks(&s);
-	t = malloc(sizeof(*t) + chunks * sizeof(t->chunks[0]));
+	t = malloc(sizeof(*t) + 2 * chunks * sizeof(t->chunks[0]));
 	if (!t)
 		shim_bug("no memory for a trial");
 	memset(t, 0, sizeof(*t));
 	t->shape = s;
 	t->seed = seed;
 	t->max_chunks = chunks;
+	t->undone = t->chunks + chunks;
+	t->place = -1;
+	t->caller = current;
 	return t;
 }
 
-static void count(struct caller *caller, const struct padata_mt_job *job)
+static void count(struct caller *caller, const struct trial *t, const struct padata_mt_job *job)
 {
 	if (!caller) {
 		__atomic_add_fetch(&inner_jobs, 1, __ATOMIC_RELAXED);
@@ -708,11 +1131,16 @@ static void count(struct caller *caller, const struct padata_mt_job *job)
 		caller->helped++;
 		caller->helpers += job->nr_ran - 1;
 	}
+	caller->again += t->nr_again;
+	caller->failed += atomic_read(&t->nr_fails) != 0;
+	caller->killed += job->error == -EINTR;
+	caller->undone += t->nr_undone;
 }
 
-/* One job from beginning to end, perhaps within a chunk of @parent. */
-static void run_trial(struct trial *parent, uint64_t seed, unsigned long nr, struct caller *caller)
+/* One job from beginning to end, perhaps within a chunk of @parent.  Returns its error. */
+static int run_trial(struct trial *parent, uint64_t seed, unsigned long nr, struct caller *caller)
 {
+	enum system_states state = shim_system_state;
 	struct shim_machine *machine = shim_machine;
 	struct padata_mt_job job;
 	struct trial *t;
@@ -725,20 +1153,23 @@ static void run_trial(struct trial *parent, uint64_t seed, unsigned long nr, str
 	shim_machine = t->shape.machine;
 	shim_cpu = t->shape.cpu;
 	shim_no_memory = t->shape.no_memory;
+	shim_system_state = t->shape.task ? SYSTEM_RUNNING : SYSTEM_BOOTING;
 	if (one_in(16))
 		hotplug(shim_machine);
 
 	ret = (t->shape.on_stack ? run_on_stack : run_on_heap)(t, &job);
 	atomic_set(&t->over, 1);
 	check(t, &job, ret);
-	count(caller, &job);
+	count(caller, t, &job);
 
 	shim_no_memory = false;
+	shim_system_state = state;
 	shim_machine = machine;
 	shim_cpu = cpu;
 	current_trial = parent;
 	memset(t, POISON, sizeof(*t));
 	free(t);
+	return ret;
 }
 
 static bool claim_job(unsigned long *nr)
@@ -752,7 +1183,7 @@ static void *caller_fn(void *arg)
 	struct caller *caller = arg;
 	unsigned long nr;
 
-	shim_task = MAX_CALLERS + (caller - callers);
+	WRITE_ONCE(caller->task, current);
 	while (claim_job(&nr)) {
 		if (opt.one_job)
 			nr = opt.job;
@@ -881,14 +1312,37 @@ static void watch(double start)
 	}
 }
 
+/* Of all callers, who have ended. */
+static struct caller sum_up(void)
+{
+	struct caller sum = {};
+	unsigned long i;
+
+	for (i = 0; i < opt.callers; i++) {
+		sum.helped += callers[i].helped;
+		sum.helpers += callers[i].helpers;
+		sum.again += callers[i].again;
+		sum.failed += callers[i].failed;
+		sum.killed += callers[i].killed;
+		sum.undone += callers[i].undone;
+	}
+	return sum;
+}
+
+static bool all_happened(const struct pool_stats *stats, const struct caller *sum)
+{
+	return stats->run && stats->late && stats->cancelled && sum->again && sum->failed &&
+	       sum->killed && sum->undone;
+}
+
 /* What has to be so when all jobs are done and all helpers gone. */
-static void check_end(const struct pool_stats *stats, unsigned long jobs)
+static void check_end(const struct pool_stats *stats, const struct caller *sum, unsigned long jobs)
 {
 	check_warnings();
 	if (shim_nr_allocated())
 		broken(NULL, RULE_NO_TOUCH, "%d teams were not freed", shim_nr_allocated());
-	if (jobs > ENOUGH_JOBS && !opt.one_job && !(stats->run && stats->late && stats->cancelled))
-		leave("padata_fuzz: FAILED: helpers do not run, or always: that tests nothing\n");
+	if (jobs > ENOUGH_JOBS && !opt.one_job && !all_happened(stats, sum))
+		leave("padata_fuzz: FAILED: helpers or jobs always do the same: that tests nothing\n");
 }
 
 static void start_callers(void)
@@ -916,8 +1370,9 @@ static void run_without_pool(void)
 
 static int run(void)
 {
-	unsigned long i, jobs, helped = 0, helpers = 0;
 	struct pool_stats stats;
+	unsigned long i, jobs;
+	struct caller sum;
 	double start = now(), seconds;
 
 	run_without_pool();
@@ -926,19 +1381,20 @@ static int run(void)
 	shim_initcall();
 	start_callers();
 	watch(start);
-	for (i = 0; i < opt.callers; i++) {
+	for (i = 0; i < opt.callers; i++)
 		pthread_join(callers[i].thread, NULL);
-		helped += callers[i].helped;
-		helpers += callers[i].helpers;
-	}
 	pool_stop(&stats);
 	seconds = now() - start;
 	jobs = jobs_done();
-	check_end(&stats, jobs);
+	sum = sum_up();
+	check_end(&stats, &sum, jobs);
 
 	printf("padata_fuzz: helpers: %lu ran, %lu of them late, %lu were cancelled\n",
 	       stats.run, stats.late, stats.cancelled);
-	printf("padata_fuzz: jobs that were helped: %lu, by %lu threads\n", helped, helpers);
+	printf("padata_fuzz: jobs that were helped: %lu, by %lu threads, %lu hired again\n",
+	       sum.helped, sum.helpers, sum.again);
+	printf("padata_fuzz: jobs that failed: %lu, were killed: %lu; ranges undone: %lu\n",
+	       sum.failed, sum.killed, sum.undone);
 	printf("padata_fuzz: ok: %lu jobs, %lu callers, %lu helpers, ", jobs, opt.callers,
 	       opt.threads);
 	printf("%.1f s, %.0f jobs/s, seed 0x%llx\n", seconds, jobs / seconds, opt.seed);

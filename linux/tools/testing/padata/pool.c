@@ -4,7 +4,9 @@
  *
  * As in kernel/workqueue.c, an item is off its queue and not pending any more
  * before its function is called, and nothing touches it after that.  Whether an
- * item can be cancelled is decided under the lock of its queue.
+ * item can be cancelled is decided under the lock of its queue.  An item may be
+ * queued again while it runs, and then goes to the thread that runs it: it is
+ * never run by two.
  */
 
 #include <stdio.h>
@@ -21,7 +23,7 @@ struct pool_thread {
 	unsigned int		nr;
 	uint64_t		seed;
 
-	pthread_mutex_t		lock;		/* this and all up to stop */
+	pthread_mutex_t		lock;		/* this and all up to nr_late */
 	pthread_cond_t		wake;
 	struct work_struct	*first;
 	struct work_struct	**last;
@@ -29,9 +31,12 @@ struct pool_thread {
 	bool			idle;
 	bool			stop;
 
-	/* Items off the queue that have not run yet, and counts: the thread's. */
+	/* Items off the queue: the one that runs, those that have not run yet. */
+	struct work_struct	*running;
 	struct work_struct	*late[POOL_NR_LATE];
 	unsigned int		nr_late;
+
+	/* The thread's own. */
 	unsigned long		nr_run;
 	unsigned long		nr_run_late;
 };
@@ -44,8 +49,10 @@ struct workqueue_struct {
 
 static struct workqueue_struct pool;
 
-enum pool_fate (*pool_choose_fate)(int cpu);
+enum pool_fate (*pool_choose_fate)(struct work_struct *work, int cpu);
 void (*pool_on_start)(unsigned int nr);
+
+static __thread struct work_struct *pool_current_work;
 
 static void pool_unlink(struct pool_thread *thread, struct work_struct *work)
 {
@@ -74,6 +81,40 @@ struct workqueue_struct *alloc_workqueue(const char *fmt, unsigned int flags,
 	return pool.nr ? &pool : NULL;
 }
 
+struct work_struct *current_work(void)
+{
+	return pool_current_work;
+}
+
+/* With the lock held. */
+static bool pool_runs(const struct pool_thread *thread, const struct work_struct *work)
+{
+	unsigned int i;
+
+	for (i = 0; i < thread->nr_late; i++) {
+		if (thread->late[i] == work)
+			return true;
+	}
+	return thread->running == work;
+}
+
+/* The thread on whose queue @work is or has to be, else @wanted; locked. */
+static struct pool_thread *pool_lock(const struct work_struct *work,
+				     struct pool_thread *wanted)
+{
+	struct pool_thread *last = work->thread;
+
+	if (last) {
+		pthread_mutex_lock(&last->lock);
+		if (work->pending || pool_runs(last, work))
+			return last;
+		pthread_mutex_unlock(&last->lock);
+	}
+	pthread_mutex_lock(&wanted->lock);
+	return wanted;
+}
+
+/* Each item is queued and cancelled by one thread. */
 bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
 {
 	struct pool_thread *thread = &wq->threads[(unsigned int)cpu % wq->nr];
@@ -83,11 +124,11 @@ bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *wor
 		thread = &wq->threads[shim_random() % wq->nr];
 
 	shim_point();
-	pthread_mutex_lock(&thread->lock);
+	thread = pool_lock(work, thread);
 	if (!work->pending) {
 		work->thread = thread;
 		work->cpu = cpu;
-		work->fate = pool_choose_fate ? pool_choose_fate(cpu) : POOL_RUN;
+		work->fate = pool_choose_fate ? pool_choose_fate(work, cpu) : POOL_RUN;
 		pool_link(thread, work);
 		queued = true;
 		if (thread->idle && work->fate != POOL_NEVER)
@@ -161,7 +202,7 @@ static void pool_wait(struct pool_thread *thread)
 }
 
 /* With the lock held.  NULL: there is nothing left, and the pool is to stop. */
-static struct work_struct *pool_next(struct pool_thread *thread)
+static struct work_struct *pool_choose(struct pool_thread *thread)
 {
 	bool waited = false;
 
@@ -185,28 +226,36 @@ static struct work_struct *pool_next(struct pool_thread *thread)
 	}
 }
 
+/* What ran before has come back. */
+static struct work_struct *pool_next(struct pool_thread *thread)
+{
+	pthread_mutex_lock(&thread->lock);
+	thread->running = NULL;
+	thread->running = pool_choose(thread);
+	pool_current_work = thread->running;
+	if (thread->running)
+		shim_cpu = thread->running->cpu;
+	pthread_mutex_unlock(&thread->lock);
+	return pool_current_work;
+}
+
 static void *pool_thread_fn(void *arg)
 {
 	struct pool_thread *thread = arg;
 	struct work_struct *work;
 
 	shim_random_seed(thread->seed);
-	shim_task = (thread->nr + 1UL) << 48;
+	shim_task.pid = thread->nr + 1;
 	if (pool_on_start)
 		pool_on_start(thread->nr);
-	for (;;) {
-		pthread_mutex_lock(&thread->lock);
-		work = pool_next(thread);
-		pthread_mutex_unlock(&thread->lock);
-		if (!work)
-			return NULL;
-
-		shim_task++;
-		shim_cpu = work->cpu;
+	while ((work = pool_next(thread))) {
 		thread->nr_run++;
 		shim_point();
 		work->func(work);
+		if (shim_nr_held)
+			shim_bug("a work item came back with a lockdep map held");
 	}
+	return NULL;
 }
 
 static void pool_thread_start(struct pool_thread *thread, unsigned int nr, uint64_t seed)

@@ -3,7 +3,8 @@
  * pool.h - threads that stand in for a bound workqueue
  *
  * Each thread of the pool has a queue and serves the CPUs whose number is its
- * own modulo the number of threads.  Items for a CPU that is offline go to any.
+ * own modulo the number of threads.  Items for a CPU that is offline go to any, and
+ * items that still run to the thread that runs them.
  */
 
 #ifndef _PADATA_POOL_H
@@ -19,7 +20,7 @@ enum pool_fate {
 };
 
 /* Called by whoever queues an item, for @cpu.  Without one, all items run. */
-extern enum pool_fate (*pool_choose_fate)(int cpu);
+extern enum pool_fate (*pool_choose_fate)(struct work_struct *work, int cpu);
 
 /* Called by each thread of the pool when it begins, with its number. */
 extern void (*pool_on_start)(unsigned int nr);

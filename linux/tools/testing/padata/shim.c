@@ -80,6 +80,17 @@ void shim_point(void)
 
 /* References */
 
+void refcount_inc(refcount_t *r)
+{
+	int old;
+
+	shim_point();
+	old = __atomic_fetch_add(&r->refs.counter, 1, __ATOMIC_RELAXED);
+	if (old <= 0 || old > REFCOUNT_MAX)
+		shim_bug("a reference count that is not in use was raised");
+	shim_point();
+}
+
 bool refcount_inc_not_zero(refcount_t *r)
 {
 	int old = refcount_read(r);
@@ -185,7 +196,9 @@ static struct shim_machine shim_one_cpu = {
 
 __thread struct shim_machine *shim_machine = &shim_one_cpu;
 __thread int shim_cpu;
-__thread unsigned long shim_task;
+__thread struct task_struct shim_task;
+__thread enum system_states shim_system_state;
+__thread int shim_nr_held;
 
 void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 		       unsigned int threads, unsigned int nodes)

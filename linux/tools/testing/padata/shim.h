@@ -3,7 +3,8 @@
  * shim.h - what kernel/padata_mt.c uses of the kernel, for userspace
  *
  * The engine is compiled unchanged.  Every kernel header that it includes is
- * this file (see the Makefile), but for <linux/padata.h>, which is the real one.
+ * this file (see the Makefile), but for <linux/padata.h> and "padata_mt.h", which
+ * are the real ones.
  *
  * Atomics have the memory order of the kernel's, and no more: ThreadSanitizer
  * is to see what the kernel's memory model does not promise.  It knows nothing
@@ -26,6 +27,7 @@
 
 /* The compiler */
 
+#define EXPORT_SYMBOL_NS_GPL(symbol, ns)
 #define __init
 #define __ro_after_init
 #define __percpu
@@ -37,6 +39,15 @@
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, val)	__atomic_store_n(&(x), (val), __ATOMIC_RELAXED)
+
+/* Whoever stores is about to let others at what it stored before. */
+#define smp_store_release(p, val)					\
+({									\
+	shim_point();							\
+	__atomic_store_n(p, val, __ATOMIC_RELEASE);			\
+	shim_point();							\
+})
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
@@ -129,6 +140,23 @@ static inline void atomic_dec(atomic_t *v)
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
 })
 
+#define xchg_relaxed(ptr, new)						\
+({									\
+	shim_point();							\
+	__atomic_exchange_n(ptr, new, __ATOMIC_RELAXED);		\
+})
+
+/* What was there before. */
+#define cmpxchg_relaxed(ptr, old, new)					\
+({									\
+	typeof(*(ptr)) __old = (old);					\
+									\
+	shim_point();							\
+	__atomic_compare_exchange_n(ptr, &__old, new, false,		\
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
+	__old;								\
+})
+
 /* <linux/refcount.h> */
 
 #define refcount_t		struct refcount_struct
@@ -146,6 +174,7 @@ static inline unsigned int refcount_read(const refcount_t *r)
 	return atomic_read(&r->refs);
 }
 
+void refcount_inc(refcount_t *r);
 bool refcount_inc_not_zero(refcount_t *r);
 bool refcount_dec_and_test(refcount_t *r);
 
@@ -184,6 +213,14 @@ static inline void shim_warn(const char *fmt, ...)
 	atomic_inc(&shim_nr_warnings);
 }
 
+/* Not printed, since libc does not know the kernel's formats, but looked at. */
+static inline void shim_say(const char *fmt, ...)
+{
+}
+
+#define KERN_INFO		""
+#define printk(...)		shim_say(__VA_ARGS__)
+#define pr_cont(...)		shim_say(__VA_ARGS__)
 #define pr_warn(...)		shim_warn(__VA_ARGS__)
 #define pr_warn_once(...)						\
 ({									\
@@ -193,10 +230,127 @@ static inline void shim_warn(const char *fmt, ...)
 		shim_warn(__VA_ARGS__);					\
 })
 
-/* <linux/sched.h> */
+/* <linux/bug.h> */
 
+#define WARN_ON_ONCE(condition)						\
+({									\
+	bool __bad = (condition);					\
+									\
+	if (__bad)							\
+		shim_bug("WARN_ON_ONCE(" #condition ")");		\
+	__bad;								\
+})
+
+/* <linux/sched.h>: a task is a thread, and the threads of a pool are its workers */
+
+struct task_struct {
+	int			pid;
+};
+
+enum system_states { SYSTEM_BOOTING, SYSTEM_RUNNING };
+
+extern __thread struct task_struct shim_task;
+/* What the thread takes it for. */
+extern __thread enum system_states shim_system_state;
+
+#define current			(&shim_task)
+#define system_state		shim_system_state
+#define task_pid_nr(task)	((task)->pid)
 #define might_sleep()		shim_point()
 #define cond_resched()		shim_point()
+
+/* <linux/lockdep.h>: only that what is taken is given back, by the same thread */
+
+struct lock_class_key {
+	int			unused;
+};
+
+struct lockdep_map {
+	struct lock_class_key	*key;
+};
+
+/* Maps that the thread holds. */
+extern __thread int shim_nr_held;
+
+static inline void lockdep_init_map(struct lockdep_map *map, const char *name,
+				    struct lock_class_key *key, int subclass)
+{
+	map->key = key;
+}
+
+static inline void lock_map_acquire(struct lockdep_map *map)
+{
+	if (!map->key)
+		shim_bug("a lockdep map was taken before it was set up");
+	shim_nr_held++;
+}
+
+#define lock_map_acquire_read(map)	lock_map_acquire(map)
+
+static inline void lock_map_release(struct lockdep_map *map)
+{
+	if (!map->key || shim_nr_held-- <= 0)
+		shim_bug("a lockdep map was released that was not held");
+}
+
+/* <linux/list.h> */
+
+struct list_head {
+	struct list_head	*next, *prev;
+};
+
+struct hlist_node {
+	struct hlist_node	*next, **pprev;
+};
+
+#define LIST_HEAD(name)		struct list_head name = { &(name), &(name) }
+
+static inline void list_add(struct list_head *entry, struct list_head *head)
+{
+	entry->next = head->next;
+	entry->prev = head;
+	head->next->prev = entry;
+	head->next = entry;
+}
+
+static inline void list_del(struct list_head *entry)
+{
+	entry->next->prev = entry->prev;
+	entry->prev->next = entry->next;
+	*entry = (struct list_head){};
+}
+
+#define list_for_each_entry(pos, head, member)				\
+	for (pos = container_of((head)->next, typeof(*(pos)), member);	\
+	     &(pos)->member != (head);					\
+	     pos = container_of((pos)->member.next, typeof(*(pos)), member))
+
+/* <linux/spinlock.h>: the engine has one raw spinlock */
+
+#define DEFINE_RAW_SPINLOCK(name)	pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER
+
+#define raw_spin_lock_irqsave(lock, flags)				\
+do {									\
+	(flags) = 0;							\
+	pthread_mutex_lock(lock);					\
+} while (0)
+
+#define raw_spin_trylock_irqsave(lock, flags)				\
+({									\
+	(flags) = 0;							\
+	!pthread_mutex_trylock(lock);					\
+})
+
+#define raw_spin_unlock_irqrestore(lock, flags)				\
+do {									\
+	(void)(flags);							\
+	pthread_mutex_unlock(lock);					\
+} while (0)
+
+#define spinlock_t		struct spinlock
+struct spinlock {
+	int			unused;
+};
 
 /* <linux/cpumask.h> and <linux/nodemask.h>, of one word each */
 
@@ -233,8 +387,6 @@ struct shim_machine {
 /* The thread's machine, and the CPU of it that the thread is on. */
 extern __thread struct shim_machine *shim_machine;
 extern __thread int shim_cpu;
-/* Which task the thread is: another one for each work item. */
-extern __thread unsigned long shim_task;
 
 /* Cores of @threads CPUs, dealt out to nodes in turn; all online. */
 void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
@@ -351,6 +503,9 @@ struct work_struct {
 	bool			pending;
 };
 
+/* The item that the thread runs, if it is one of the pool. */
+struct work_struct *current_work(void);
+
 #define INIT_WORK(work, fn) \
 	(*(work) = (struct work_struct){ .func = (fn) })
 
@@ -376,28 +531,24 @@ static inline void trace_padata_mt_chunk(unsigned int nr, unsigned long start, u
 {
 }
 
-static inline void trace_padata_mt_job_end(unsigned int nr, int ran)
+static inline void trace_padata_mt_job_end(unsigned int nr, int ran, int error)
 {
 }
+
+/*
+ * "padata_mt.h": what there is of padata_mt_task is a program's own.  Without one,
+ * jobs are those of boot.
+ */
+struct padata_mt_backend;
+extern const struct padata_mt_backend padata_mt_task __attribute__((weak));
 
 /* For the parts of <linux/padata.h> that have nothing to do with jobs */
 
 #define u8			uint8_t
-#define spinlock_t		struct spinlock
-struct spinlock {
-	int			unused;
-};
+#define u64			uint64_t
 
 struct mutex {
 	int			unused;
-};
-
-struct list_head {
-	struct list_head	*next, *prev;
-};
-
-struct hlist_node {
-	struct hlist_node	*next, **pprev;
 };
 
 struct kobject {
