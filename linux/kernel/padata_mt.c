@@ -43,6 +43,7 @@
  * What has to be undone is known without a list of what was done.
  */
 
+#include <linux/array_size.h>
 #include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/completion.h>
@@ -201,19 +202,20 @@ EXPORT_SYMBOL_GPL(padata_mt_fail);
 /*
  * What lockdep is to know: the caller waits for the threads, as if for a lock
  * that they hold while they work.  If the caller holds a lock that a thread takes,
- * that makes a circle.  A thread may hold it twice, for a job within a job.
+ * that makes a circle, and is reported the first time, whether it hangs or not.
  */
 static void padata_mt_dep_init(struct padata_mt_run *run, struct lock_class_key *key)
 {
-	lockdep_init_map(&run->dep_map, "padata_mt_job", key, 0);
+	static const char name[] = "padata_mt_job";
+
+	lockdep_init_map(&run->dep_map, name, key, 0);
+	run->dep_depth = padata_mt_dep_depth(name);
 }
 
 static void padata_mt_dep_wait(struct padata_mt_run *run)
 {
-	if (padata_mt_dep_held(&run->dep_map))
-		return;
-	lock_map_acquire(&run->dep_map);
-	lock_map_release(&run->dep_map);
+	lock_acquire(&run->dep_map, run->dep_depth, 0, 0, 1, NULL, _THIS_IP_);
+	lock_release(&run->dep_map, _THIS_IP_);
 }
 
 /*
@@ -224,7 +226,7 @@ static void padata_mt_work(struct padata_mt_run *run, struct padata_mt_thread *t
 {
 	const struct padata_mt_job *job = run->job;
 
-	lock_map_acquire_read(&run->dep_map);
+	lock_acquire(&run->dep_map, run->dep_depth, 0, 0, 1, NULL, _THIS_IP_);
 	while (run->backend->claim(run, thread)) {
 		if (!thread->ran)
 			atomic_inc(&run->nr_ran);
@@ -235,7 +237,7 @@ static void padata_mt_work(struct padata_mt_run *run, struct padata_mt_thread *t
 			break;
 		cond_resched();
 	}
-	lock_map_release(&run->dep_map);
+	lock_release(&run->dep_map, _THIS_IP_);
 }
 
 static void padata_mt_put(struct padata_mt_team *team)
@@ -259,7 +261,9 @@ static void padata_mt_help_inside(struct padata_mt_helper *helper)
 }
 
 /*
- * A helper's work item.  It may run at any time up to long after the job is
+ * padata_mt_help - a helper's work item
+ *
+ * It may run at any time up to long after the job is
  * over, or not at all if the caller cancels it first, but never twice for one
  * time that it was queued: cancelling removes it or does not.
  *
@@ -271,7 +275,7 @@ static void padata_mt_help_inside(struct padata_mt_helper *helper)
  * acquire, so that whoever sees zero sees all that the threads wrote.  If that
  * is not the caller, complete() passes it on.
  */
-static void padata_mt_help(struct work_struct *work)
+void padata_mt_help(struct work_struct *work)
 {
 	struct padata_mt_helper *helper;
 	struct padata_mt_team *team;
@@ -293,20 +297,6 @@ static void padata_mt_help(struct work_struct *work)
 
 	/* Frees @work too, if last.  The workqueue is done with it. */
 	padata_mt_put(team);
-}
-
-/*
- * padata_mt_current_helper - the helper that the current thread is, or NULL
- *
- * A thread function that starts a job of its own is in one.
- */
-struct padata_mt_helper *padata_mt_current_helper(void)
-{
-	struct work_struct *work = current_work();
-
-	if (!work || work->func != padata_mt_help)
-		return NULL;
-	return container_of(work, struct padata_mt_helper, work);
 }
 
 /*
@@ -480,6 +470,7 @@ static void padata_mt_hire(struct padata_mt_team *team, struct padata_mt_helper 
 	}
 
 	helper->hired = true;
+	helper->cpu = cpu;
 	refcount_inc(&team->ref);
 	trace_padata_mt_helper(team->run.nr, cpu);
 	queue_work_on(cpu, padata_mt_wq, &helper->work);
@@ -687,44 +678,71 @@ int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key
 }
 EXPORT_SYMBOL_GPL(padata_do_multithreaded_key);
 
-static void padata_mt_print_team(const char *log_lvl, const struct padata_mt_team *team)
+/* What is to be printed of a job, once the lock is dropped. */
+struct padata_mt_info {
+	unsigned int		nr;
+	void			*thread_fn;
+	unsigned int		nr_pids;
+	pid_t			pids[8];
+};
+
+static void padata_mt_get_info(const struct padata_mt_team *team,
+			       struct padata_mt_info *info)
 {
 	int i;
 
-	printk("%spadata: job %u, thread_fn %ps, waits for its helpers:", log_lvl,
-	       team->run.nr, team->run.job->thread_fn);
-	for (i = 0; i < team->nr_helpers; i++) {
+	*info = (struct padata_mt_info){
+		.nr = team->run.nr,
+		.thread_fn = team->run.job->thread_fn,
+	};
+	for (i = 0; i < team->nr_helpers && info->nr_pids < ARRAY_SIZE(info->pids); i++) {
 		struct task_struct *task = READ_ONCE(team->helpers[i].thread.task);
 
 		if (task)
-			pr_cont(" %d", task_pid_nr(task));
+			info->pids[info->nr_pids++] = task_pid_nr(task);
 	}
-	pr_cont("\n");
+}
+
+static bool padata_mt_find_info(const struct task_struct *task, struct padata_mt_info *info)
+{
+	struct padata_mt_team *team;
+	unsigned long flags;
+	bool found = false;
+
+	if (!raw_spin_trylock_irqsave(&padata_mt_waiting_lock, flags))
+		return false;
+	list_for_each_entry(team, &padata_mt_waiting, waiting) {
+		if (team->run.caller.task == task) {
+			padata_mt_get_info(team, info);
+			found = true;
+			break;
+		}
+	}
+	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
+	return found;
 }
 
 /**
  * print_padata_info - say which job a task waits for
- * @log_lvl: Log level to say it with, such as %KERN_INFO.
  * @task: The task, for which nothing is said if it waits for no job's helpers.
  *
- * Names the job's thread function and the PIDs of the helpers that have not come
- * back from it.  Workers of a workqueue do not go away by themselves, and those
- * who wait are on the list: what is looked at stays while the lock is held.
+ * Names the job's thread function and PIDs of helpers that have not come back from
+ * it.  Those who wait are on a list, and while its lock is held with interrupts off
+ * neither the team goes away nor, for RCU's sake, the workers.
  *
  * Context: Any.  Says nothing rather than wait for a lock.
  */
-void print_padata_info(const char *log_lvl, struct task_struct *task)
+void print_padata_info(struct task_struct *task)
 {
-	struct padata_mt_team *team;
-	unsigned long flags;
+	struct padata_mt_info info;
+	unsigned int i;
 
-	if (!raw_spin_trylock_irqsave(&padata_mt_waiting_lock, flags))
+	if (!padata_mt_find_info(task, &info))
 		return;
-	list_for_each_entry(team, &padata_mt_waiting, waiting) {
-		if (team->run.caller.task == task)
-			padata_mt_print_team(log_lvl, team);
-	}
-	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
+	pr_info("padata: job %u, thread_fn %ps, waits for its helpers\n", info.nr,
+		info.thread_fn);
+	for (i = 0; i < info.nr_pids; i++)
+		pr_info("padata: job %u: helper %d\n", info.nr, info.pids[i]);
 }
 
 /* It is enough that a worker starts on it. */

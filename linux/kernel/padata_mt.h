@@ -14,9 +14,12 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/container_of.h>
 #include <linux/cpumask.h>
+#include <linux/debug_locks.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/padata.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -88,13 +91,17 @@ struct padata_mt_run {
 	unsigned int		nr;		/* names the job in trace events */
 	atomic_t		nr_ran;		/* threads that got a chunk */
 	struct padata_mt_thread	caller;
-	struct lockdep_map	dep_map;	/* what threads take, the caller waits for */
+	/* What threads hold while they work, and the caller waits for. */
+	struct lockdep_map	dep_map;
+	unsigned int		dep_depth;	/* of jobs within jobs */
 };
 
 /* CPUs that can still be given a helper, and how to choose among them. */
 struct padata_mt_places {
 	struct cpumask		cpus;		/* boot: without a thread of this job */
+						/* task: all that the job may use */
 	struct cpumask		cores;		/* boot: those on cores without one */
+						/* task: those still to be looked at */
 	int			home;		/* boot: the caller's CPU, if one of them */
 	int			nid;		/* where to look for the nearest */
 	bool			rotate;		/* boot: take nodes in turn */
@@ -103,11 +110,12 @@ struct padata_mt_places {
 /* Whom helpers work for: padata_mt_task's part of the team. */
 struct padata_mt_patron {
 	struct task_struct	*task;		/* limits are its; NULL: the kernel's */
-	struct mem_cgroup	*memcg;
-	struct mempolicy	*mempolicy;
+	struct mem_cgroup	*memcg;		/* this and below: the caller's scope */
+	struct mempolicy	*mempolicy;	/* a copy */
 	nodemask_t		mems_allowed;
+	unsigned int		memalloc;	/* PF_MEMALLOC_NOFS and _NOIO */
 	unsigned long		looked;		/* jiffies of the last look for CPUs */
-	spinlock_t		lock;		/* hurry, and helpers' lowered */
+	raw_spinlock_t		lock;		/* hurry, and helpers' lowered */
 	bool			hurry;		/* the caller has only to wait now */
 };
 
@@ -121,6 +129,7 @@ struct padata_mt_helper {
 	struct work_struct	work;
 	struct padata_mt_team	*team;
 	bool			hired;
+	int			cpu;		/* where it was hired for */
 	struct padata_mt_thread	thread;
 	/* padata_mt_task's: what the thread had before, and has to get back. */
 	bool			lowered;	/* to nice 19, and can be raised */
@@ -129,7 +138,7 @@ struct padata_mt_helper {
 	u64			used;		/* of that, for this job */
 	struct mempolicy	*mempolicy;
 	struct mem_cgroup	*memcg;
-	nodemask_t		mems_allowed;
+	unsigned int		memalloc;
 };
 
 /*
@@ -159,27 +168,34 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 void padata_mt_stop(struct padata_mt_run *run, int err);
 void padata_mt_recruit(struct padata_mt_team *team);
 void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus);
-struct padata_mt_helper *padata_mt_current_helper(void);
+void padata_mt_help(struct work_struct *work);
 
 int padata_mt_do(struct padata_mt_job *job, struct lock_class_key *key,
 		 const struct padata_mt_backend *backend);
 
 #ifdef CONFIG_LOCKDEP
-/* Does the current thread hold a lock of the same class as @map? */
-static inline bool padata_mt_dep_held(const struct lockdep_map *map)
+/*
+ * How deep the current thread is in jobs within jobs: each depth has a lockdep
+ * subclass of its own, as it is another job that is waited for.  Locks that lockdep
+ * counts rather than lists may be gone, and all may be once it has turned itself off.
+ */
+static inline unsigned int padata_mt_dep_depth(const char *name)
 {
-	int i;
+	unsigned int i, depth = 0;
 
-	for (i = 0; i < current->lockdep_depth; i++) {
-		if (current->held_locks[i].instance->key == map->key)
-			return true;
+	for (i = 0; debug_locks && i < current->lockdep_depth; i++) {
+		const struct held_lock *held = &current->held_locks[i];
+
+		if (!held->references && held->instance->name == name)
+			depth = container_of(held->instance, struct padata_mt_run,
+					     dep_map)->dep_depth + 1;
 	}
-	return false;
+	return min(depth, MAX_LOCKDEP_SUBCLASSES - 1);
 }
 #else
-static inline bool padata_mt_dep_held(const struct lockdep_map *map)
+static inline unsigned int padata_mt_dep_depth(const char *name)
 {
-	return true;
+	return 0;
 }
 #endif
 

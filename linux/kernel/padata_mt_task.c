@@ -17,20 +17,26 @@
  *
  *  - has helpers of a user task work within the task's limits.  They claim chunks
  *    on CPUs that the task may run on, at that time, and only while its cgroup
- *    has CPU bandwidth left, which they are charged for.  They allocate memory by
- *    the task's policy and for its memory cgroup.
+ *    has CPU bandwidth left, which they are charged for.  A kernel thread has no
+ *    such limits: who it works for is not known;
  *
- * A kernel thread has no such limits: who it works for is not known.  But a helper
- * that starts a job of its own, from a thread function, gets no helpers for it:
- * its job has them already, and they answer to the task.
+ *  - has helpers allocate memory as the caller does when it starts the job: by its
+ *    policy, on its cpuset's nodes, for its memory cgroup, without recursion into
+ *    a file system or block device that it must not enter.
+ *
+ * A helper that starts a job of its own, from a thread function, gets no helpers for
+ * it: its job has them already, and they answer to the task.
  */
 
+#include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/cpuset.h>
+#include <linux/err.h>
 #include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/mempolicy.h>
+#include <linux/minmax.h>
 #include <linux/nodemask.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -49,18 +55,37 @@
 
 #include "padata_mt.h"
 #include "sched/charge.h"
+#include "workqueue_internal.h"
 
 /*
  * Where helpers go
  */
+
+/*
+ * One helper for a CPU, however idle: its work item may not have started, or its
+ * thread function sleep.
+ */
+static void padata_task_look_again(struct padata_mt_team *team)
+{
+	struct cpumask *todo = &team->places.cores;
+	int i;
+
+	cpumask_and(todo, &team->places.cpus, cpu_online_mask);
+	for (i = 0; i < team->nr_helpers; i++) {
+		if (READ_ONCE(team->helpers[i].hired))
+			cpumask_clear_cpu(team->helpers[i].cpu, todo);
+	}
+}
 
 /* Not exact: the task's mask may change.  A helper asks again before it claims. */
 static bool padata_task_may_place(const struct padata_mt_team *team, int cpu)
 {
 	const struct task_struct *task = team->patron.task;
 
-	return cpumask_test_cpu(cpu, &team->places.cpus) && cpu_online(cpu) &&
-	       (!task || cpumask_test_cpu(cpu, &task->cpus_mask)) &&
+	/* Partitions of cpusets isolate CPUs, too, and not for good. */
+	if (!team->run.job->cpumask && cpuset_cpu_is_isolated(cpu))
+		return false;
+	return (!task || cpumask_test_cpu(cpu, &task->cpus_mask)) &&
 	       available_idle_cpu(cpu);
 }
 
@@ -75,24 +100,30 @@ static bool padata_task_core_is_idle(int cpu)
 	return true;
 }
 
-/* An idle CPU, the nearest first, or -1. */
-static int padata_task_find_cpu(const struct padata_mt_team *team, bool whole_core)
+/*
+ * An idle CPU, the nearest first, or -1.  One that is no place, or has just become
+ * one, is not looked at again until the next time that helpers are hired.
+ */
+static int padata_task_find_cpu(struct padata_mt_team *team, bool whole_core)
 {
-	const struct cpumask *hop, *seen = cpu_none_mask;
+	struct cpumask *todo = &team->places.cores;
+	const struct cpumask *hop;
 	int cpu;
 
 	for_each_numa_hop_mask(hop, team->places.nid) {
-		for_each_cpu_andnot(cpu, hop, seen) {
-			if (padata_task_may_place(team, cpu) &&
-			    (!whole_core || padata_task_core_is_idle(cpu)))
+		for_each_cpu_and(cpu, hop, todo) {
+			bool may = padata_task_may_place(team, cpu);
+
+			if (may && whole_core && !padata_task_core_is_idle(cpu))
+				continue;
+			cpumask_clear_cpu(cpu, todo);
+			if (may)
 				return cpu;
 		}
-		seen = hop;
 	}
 	return -1;
 }
 
-/* A CPU on which a helper has just been started is not idle any more. */
 static int padata_task_place(struct padata_mt_team *team)
 {
 	int cpu;
@@ -109,7 +140,9 @@ static int padata_task_nid(const struct padata_mt_job *job)
 {
 	int nid = job->near_nid ? job->nid : NUMA_NO_NODE;
 
-	if (!numa_valid_node(nid))
+	if (!IS_ENABLED(CONFIG_NUMA))
+		return NUMA_NO_NODE;
+	if (!numa_valid_node(nid) || !node_online(nid))
 		nid = numa_node_id();
 	return numa_nearest_node(nid, N_CPU);
 }
@@ -117,6 +150,32 @@ static int padata_task_nid(const struct padata_mt_job *job)
 /*
  * Whom helpers work for
  */
+
+/*
+ * The helper that the current thread is, or NULL.  A work item that is gone may
+ * still be the worker's current one; that of a helper that is inside is not gone.
+ */
+static struct padata_mt_helper *padata_task_current_helper(void)
+{
+	struct worker *worker = current_wq_worker();
+
+	if (!worker || worker->current_func != padata_mt_help)
+		return NULL;
+	return container_of(worker->current_work, struct padata_mt_helper, work);
+}
+
+/* Who has to be killed for @run to end: for a job within a job, the outer one's. */
+static struct task_struct *padata_task_boss(const struct padata_mt_run *run)
+{
+	struct padata_mt_helper *helper;
+
+	if (run->caller.task == current) {
+		helper = padata_task_current_helper();
+		if (helper)
+			return helper->team->run.caller.task;
+	}
+	return run->caller.task;
+}
 
 #ifdef CONFIG_NUMA
 static struct mempolicy *padata_task_mempolicy(void)
@@ -142,13 +201,43 @@ static void padata_task_set_mempolicy(struct mempolicy *mempolicy)
 }
 #endif
 
-/* By the caller, which lends what is its own until padata_task_release(). */
-static void padata_task_become_patron(struct padata_mt_patron *patron)
+/*
+ * By the caller: how it allocates memory, as it is now.  The policy is a copy, as
+ * changes of a cpuset are written into those of its tasks, and helpers are of
+ * another one.
+ */
+static int padata_task_lend_memory(struct padata_mt_patron *patron)
 {
-	patron->task = current;
-	patron->memcg = get_mem_cgroup_from_mm(current->mm);
+	patron->mempolicy = mpol_dup(padata_task_mempolicy());
+	if (IS_ERR(patron->mempolicy))
+		return PTR_ERR(patron->mempolicy);
+
+	patron->memalloc = current->flags & (PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO);
+	patron->memcg = get_mem_cgroup_from_mm(NULL);
+	task_lock(current);
 	patron->mems_allowed = cpuset_current_mems_allowed;
-	patron->mempolicy = padata_task_mempolicy();
+	task_unlock(current);
+	return 0;
+}
+
+static void padata_task_adopt_memory(struct padata_mt_helper *helper)
+{
+	const struct padata_mt_patron *patron = &helper->team->patron;
+
+	helper->memalloc = memalloc_flags_save(patron->memalloc);
+	helper->memcg = set_active_memcg(patron->memcg);
+	helper->mempolicy = padata_task_mempolicy();
+	padata_task_set_mempolicy(patron->mempolicy);
+	set_mems_allowed(patron->mems_allowed);
+}
+
+/* The worker's cpuset may have got other nodes meanwhile. */
+static void padata_task_restore_memory(struct padata_mt_helper *helper)
+{
+	set_mems_allowed(cpuset_mems_allowed(current));
+	padata_task_set_mempolicy(helper->mempolicy);
+	set_active_memcg(helper->memcg);
+	memalloc_flags_restore(helper->memalloc);
 }
 
 static unsigned int padata_task_prepare(struct padata_mt_team *team, unsigned int nr)
@@ -156,39 +245,23 @@ static unsigned int padata_task_prepare(struct padata_mt_team *team, unsigned in
 	const struct padata_mt_job *job = team->run.job;
 	struct padata_mt_patron *patron = &team->patron;
 
-	if (padata_mt_current_helper())
+	if (padata_task_current_helper() || padata_task_lend_memory(patron))
 		return 0;
 
 	padata_mt_job_cpus(job, &team->places.cpus);
+	cpumask_copy(&team->places.cores, &team->places.cpus);
 	team->places.nid = padata_task_nid(job);
-	spin_lock_init(&patron->lock);
+	raw_spin_lock_init(&patron->lock);
 	patron->looked = jiffies;
 	if (!(current->flags & PF_KTHREAD))
-		padata_task_become_patron(patron);
+		patron->task = current;
 	return nr;
 }
 
 static void padata_task_release(struct padata_mt_team *team)
 {
+	mpol_put(team->patron.mempolicy);
 	mem_cgroup_put(team->patron.memcg);
-}
-
-static void padata_task_adopt_memory(struct padata_mt_helper *helper)
-{
-	const struct padata_mt_patron *patron = &helper->team->patron;
-
-	helper->mempolicy = padata_task_mempolicy();
-	helper->mems_allowed = cpuset_current_mems_allowed;
-	helper->memcg = set_active_memcg(patron->memcg);
-	padata_task_set_mempolicy(patron->mempolicy);
-	set_mems_allowed(patron->mems_allowed);
-}
-
-static void padata_task_restore_memory(struct padata_mt_helper *helper)
-{
-	set_mems_allowed(helper->mems_allowed);
-	padata_task_set_mempolicy(helper->mempolicy);
-	set_active_memcg(helper->memcg);
 }
 
 /*
@@ -196,37 +269,37 @@ static void padata_task_restore_memory(struct padata_mt_helper *helper)
  */
 
 /*
- * Lowered under the lock, so that the caller either finds a helper that it can
- * raise, or has said before that it is in a hurry.  Until here and from
- * padata_task_rise() on, the worker has the nice value of all workers: one that is
- * inside and not lowered is not held up.
+ * Lowered under the lock, and back again: the caller either finds a helper that it
+ * can raise, or one that has the nice value of all workers and is not held up.  The
+ * lock is raw: nobody may be preempted at nice 19 with it.
  */
 static void padata_task_lower(struct padata_mt_helper *helper)
 {
 	struct padata_mt_patron *patron = &helper->team->patron;
 
+	guard(raw_spinlock_irqsave)(&patron->lock);
+	if (patron->hurry)
+		return;
 	helper->nice = task_nice(current);
-	spin_lock(&patron->lock);
-	if (!patron->hurry) {
-		helper->lowered = true;
-		set_user_nice(current, MAX_NICE);
-	}
-	spin_unlock(&patron->lock);
+	WRITE_ONCE(helper->lowered, true);
+	set_user_nice(current, MAX_NICE);
+}
+
+/* When it is done, the caller keeps its hands off this thread. */
+static void padata_task_restore_nice(struct padata_mt_helper *helper)
+{
+	struct padata_mt_patron *patron = &helper->team->patron;
+
+	guard(raw_spinlock_irqsave)(&patron->lock);
+	set_user_nice(current, helper->nice);
+	WRITE_ONCE(helper->lowered, false);
 }
 
 static void padata_task_rise(struct padata_mt_helper *helper)
 {
-	struct padata_mt_patron *patron = &helper->team->patron;
-	bool lowered = helper->lowered;
-
-	if (!lowered)
+	if (!helper->lowered)
 		return;
-
-	/* From now on the caller keeps its hands off this thread. */
-	spin_lock(&patron->lock);
-	helper->lowered = false;
-	spin_unlock(&patron->lock);
-	set_user_nice(current, helper->nice);
+	padata_task_restore_nice(helper);
 
 	/*
 	 * Pairs with the barrier of prepare_to_wait() in padata_task_raise(): if
@@ -236,16 +309,15 @@ static void padata_task_rise(struct padata_mt_helper *helper)
 	wake_up_var(&helper->lowered);
 }
 
-/* Give a helper the caller's priority, and wait until it has no need of it. */
+/* Give a helper the caller's nice value, and wait until it has no need of it. */
 static void padata_task_raise(struct padata_mt_helper *helper, int nice)
 {
 	struct padata_mt_patron *patron = &helper->team->patron;
 
-	spin_lock(&patron->lock);
-	if (helper->lowered)
-		set_user_nice(helper->thread.task, nice);
-	spin_unlock(&patron->lock);
-
+	scoped_guard(raw_spinlock_irqsave, &patron->lock) {
+		if (helper->lowered)
+			set_user_nice(helper->thread.task, nice);
+	}
 	wait_var_event(&helper->lowered, !READ_ONCE(helper->lowered));
 }
 
@@ -259,9 +331,8 @@ static void padata_task_wait(struct padata_mt_team *team)
 	struct padata_mt_patron *patron = &team->patron;
 	int i;
 
-	spin_lock(&patron->lock);
-	patron->hurry = true;
-	spin_unlock(&patron->lock);
+	scoped_guard(raw_spinlock_irqsave, &patron->lock)
+		patron->hurry = true;
 
 	for (i = 0; i < team->nr_helpers; i++) {
 		if (team->helpers[i].team)
@@ -290,14 +361,12 @@ static void padata_task_enter(struct padata_mt_helper *helper)
 	padata_task_lower(helper);
 	helper->used = 0;
 	helper->charged = task_sched_runtime(current);
-	if (helper->team->patron.task)
-		padata_task_adopt_memory(helper);
+	padata_task_adopt_memory(helper);
 }
 
 static void padata_task_leave(struct padata_mt_helper *helper)
 {
-	if (helper->team->patron.task)
-		padata_task_restore_memory(helper);
+	padata_task_restore_memory(helper);
 	padata_task_charge(helper);
 	trace_padata_mt_helper_left(helper->team->run.nr, helper->used);
 	padata_task_rise(helper);
@@ -328,11 +397,18 @@ static bool padata_task_helper_claim(struct padata_mt_run *run,
 
 	if (thread->ran)
 		padata_task_charge(container_of(thread, struct padata_mt_helper, thread));
-	if (!is_percpu_thread() || !single_task_running())
+	if (!is_percpu_thread() || !single_task_running() ||
+	    !cpumask_test_cpu(smp_processor_id(), &run->team->places.cpus))
 		return false;
 	if (!task)
 		return padata_mt_claim(run, thread);
 	return sched_task_has_quota(task) && padata_task_claim_allowed(run, thread, task);
+}
+
+/* Is there a chunk for a helper, besides the one that the caller is about to get? */
+static bool padata_task_has_more(const struct padata_mt_run *run)
+{
+	return run->end - READ_ONCE(run->next) > 2 * max(run->min_chunk, run->align);
 }
 
 /*
@@ -343,13 +419,14 @@ static bool padata_task_claim(struct padata_mt_run *run, struct padata_mt_thread
 {
 	struct padata_mt_team *team = run->team;
 
-	if (run->job->killable && fatal_signal_pending(run->caller.task))
+	if (run->job->killable && fatal_signal_pending(padata_task_boss(run)))
 		padata_mt_stop(run, -EINTR);
 	if (thread != &run->caller)
 		return padata_task_helper_claim(run, thread);
 
-	if (team && team->patron.looked != jiffies) {
+	if (team && time_after(jiffies, team->patron.looked) && padata_task_has_more(run)) {
 		team->patron.looked = jiffies;
+		padata_task_look_again(team);
 		padata_mt_recruit(team);
 	}
 	return padata_mt_claim(run, thread);

@@ -38,14 +38,14 @@
  * At most this much without a chance to reschedule: 0.1 ms at 10 GB/s.  Longer
  * extents gain nothing, 64 KiB are as fast as 32 MiB (./lab bench hugepages).
  */
-#define FOLIO_ZERO_EXTENT	(SZ_1M >> PAGE_SHIFT)
+#define FOLIO_ZERO_EXTENT	(SZ_1M / PAGE_SIZE)
 
 /*
  * Chunks of the job: below the first, a chunk costs as much as it gains; at the
  * second, a helper that has to leave has half a millisecond to go.
  */
-#define FOLIO_ZERO_MIN_CHUNK	(SZ_512K >> PAGE_SHIFT)
-#define FOLIO_ZERO_MAX_CHUNK	(SZ_4M >> PAGE_SHIFT)
+#define FOLIO_ZERO_MIN_CHUNK	(SZ_512K / PAGE_SIZE)
+#define FOLIO_ZERO_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
 
 #define FOLIO_ZERO_NO_PAGE	ULONG_MAX
 
@@ -93,7 +93,7 @@ static void folio_zero_pages(const struct folio_zero *fz, unsigned long start,
 static unsigned long folio_zero_extent_end(const struct folio_zero *fz,
 					   unsigned long start, unsigned long end)
 {
-	unsigned long most = min(BIT(fz->order), (unsigned long)FOLIO_ZERO_EXTENT);
+	unsigned long most = min(BIT(fz->order), FOLIO_ZERO_EXTENT);
 
 	end = min(end, ALIGN_DOWN(start, most) + most);
 	if (start < fz->last && fz->last < end)

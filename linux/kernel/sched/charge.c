@@ -8,9 +8,9 @@
  * charges that afterwards.
  *
  * Afterwards means that the bandwidth may not suffice any more.  What is missing
- * is a debt of the task group, repaid first when the next period's quota comes
- * in.  Over a time long against a period, a group gets its quota and no more; over
- * one period it may exceed it by what its helpers use between two charges.
+ * is a debt of the task group, repaid out of the quota of the next periods.  Over
+ * a time long against a period, a group gets its quota and no more; over one period
+ * it may exceed it by what its helpers use between two charges.
  */
 
 #include <linux/cgroup.h>
@@ -46,6 +46,9 @@ static void cfs_bandwidth_charge(struct cfs_bandwidth *cfs_b, u64 ns)
 {
 	u64 paid;
 
+	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
+		return;
+
 	raw_spin_lock(&cfs_b->lock);
 	if (cfs_b->quota != RUNTIME_INF) {
 		paid = min(ns, cfs_b->runtime);
@@ -66,8 +69,9 @@ static void task_group_charge(struct task_group *tg, u64 ns)
 /*
  * cfs_bandwidth_repay - take the group's debt out of its new quota
  *
- * What the quota does not cover stays a debt, and keeps the timer going until it
- * is covered.
+ * No more than half of it: a group that got nothing could not even leave the locks
+ * that it holds, or exit.  The rest stays a debt, and keeps the timer going until it
+ * is repaid.  There is no help meanwhile.
  */
 void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b)
 {
@@ -76,7 +80,7 @@ void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b)
 	lockdep_assert_held(&cfs_b->lock);
 	if (!cfs_b->debt)
 		return;
-	paid = min(cfs_b->debt, cfs_b->runtime);
+	paid = min(cfs_b->debt, cfs_b->runtime / 2);
 	cfs_b->runtime -= paid;
 	cfs_b->debt -= paid;
 	cfs_b->idle = 0;
