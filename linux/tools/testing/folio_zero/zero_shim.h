@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * zero_shim.h - what mm/folio_zero.c uses of the kernel, for userspace
+ *
+ * Both files under test are compiled unchanged.  Every kernel header that they ask
+ * for is this file (see the Makefile), but for their own.  A struct page is the
+ * memory itself.
+ */
+
+#ifndef _ZERO_SHIM_H
+#define _ZERO_SHIM_H
+
+#include "../padata/shim.h"
+
+#define PAGE_SHIFT		12
+#define PAGE_SIZE		(1UL << PAGE_SHIFT)
+#define SZ_1K			0x400
+#define SZ_512K			0x80000
+#define SZ_1M			0x100000
+#define SZ_4M			0x400000
+#define BIT(nr)			(1UL << (nr))
+#define ALIGN_DOWN(x, a)	((x) / (a) * (a))
+#define __read_mostly
+
+struct page {
+	char			bytes[PAGE_SIZE];
+};
+
+struct folio {
+	struct page		*pages;
+	unsigned int		order;
+};
+
+#define folio_order(folio)	((folio)->order)
+#define folio_nr_pages(folio)	BIT((folio)->order)
+#define folio_size(folio)	(PAGE_SIZE << (folio)->order)
+#define folio_page(folio, n)	((folio)->pages + (n))
+#define folio_nid(folio)	0
+#define nth_page(page, n)	((page) + (n))
+#define page_address(page)	((void *)(page))
+
+/* What the kernel has for one page, with "enhanced" string instructions. */
+static inline void clear_page(void *page)
+{
+	unsigned long bytes = PAGE_SIZE;
+
+	asm volatile("rep stosb" : "+D" (page), "+c" (bytes) : "a" (0) : "memory");
+}
+
+#define clear_user_highpage(page, addr)	clear_page(page)
+#define kmsan_unpoison_memory(p, bytes)	do { } while (0)
+
+enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD };
+
+bool static_cpu_has(int feature);
+
+/* <linux/sysctl.h>: the benchmark finds the switches in the table. */
+
+struct ctl_table {
+	const char		*procname;
+	void			*data;
+	unsigned long		maxlen;
+	int			mode;
+	int			proc_handler;
+	void			*extra1;
+	void			*extra2;
+};
+
+enum { proc_doulongvec_minmax, proc_dointvec_minmax };
+
+#define SYSCTL_ZERO		NULL
+#define SYSCTL_INT_MAX		NULL
+
+#define register_sysctl_init(path, table)	zero_sysctls(table)
+#define subsys_initcall(fn)	int (*zero_initcall)(void) = fn
+
+extern int (*zero_initcall)(void);
+void zero_sysctls(struct ctl_table *table);
+
+#endif /* _ZERO_SHIM_H */
