@@ -166,7 +166,7 @@ struct trial {
 	bool			failed;		/* one of them is over */
 	bool			may_be_killed;	/* none was when this was tried */
 	atomic_t		kills;
-	atomic_t		kills_over;
+	int			kills_over;
 	atomic_t		nr_chunks;
 	int			max_chunks;
 	int			nr_undone;
@@ -530,7 +530,7 @@ static void ask_for_info(void)
 {
 	struct task_struct *task = READ_ONCE(callers[below(opt.callers)].task);
 
-	print_padata_info(KERN_INFO, task);
+	print_padata_info(task);
 }
 
 /* Returns whether the chunk fails. */
@@ -569,9 +569,22 @@ static int trial_error(const struct trial *t, int nr)
 	return -(int)(EINTR + 1 + t->seed % 3000 + nr);
 }
 
+/* Ordered, or the cursor might be seen as it was before. */
+static bool has_failed(const struct trial *t)
+{
+	/* Pairs with the release in fail(). */
+	return smp_load_acquire(&t->failed);
+}
+
+static int nr_kills_over(const struct trial *t)
+{
+	/* Pairs with the release in kill_job(). */
+	return smp_load_acquire(&t->kills_over);
+}
+
 static bool all_kills_are_over(const struct trial *t)
 {
-	int over = smp_load_acquire(&t->kills_over.counter);
+	int over = nr_kills_over(t);
 
 	return over && over == atomic_read(&t->kills);
 }
@@ -582,9 +595,10 @@ static void fail(struct trial *t)
 
 	if (nr >= MAX_FAILS)
 		broken(t, RULE_STOP, "it failed %d times", nr);
-	t->fails[nr] = smp_load_acquire(&t->failed) ? 0 : BEFORE_FAIL;
+	t->fails[nr] = has_failed(t) ? 0 : BEFORE_FAIL;
 	t->fails[nr] |= all_kills_are_over(t) ? 0 : BEFORE_KILL;
 	padata_mt_fail(t->job, trial_error(t, nr));
+	/* Pairs with the acquire in has_failed(). */
 	smp_store_release(&t->failed, true);
 }
 
@@ -749,7 +763,7 @@ static void fuzz_enter(struct padata_mt_helper *helper)
 {
 	struct trial *t = run_trial_of(&helper->team->run);
 
-	if (padata_mt_current_helper() != helper || helper->thread.task != current)
+	if (current_work() != &helper->work || helper->thread.task != current)
 		broken(t, RULE_BACKEND, "a thread enters for another");
 	if (helper->lowered)
 		broken(t, RULE_BACKEND, "two helpers are in a room");
@@ -769,11 +783,12 @@ static void fuzz_leave(struct padata_mt_helper *helper)
 
 static void kill_job(struct trial *t, struct padata_mt_run *run)
 {
-	if (!smp_load_acquire(&t->failed))
+	if (!has_failed(t))
 		WRITE_ONCE(t->may_be_killed, true);
 	atomic_inc(&t->kills);
 	padata_mt_stop(run, -EINTR);
-	__atomic_add_fetch(&t->kills_over.counter, 1, __ATOMIC_RELEASE);
+	/* Pairs with the acquire in nr_kills_over(). */
+	__atomic_add_fetch(&t->kills_over, 1, __ATOMIC_RELEASE);
 }
 
 /* Returns whether the helper has to leave. */
@@ -800,7 +815,7 @@ static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *threa
 	if (thread == &run->caller && run->team && by_chance(t->shape.recruit))
 		padata_mt_recruit(run->team);
 
-	over = smp_load_acquire(&t->failed) || smp_load_acquire(&t->kills_over.counter);
+	over = has_failed(t) || nr_kills_over(t);
 	if (!padata_mt_claim(run, thread))
 		return false;
 	if (over)
@@ -892,7 +907,7 @@ static void check_max_chunk(const struct trial *t, const struct chunk *chunk)
 {
 	const struct shape *s = &t->shape;
 	unsigned long most = s->max_chunk > s->min_chunk ? s->max_chunk : s->min_chunk;
-	unsigned __int128 end = (unsigned __int128)chunk->start + most;
+	__uint128_t end = (__uint128_t)chunk->start + most;
 
 	if (s->align)
 		end = (end + s->align - 1) / s->align * s->align;
@@ -1342,7 +1357,7 @@ static void check_end(const struct pool_stats *stats, const struct caller *sum, 
 	if (shim_nr_allocated())
 		broken(NULL, RULE_NO_TOUCH, "%d teams were not freed", shim_nr_allocated());
 	if (jobs > ENOUGH_JOBS && !opt.one_job && !all_happened(stats, sum))
-		leave("padata_fuzz: FAILED: helpers or jobs always do the same: that tests nothing\n");
+		leave("padata_fuzz: FAILED: all jobs go the same way: that tests nothing\n");
 }
 
 static void start_callers(void)

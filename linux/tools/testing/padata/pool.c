@@ -120,7 +120,7 @@ bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *wor
 	struct pool_thread *thread = &wq->threads[(unsigned int)cpu % wq->nr];
 	bool queued = false;
 
-	if (!cpumask_test_cpu(cpu, cpu_online_mask))
+	if (cpu < 0 || !cpumask_test_cpu(cpu, cpu_online_mask))
 		thread = &wq->threads[shim_random() % wq->nr];
 
 	shim_point();

@@ -27,7 +27,6 @@
 
 /* The compiler */
 
-#define EXPORT_SYMBOL_NS_GPL(symbol, ns)
 #define __init
 #define __ro_after_init
 #define __percpu
@@ -36,17 +35,21 @@
 
 #define CONFIG_PADATA		1
 #define _RET_IP_		((unsigned long)__builtin_return_address(0))
+#define _THIS_IP_		0UL
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, val)	__atomic_store_n(&(x), (val), __ATOMIC_RELAXED)
 
 /* Whoever stores is about to let others at what it stored before. */
 #define smp_store_release(p, val)					\
-({									\
+do {									\
 	shim_point();							\
 	__atomic_store_n(p, val, __ATOMIC_RELEASE);			\
 	shim_point();							\
-})
+} while (0)
+
+/* Whoever loads has seen what others did before. */
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
 #define container_of(ptr, type, member) \
@@ -149,10 +152,11 @@ static inline void atomic_dec(atomic_t *v)
 /* What was there before. */
 #define cmpxchg_relaxed(ptr, old, new)					\
 ({									\
-	typeof(*(ptr)) __old = (old);					\
+	__auto_type __ptr = (ptr);					\
+	typeof(*__ptr) __old = (old);					\
 									\
 	shim_point();							\
-	__atomic_compare_exchange_n(ptr, &__old, new, false,		\
+	__atomic_compare_exchange_n(__ptr, &__old, new, false,		\
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
 	__old;								\
 })
@@ -218,9 +222,7 @@ static inline void shim_say(const char *fmt, ...)
 {
 }
 
-#define KERN_INFO		""
-#define printk(...)		shim_say(__VA_ARGS__)
-#define pr_cont(...)		shim_say(__VA_ARGS__)
+#define pr_info(...)		shim_say(__VA_ARGS__)
 #define pr_warn(...)		shim_warn(__VA_ARGS__)
 #define pr_warn_once(...)						\
 ({									\
@@ -278,16 +280,15 @@ static inline void lockdep_init_map(struct lockdep_map *map, const char *name,
 	map->key = key;
 }
 
-static inline void lock_map_acquire(struct lockdep_map *map)
+static inline void lock_acquire(struct lockdep_map *map, unsigned int subclass, int trylock,
+				int read, int check, struct lockdep_map *nest, unsigned long ip)
 {
 	if (!map->key)
 		shim_bug("a lockdep map was taken before it was set up");
 	shim_nr_held++;
 }
 
-#define lock_map_acquire_read(map)	lock_map_acquire(map)
-
-static inline void lock_map_release(struct lockdep_map *map)
+static inline void lock_release(struct lockdep_map *map, unsigned long ip)
 {
 	if (!map->key || shim_nr_held-- <= 0)
 		shim_bug("a lockdep map was released that was not held");
@@ -303,7 +304,7 @@ struct hlist_node {
 	struct hlist_node	*next, **pprev;
 };
 
-#define LIST_HEAD(name)		struct list_head name = { &(name), &(name) }
+#define LIST_HEAD(name)		struct list_head name = { &name, &name }
 
 static inline void list_add(struct list_head *entry, struct list_head *head)
 {
@@ -347,6 +348,7 @@ do {									\
 	pthread_mutex_unlock(lock);					\
 } while (0)
 
+#define raw_spinlock_t		pthread_mutex_t
 #define spinlock_t		struct spinlock
 struct spinlock {
 	int			unused;
@@ -539,8 +541,7 @@ static inline void trace_padata_mt_job_end(unsigned int nr, int ran, int error)
  * "padata_mt.h": what there is of padata_mt_task is a program's own.  Without one,
  * jobs are those of boot.
  */
-struct padata_mt_backend;
-extern const struct padata_mt_backend padata_mt_task __attribute__((weak));
+#pragma weak padata_mt_task
 
 /* For the parts of <linux/padata.h> that have nothing to do with jobs */
 
