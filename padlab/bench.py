@@ -45,6 +45,7 @@ _UML_GIB = 64  # of pages, which are never touched: 1 GiB of struct pages
 _PAGES_PER_MIB_OF_MEMMAP = (1 << 20) // 64
 _PLACE = paths.BUILD / "memmap-bench"
 _SOURCES = "tools/testing/memmap_bulk"
+ENGINE_SOURCES = ("kernel/padata_mt.c", "kernel/padata_mt.h", "include/linux/padata.h")
 _LIMIT_S = 900
 
 # Bytes moved over the memory bus for a struct page of 64.
@@ -231,23 +232,26 @@ def build_uml() -> Path:
 
 
 def build_userspace() -> Path:
-    """memmap_bench, from nothing whenever one of its sources changed."""
+    """memmap_bench, which runs bulk initialisation and the engine."""
+    sources = ("mm/memmap_bulk.c", "arch/x86/mm/memmap_bulk.c", "include/linux/memmap_bulk.h")
+    return build_tool(_SOURCES, "memmap_bench", sources, _PLACE)
+
+
+def build_tool(folder: str, name: str, sources: Sequence[str], place: Path) -> Path:
+    """A program of ``folder`` in the tree, from nothing whenever one of its sources changed."""
     top = tree.ensure_tree("patched")
     hostpkgs.ensure("build")
-    files = [*sorted((top / _SOURCES).iterdir()), *sorted((top / "tools/testing/padata").iterdir())]
-    files += [top / name for name in ("kernel/padata_mt.c", "include/linux/padata.h")]
-    files += [top / name for name in ("mm/memmap_bulk.c", "arch/x86/mm/memmap_bulk.c")]
-    files.append(top / "include/linux/memmap_bulk.h")
+    files = [*sorted((top / folder).iterdir()), *sorted((top / "tools/testing/padata").iterdir())]
+    files += [top / source for source in (*ENGINE_SOURCES, *sources)]
     key = tree.digest([_compiler(), *(f"{file.name} {tree.fingerprint(file)}" for file in files)])
-    stamp, program = _PLACE / ".padlab-sources", _PLACE / "memmap_bench"
+    stamp = place / ".padlab-sources"
     if not (stamp.exists() and stamp.read_text() == key):
-        shutil.rmtree(_PLACE, ignore_errors=True)
-        _PLACE.mkdir(parents=True)
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
         stamp.write_text(key)
-    what = "building memmap_bench"
-    command = ["make", "-s", "-j2", "-C", top / _SOURCES, f"O={_PLACE}"]
-    run.run(command, what=what, log=paths.LOGS / "bench-build.log")
-    return program
+    command = ["make", "-s", "-j2", "-C", top / folder, f"O={place}"]
+    run.run(command, what=f"building {name}", log=paths.LOGS / f"{name}-build.log")
+    return place / name
 
 
 def _compiler() -> str:
@@ -350,9 +354,9 @@ def main(quick: bool = False, json: bool = False) -> int:
     return 0
 
 
-def provenance() -> dict[str, str]:
+def provenance(command: str = COMMAND) -> dict[str, str]:
     return {
-        "command": COMMAND,
+        "command": command,
         "source": f"linux-source-6.12 {tree.source_version()}",
         "compiler": _compiler(),
         "host": record.host(),

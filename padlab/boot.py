@@ -54,6 +54,7 @@ class BootSpec:
     config: str = "perf"
     threads: str | None = None
     exact: bool = False
+    all_cpus: bool = False  # in exact mode: see qemu.command()
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
@@ -154,6 +155,7 @@ def _command(spec: BootSpec, build: builds.Build, accel: qemu.Accel, log: Path |
         accel=accel,
         tcg_threads=accels.tcg_threads(),
         exact=spec.exact,
+        all_cpus=spec.all_cpus,
         serial=log,
     )
 

@@ -19,6 +19,7 @@ from padlab import build as builds
 from padlab import (
     bench,
     growth,
+    hugepages,
     initramfs,
     ktap,
     locks,
@@ -70,6 +71,7 @@ def quick() -> list[Check]:
         Check("tests of the lab", lab_tests),
         *_userspace_checks(dict.fromkeys(userspace.SANITIZERS, QUICK_JOBS)),
         Check("struct pages in userspace, all ways", bench.check_stores),
+        Check("huge pages in userspace are zeroed", hugepages.check_zeroed),
     ]
 
 
@@ -83,9 +85,14 @@ def full(everything: bool = False) -> list[Check]:
             for name, bug in userspace.bugs().items()
         ),
         Check("struct pages in userspace, all ways", bench.check_stores),
+        Check("huge pages in userspace are zeroed", hugepages.check_zeroed),
         Check(
             f"native time per page: at most {bench.MAX_RATIO} of stock's on one CPU, {bench.MAX_RATIO_MANY} on all",
             bench.gate,
+        ),
+        Check(
+            f"native time to zero 1 GiB: two threads at most {hugepages.MAX_RATIO} of one, which is no slower than stock",
+            hugepages.gate,
         ),
         Check("KUnit, one CPU (UML)", kunit_uml),
         *_build_checks(everything),
@@ -104,6 +111,7 @@ def full(everything: bool = False) -> list[Check]:
         *(Check(f"deferred_init_threads={v}", partial(parameter, v, n)) for v, n in PARAMETERS),
         Check("one thread costs no more instructions than stock", exact_cost),
         Check("what grows with memory", growing),
+        Check("a job of 1 GiB costs its caller little", job_cost),
         *(Check(name, check) for name, check in ENDINGS.items()),
     ]
 
@@ -449,6 +457,10 @@ def growing() -> Outcome:
     for goal in goals:
         progress.note(f"{goal.name}: stock {goal.stock:.4g}, patched {goal.patched:.4g} {goal.unit}")
     return Outcome(len(goals) - len(failures), failures)
+
+
+def job_cost() -> Outcome:
+    return hugepages.cost_gate(_built("patched", "perf"))
 
 
 # How boots end that do not end well

@@ -185,27 +185,33 @@ def starts(machines: tuple[str, ...], json: bool) -> int:
 
 
 @cli.command()
-@click.option("--quick", is_flag=True, help="A few rounds over 1 GiB of struct pages; nothing is recorded.")
+@click.argument("what", type=click.Choice(["memmap", "hugepages"]), default="memmap")
+@click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
-def bench(quick: bool, json: bool) -> int:
-    """Time struct page init natively, stock's way beside ours; print ns per page and ratios.
+def bench(what: str, quick: bool, json: bool) -> int:
+    """Time struct page init or the zeroing of huge pages natively, stock's way beside ours.
 
-    The code of the kernel runs at native speed on real memory, several GiB of
-    struct pages: under User-mode Linux, with the kernel's own functions on one
-    CPU, and compiled in userspace, on 1 to all CPUs of this host.  The ways take
-    turns in one run.  What each can show, and what not, is printed below the
-    table.  Results go to results/bench.json and .csv.  Nothing else should run
-    on the host meanwhile.
+    The code of the kernel runs at native speed on real memory.  memmap (the
+    default): struct pages, under User-mode Linux with the kernel's own functions
+    on one CPU, and compiled in userspace, on 1 to all CPUs of this host.
+    hugepages: pages of 512 KiB to 1 GiB in userspace on 1 to all CPUs, then the
+    whole page fault in a guest, and what a job costs before the first byte is
+    zeroed.  The ways take turns in one run.  What each can show, and what not,
+    is printed below the table.  Results go to results/bench.json and .csv, and to
+    results/hugepages.json.  Nothing else should run on the host meanwhile.
 
     \b
     Examples:
       ./lab bench
       ./lab bench --quick             is it about right?
+      ./lab bench hugepages
     """
     from padlab import bench as benches
+    from padlab import hugepages
 
     with lock.held("./lab bench"):
-        return benches.main(quick=quick, json=json)
+        main = {"memmap": benches.main, "hugepages": hugepages.main}[what]
+        return main(quick=quick, json=json)
 
 
 @cli.command()

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab import build as builds
-from padlab import hostpkgs
+from padlab import hostpkgs, programs, tree
 from padlab.errors import LabError
 from padlab.paths import INITRAMFS
 
 GUEST = Path(__file__).resolve().parent / "guest"
-ROLES = ("boot", "kunit", "selftest", "oracle", "trace", "locks")
+ROLES = ("boot", "kunit", "selftest", "oracle", "trace", "locks", "hugepages", "hugecost")
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,9 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
             *_modules(build, ("test_padata_mt",), required=("test_padata_mt",)),
             *_selftests(build.tree),
         ]
+    if role in ("hugepages", "hugecost"):
+        source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
+        return [regular("bin/hugepages", programs.static(source), executable=True)]
     return []
 
 

@@ -62,12 +62,15 @@ def command(
     accel: Accel = "tcg",
     tcg_threads: TcgThreads = "single",
     exact: bool = False,
+    all_cpus: bool = False,
     serial: Path | None = None,
 ) -> list[str]:
     """The QEMU command line that boots ``kernel`` on ``machine``.
 
     ``exact`` counts instructions: one emulated CPU, one virtual nanosecond per
-    guest instruction; the machine keeps all of its memory and nodes.
+    guest instruction; the machine keeps all of its memory and nodes.  With
+    ``all_cpus`` it keeps its CPUs, too: they take turns, and what one of them does
+    is counted together with what others do meanwhile.
     ``tcg_threads`` is for emulation that is not exact: a host thread for all
     CPUs or one each (see accel.tcg_threads()).  The console goes to the file
     ``serial``, or to stdout.
@@ -75,7 +78,8 @@ def command(
     args = [BINARY, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     board = "pc" if machine.below_4g_mib is None else f"pc,max-ram-below-4g={machine.below_4g_mib}M"
     args += ["-machine", board, "-cpu", "max", *_accel(accel, tcg_threads, exact)]
-    args += ["-smp", _smp(machine, exact), "-m", _memory(machine), *_numa(machine, exact)]
+    one_cpu = exact and not all_cpus
+    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_numa(machine, one_cpu)]
     args += _dimms(machine)
     args += ["-serial", f"file:{serial}" if serial else "stdio"]
     args += ["-kernel", str(kernel)]
@@ -122,8 +126,8 @@ def _sockets(machine: Machine) -> tuple[int, int]:
     return sum(node.cpus > 0 for node in machine.nodes), cores
 
 
-def _smp(machine: Machine, exact: bool) -> str:
-    if exact:
+def _smp(machine: Machine, one_cpu: bool) -> str:
+    if one_cpu:
         return "1"
     sockets, cores = _sockets(machine)
     return f"{machine.cpus},sockets={sockets},cores={cores},threads={machine.threads_per_core}"
@@ -146,7 +150,7 @@ def _dimms(machine: Machine) -> list[str]:
     return args
 
 
-def _numa(machine: Machine, exact: bool) -> list[str]:
+def _numa(machine: Machine, one_cpu: bool) -> list[str]:
     args = []
     for i, node in enumerate(machine.nodes):
         args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
@@ -156,7 +160,7 @@ def _numa(machine: Machine, exact: bool) -> list[str]:
     per_socket = _sockets(machine)[1] * machine.threads_per_core
     socket = 0
     for i, node in enumerate(machine.nodes):
-        if exact:
+        if one_cpu:
             # The one CPU is on the first node that has any.
             count = int(node.cpus > 0 and socket == 0)
         else:

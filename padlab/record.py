@@ -10,6 +10,7 @@ measurement, so that git shows what a change did to the figures:
     results/growth.json                  ./lab growth: exact mode, several sizes
     results/starts.json                  ./lab starts
     results/bench.json, .csv             ./lab bench: native, all rounds in the CSV
+    results/hugepages.json               ./lab bench hugepages
     results/predict-published.csv, .png  ./lab predict: the published machines
     results/predict-large.csv, .png      the same: machines of 1 to 24 TiB
 

@@ -2,7 +2,8 @@
 /*
  * zero_bench.c - how long does it take to zero a huge page?
  *
- *   zero_bench [--rounds=N] [--mib=N] [--threads=N]	stock's way and ours, with 1
+ *   zero_bench [--rounds=N] [--mib=N] [--threads=N] [--min-kib=N]
+ *							stock's way and ours, with 1
  *							to N threads, by turns
  *   zero_bench --check [--seed=N]			is all of it zero, in the order
  *							that is promised, for any folio?
@@ -39,6 +40,7 @@
 
 static unsigned int rounds = 9;
 static unsigned long mib = 1024;
+static unsigned long min_kib;
 static unsigned int threads;
 static uint64_t seed = 1;
 static bool check;
@@ -184,7 +186,7 @@ static void time_all(void)
 	*threshold_kb = 4;
 	for (round = 1; round <= rounds; round++) {
 		for (i = 0; i < ARRAY_SIZE(sizes_kib); i++) {
-			if (sizes_kib[i] <= mib << 10)
+			if (sizes_kib[i] >= min_kib && sizes_kib[i] <= mib << 10)
 				time_round(round, sizes_kib[i]);
 		}
 	}
@@ -309,10 +311,12 @@ static void parse(int argc, char **argv)
 			mib = value;
 		else if (number(argv[i], "--threads=", &value))
 			threads = value;
+		else if (number(argv[i], "--min-kib=", &min_kib))
+			;
 		else if (number(argv[i], "--seed=", &value))
 			seed = value;
 		else
-			fail("options are --check, --rounds=, --mib=, --threads=, --seed=");
+			fail("options are --check, --rounds=, --mib=, --threads=, --min-kib=, --seed=");
 	}
 }
 

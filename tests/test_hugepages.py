@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab bench hugepages: what its programs print, and what it comes to."""
+
+from __future__ import annotations
+
+import pytest
+
+from padlab import hugepages
+from padlab.hugepages import GIB, Cost, Timing
+
+NATIVE = """\
+zero_bench: memory: 1024 MiB
+zero_bench: round 1 kib 2048 threads 1 stock 200000 ns
+zero_bench: round 1 kib 2048 threads 1 ours 180000 ns
+zero_bench: round 1 kib 2048 threads 2 ours 175000 ns
+zero_bench: round 1 kib 8192 threads 1 ours 800000 ns
+zero_bench: round 1 kib 8192 threads 2 ours 500000 ns
+zero_bench: round 1 kib 1048576 threads 1 stock 120000000 ns
+zero_bench: round 1 kib 1048576 threads 1 ours 100000000 ns
+zero_bench: round 1 kib 1048576 threads 2 ours 55000000 ns
+something else
+zero_bench: ok
+"""
+
+TRACE = """\
+PADLAB: trace        hugepages-64      [000] d....    733756014: page_fault_user: address=0x7fc3c0003008 ip=0x401af8 error_code=0x6
+PADLAB: trace        hugepages-64      [000] .....    733760039: padata_mt_job_start: job=4 start=0 size=262144 align=128 min_chunk=128 threads=5
+PADLAB: trace        hugepages-64      [000] .....    733761005: padata_mt_helper: job=4 cpu=1
+PADLAB: trace        hugepages-64      [000] .....    733762469: padata_mt_helper: job=4 cpu=2
+PADLAB: trace      kworker/1:0-24      [001] d..1.    733764000: padata_mt_chunk: job=4 start=0 end=1024
+PADLAB: trace        hugepages-64      [000] .....    733765510: padata_mt_chunk: job=4 start=1024 end=2048
+"""
+
+
+class TestNative:
+    def test_rounds(self) -> None:
+        measured = hugepages.parse(NATIVE.splitlines())
+        assert measured.ended and not measured.failure
+        assert measured.notes == ("memory: 1024 MiB",)
+        assert measured.timings[0] == Timing(2048, 1, "stock", 200000)
+        assert hugepages.problems(measured, 0) == []
+
+    def test_failures(self) -> None:
+        failed = hugepages.parse(["zero_bench: FAILED: memory is not zero"])
+        assert hugepages.problems(failed, 1) == ["memory is not zero"]
+        assert "no result" in hugepages.problems(hugepages.parse([]), -9)[0]
+        assert hugepages.problems(hugepages.parse(NATIVE.splitlines()), 3) == ["it ended with status 3"]
+
+    def test_rows(self) -> None:
+        rows = hugepages.rows(hugepages.parse(NATIVE.splitlines()).timings)
+        stock, one, two = (row for row in rows if row.kib == GIB)
+        assert stock.of_stock is None and stock.gib_s == pytest.approx(1 / 0.12)
+        assert one.of_stock is not None and one.of_stock.value == pytest.approx(100 / 120)
+        assert one.of_one is None
+        assert two.of_one is not None and two.of_one.value == pytest.approx(0.55)
+
+    def test_break_even_is_where_all_larger_ones_gain(self) -> None:
+        rows = hugepages.rows(hugepages.parse(NATIVE.splitlines()).timings)
+        assert hugepages.break_even(rows) == 8192
+        never = hugepages.rows([Timing(GIB, 1, "ours", 100), Timing(GIB, 2, "ours", 99)])
+        assert hugepages.break_even(never) is None
+
+    def test_goals(self) -> None:
+        fine = hugepages.rows(hugepages.parse(NATIVE.splitlines()).timings)
+        assert hugepages.too_slow(fine) == []
+        slow = [Timing(GIB, 1, "stock", 100), Timing(GIB, 1, "ours", 110), Timing(GIB, 2, "ours", 70)]
+        assert len(hugepages.too_slow(hugepages.rows(slow))) == 2
+
+
+class TestGuest:
+    def test_times(self) -> None:
+        values = [("huge", "kib 2048 threads 4 ns 123"), ("huge", "nothing"), ("cpu", "0")]
+        assert hugepages.parse_guest(values, "patched") == [Timing(2048, 4, "ours", 123)]
+        assert hugepages.parse_guest(values, "stock")[0].way == "stock"
+
+    def test_cost_is_up_to_the_callers_chunk(self) -> None:
+        assert hugepages.parse_cost(TRACE.splitlines()) == Cost(9496, 5471, 2)
+
+    def test_no_job_no_cost(self) -> None:
+        assert hugepages.parse_cost(TRACE.splitlines()[:1]) is None
