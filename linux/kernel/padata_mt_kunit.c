@@ -20,9 +20,11 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/hash.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/log2.h>
+#include <linux/math.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/padata.h>
@@ -40,6 +42,8 @@
 
 /* Random jobs per rule. */
 #define MT_JOBS			1000
+/* Random jobs per rule that fail, of each kind. */
+#define MT_FAILING_JOBS		250
 /* Random jobs of each of the threads that start jobs at the same time. */
 #define MT_JOBS_PER_RUNNER	100
 #define MT_RUNNERS		8
@@ -47,6 +51,8 @@
 #define MT_PATIENCE		msecs_to_jiffies(5000)
 /* Less than the scheduler lets a realtime thread have in each second. */
 #define MT_HOG_MS		500
+/* Errors of trials: this and below. */
+#define MT_ERROR		(-1000)
 /* More than a job has on its caller's stack. */
 #define MT_STACK		768
 #define MT_POISON		0x5a
@@ -60,7 +66,10 @@ struct mt_chunk {
 	unsigned long		start;
 	unsigned long		end;
 	struct task_struct	*task;
+	struct work_struct	*room;		/* the helper's, NULL for the caller */
 	int			cpu;
+	int			error;		/* that was given for it, or 0 */
+	bool			first;		/* when no other had been given */
 };
 
 /*
@@ -71,11 +80,17 @@ struct mt_chunk {
  */
 struct mt_trial {
 	struct padata_mt_job	job;
+	const struct padata_mt_backend *backend; /* NULL: padata_mt_boot */
 	struct cpumask		cpus;		/* for job.cpumask to point to */
 	/* Work on a chunk.  NULL: none, the record is all. */
 	void			(*body)(struct mt_trial *t, unsigned long start,
 					unsigned long end);
 	void			*body_arg;
+	/* Whether a chunk fails once the body is done.  NULL: none does. */
+	bool			(*fails)(struct mt_trial *t, unsigned long start,
+					 unsigned long end);
+	u32			fails_one_in;	/* for mt_fails_by_chance() */
+	bool			no_undo;
 
 	struct padata_mt_job	asked;		/* job, as it was before */
 	struct task_struct	*caller;
@@ -95,6 +110,12 @@ struct mt_trial {
 	int			depth;
 	const char		*inner_broken;
 
+	atomic_t		nr_errors;
+	bool			gave_up;	/* one of them has been given */
+	bool			undid_early;	/* or not by the caller */
+	unsigned int		nr_undone;
+	struct mt_chunk		*undone;	/* ranges, of them @room fit */
+
 	const struct mt_chunk	*bad;		/* where a rule was broken */
 	atomic_t		nr_chunks;
 	unsigned int		room;
@@ -112,6 +133,17 @@ static void mt_note_most(struct mt_trial *t, int inside)
 		;
 }
 
+/* Each error is another one. */
+static void mt_give_up(struct mt_trial *t, struct mt_chunk *chunk)
+{
+	chunk->error = MT_ERROR - atomic_fetch_inc(&t->nr_errors);
+	/* Pairs with the release below: who sees that was not the first. */
+	chunk->first = !smp_load_acquire(&t->gave_up);
+	padata_mt_fail(&t->job, chunk->error);
+	/* Pairs with the acquire above. */
+	smp_store_release(&t->gave_up, true);
+}
+
 static void mt_thread_fn(unsigned long start, unsigned long end, void *arg)
 {
 	struct mt_trial *t = arg;
@@ -122,13 +154,38 @@ static void mt_thread_fn(unsigned long start, unsigned long end, void *arg)
 		t->chunks[slot].start = start;
 		t->chunks[slot].end = end;
 		t->chunks[slot].task = current;
+		t->chunks[slot].room = current_work();
+		t->chunks[slot].error = 0;
 		t->chunks[slot].cpu = raw_smp_processor_id();
 	}
 	if (t->body)
 		t->body(t, start, end);
+	if (t->fails && slot < t->room && t->fails(t, start, end))
+		mt_give_up(t, &t->chunks[slot]);
 	if (READ_ONCE(t->returned))
 		atomic_inc(&t->late);
 	atomic_dec(&t->inside);
+}
+
+static void mt_undo_fn(unsigned long start, unsigned long end, void *arg)
+{
+	struct mt_trial *t = arg;
+
+	if (atomic_read(&t->inside) || current != t->caller || t->returned)
+		t->undid_early = true;
+	if (t->nr_undone < t->room) {
+		t->undone[t->nr_undone].start = start;
+		t->undone[t->nr_undone].end = end;
+	}
+	t->nr_undone++;
+}
+
+static void mt_trial_free(void *arg)
+{
+	struct mt_trial *t = arg;
+
+	kvfree(t->undone);
+	kvfree(t);
 }
 
 static struct mt_trial *mt_trial_alloc(unsigned int room)
@@ -136,12 +193,17 @@ static struct mt_trial *mt_trial_alloc(unsigned int room)
 	struct mt_trial *t;
 
 	t = kvzalloc(struct_size(t, chunks, room), GFP_KERNEL);
-	if (t)
-		t->room = room;
+	if (!t)
+		return NULL;
+
+	t->room = room;
+	t->undone = kvcalloc(room, sizeof(t->undone[0]), GFP_KERNEL);
+	if (!t->undone) {
+		kvfree(t);
+		return NULL;
+	}
 	return t;
 }
-
-KUNIT_DEFINE_ACTION_WRAPPER(mt_trial_free, kvfree, const void *);
 
 /*
  * With room for the chunks of any job: guided claims make about
@@ -186,9 +248,14 @@ static void mt_run(struct mt_trial *t)
 {
 	t->job.thread_fn = mt_thread_fn;
 	t->job.fn_arg = t;
+	t->job.undo_fn = t->no_undo ? NULL : mt_undo_fn;
 	t->asked = t->job;
 	t->caller = current;
 	t->inner_broken = NULL;
+	t->gave_up = false;
+	t->undid_early = false;
+	t->nr_undone = 0;
+	atomic_set(&t->nr_errors, 0);
 	WRITE_ONCE(t->returned, false);
 	atomic_set(&t->late, 0);
 	atomic_set(&t->inside, 0);
@@ -197,12 +264,14 @@ static void mt_run(struct mt_trial *t)
 	atomic_set(&t->arrived, 0);
 	init_completion(&t->all_here);
 
-	t->ret = padata_mt_do(&t->job, &mt_key, &padata_mt_boot);
+	t->ret = padata_mt_do(&t->job, &mt_key, t->backend ?: &padata_mt_boot);
 
 	WRITE_ONCE(t->returned, true);
 	t->stragglers = atomic_read(&t->inside);
 	mt_wait_for_stragglers(t);
 	sort(t->chunks, mt_nr_chunks(t), sizeof(t->chunks[0]), mt_cmp_chunks, NULL);
+	sort(t->undone, min(t->nr_undone, t->room), sizeof(t->undone[0]),
+	     mt_cmp_chunks, NULL);
 }
 
 /* What 0, and less than 1, stand for. */
@@ -216,6 +285,11 @@ static unsigned long mt_min_chunk(const struct mt_trial *t)
 	return max(t->asked.min_chunk, 1UL);
 }
 
+static unsigned long mt_max_chunk(const struct mt_trial *t)
+{
+	return t->asked.max_chunk ?: ULONG_MAX;
+}
+
 static int mt_max_threads(const struct mt_trial *t)
 {
 	return max(t->asked.max_threads, 1);
@@ -226,25 +300,26 @@ static unsigned long mt_end(const struct mt_trial *t)
 	return t->asked.start + t->asked.size;
 }
 
-static bool mt_first_of_task(const struct mt_trial *t, unsigned int i)
+static bool mt_first_of_thread(const struct mt_trial *t, unsigned int i)
 {
 	unsigned int j;
 
 	for (j = 0; j < i; j++) {
-		if (t->chunks[j].task == t->chunks[i].task)
+		if (t->chunks[j].room == t->chunks[i].room)
 			return false;
 	}
 	return true;
 }
 
-static int mt_nr_tasks(const struct mt_trial *t)
+/* Helpers that are in a room one after the other count as one. */
+static int mt_nr_threads(const struct mt_trial *t)
 {
 	unsigned int i;
-	int tasks = 0;
+	int threads = 0;
 
 	for (i = 0; i < mt_nr_chunks(t); i++)
-		tasks += mt_first_of_task(t, i);
-	return tasks;
+		threads += mt_first_of_thread(t, i);
+	return threads;
 }
 
 /*
@@ -256,18 +331,32 @@ static bool mt_succeeds(struct mt_trial *t)
 	return t->ret == 0;
 }
 
-static bool mt_covers_once(struct mt_trial *t)
+/* Chunks follow each other from the start; @end is where the last one ends. */
+static bool mt_follows(struct mt_trial *t, unsigned long *end)
 {
 	unsigned long pos = t->asked.start;
 	unsigned int i;
 
 	for (i = 0; i < mt_nr_chunks(t); i++) {
 		t->bad = &t->chunks[i];
-		if (t->bad->start != pos || t->bad->end <= pos)
+		if (t->bad->start != pos || t->bad->end <= pos || t->bad->end > mt_end(t))
 			return false;
 		pos = t->bad->end;
 	}
-	return pos == mt_end(t) && atomic_read(&t->nr_chunks) <= t->room;
+	*end = pos;
+	return atomic_read(&t->nr_chunks) <= t->room;
+}
+
+static bool mt_covers_once(struct mt_trial *t)
+{
+	unsigned long end;
+
+	return mt_follows(t, &end) && end == mt_end(t);
+}
+
+static bool mt_undoes_nothing(struct mt_trial *t)
+{
+	return !t->nr_undone;
 }
 
 static bool mt_ends_on_align(struct mt_trial *t)
@@ -296,17 +385,34 @@ static bool mt_fills_min_chunk(struct mt_trial *t)
 	return true;
 }
 
+/* What align and min_chunk add to max_chunk. */
+static bool mt_keeps_max_chunk(struct mt_trial *t)
+{
+	unsigned long most = max(mt_max_chunk(t), mt_min_chunk(t));
+	unsigned int i;
+
+	most = size_add(most, mt_align(t) - 1);
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		t->bad = &t->chunks[i];
+		if (t->bad->end == mt_end(t))
+			most = size_add(most, mt_min_chunk(t) - 1);
+		if (t->bad->end - t->bad->start > most)
+			return false;
+	}
+	return true;
+}
+
 static bool mt_bounds_threads(struct mt_trial *t)
 {
 	return atomic_read(&t->most) <= mt_max_threads(t) &&
-	       mt_nr_tasks(t) <= mt_max_threads(t);
+	       mt_nr_threads(t) <= mt_max_threads(t);
 }
 
 /* Helpers may take all chunks, but not the caller's place among the threads. */
 static bool mt_counts_caller(struct mt_trial *t)
 {
 	unsigned int i;
-	int helpers = mt_nr_tasks(t);
+	int helpers = mt_nr_threads(t);
 
 	for (i = 0; i < mt_nr_chunks(t); i++) {
 		if (t->chunks[i].task == t->caller)
@@ -325,7 +431,7 @@ static bool mt_counts_threads(struct mt_trial *t)
 	if (!t->asked.size)
 		return t->job.nr_threads == 0 && t->job.nr_ran == 0;
 
-	return t->job.nr_ran == mt_nr_tasks(t) &&
+	return t->job.nr_ran == mt_nr_threads(t) &&
 	       t->job.nr_ran >= 1 && t->job.nr_ran <= t->job.nr_threads &&
 	       t->job.nr_threads <= mt_max_threads(t);
 }
@@ -345,26 +451,31 @@ static bool mt_stays_on_cpus(struct mt_trial *t)
 }
 
 /*
- * A claim takes half of an equal share of what remains, at least min_chunk,
- * rounded up to align.  The last one is min_chunk and what is folded into it:
- * less than another min_chunk, rounded up.  A thread that is alone has nobody
- * to share with.
+ * A claim takes half of an equal share of what remains, at most max_chunk and at
+ * least min_chunk, rounded up to align.  With the last one goes what is less than
+ * another min_chunk.  A thread that is alone has nobody to share with.
+ *
+ * How many helpers there may be is known in padata_mt_boot, which places them all.
  */
 static bool mt_is_guided(struct mt_trial *t)
 {
-	unsigned long last = size_mul(2, size_add(mt_min_chunk(t), mt_align(t)));
 	unsigned int i, nr = mt_nr_chunks(t);
 	unsigned long len, share, most;
+	unsigned int shares = 1;
 
-	if (t->job.nr_threads <= 1)
-		return nr <= 1;
+	if (t->backend)
+		return true;
+	if (t->job.nr_threads > 1)
+		shares = 2 * t->job.nr_threads;
 
 	for (i = 0; i < nr; i++) {
 		t->bad = &t->chunks[i];
 		len = t->bad->end - t->bad->start;
-		share = (mt_end(t) - t->bad->start) / (2 * t->job.nr_threads);
+		share = min((mt_end(t) - t->bad->start) / shares, mt_max_chunk(t));
 		most = size_add(max(share, mt_min_chunk(t)), mt_align(t));
-		if (len < share || len > (i == nr - 1 ? last : most))
+		if (t->bad->end == mt_end(t))
+			most = size_add(most, mt_min_chunk(t));
+		if (len < share || len > most)
 			return false;
 	}
 	return true;
@@ -384,20 +495,102 @@ static const struct mt_rule {
 	{ "6: no thread is inside once the call has returned", mt_is_over },
 	{ "threads are counted right", mt_counts_threads },
 	{ "helpers run on CPUs of cpumask only", mt_stays_on_cpus },
+	{ "no chunk is longer than max_chunk, unless align or min_chunk is", mt_keeps_max_chunk },
 	{ "chunks shrink with what remains, down to min_chunk", mt_is_guided },
+	{ "9: nothing is undone of a job that is done", mt_undoes_nothing },
 };
 
-/* The first rule that @t breaks, or NULL. */
-static const char *mt_broken(struct mt_trial *t)
+/*
+ * The same for jobs in which threads fail, or may fail.
+ */
+static bool mt_returns_first_error(struct mt_trial *t)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(mt_rules); i++) {
+	if (!atomic_read(&t->nr_errors))
+		return t->ret == 0;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		t->bad = &t->chunks[i];
+		if (t->bad->error && t->bad->first && t->bad->error == t->ret)
+			return t->job.error == t->ret;
+	}
+	return false;
+}
+
+/* What was handed out is without a gap, and all of it if no thread failed. */
+static bool mt_covers_to_the_stop(struct mt_trial *t)
+{
+	unsigned long end;
+
+	return mt_follows(t, &end) &&
+	       (end == mt_end(t) || atomic_read(&t->nr_errors));
+}
+
+/* Each thread fails at most once, as it gets no chunk after that. */
+static bool mt_stops_who_fails(struct mt_trial *t)
+{
+	return atomic_read(&t->nr_errors) <= t->job.nr_ran;
+}
+
+static bool mt_undoes_completed(struct mt_trial *t)
+{
+	unsigned int i, j = 0, nr = min(t->nr_undone, t->room);
+	unsigned long pos = nr ? t->undone[0].start : 0;
+
+	if (!t->ret || t->no_undo)
+		return !t->nr_undone;
+
+	for (i = 0; i < mt_nr_chunks(t); i++) {
+		t->bad = &t->chunks[i];
+		if (t->bad->error)
+			continue;
+		if (j == nr || pos != t->bad->start || t->undone[j].end < t->bad->end)
+			return false;
+		pos = t->bad->end;
+		if (pos == t->undone[j].end && ++j < nr)
+			pos = t->undone[j].start;
+	}
+	return j == t->nr_undone;
+}
+
+static bool mt_undoes_late(struct mt_trial *t)
+{
+	return !t->undid_early;
+}
+
+static const struct mt_rule mt_failing_rules[] = {
+	{ "9: the first error is returned", mt_returns_first_error },
+	{ "1: no unit is handed out twice, none is left out", mt_covers_to_the_stop },
+	{ "9: a thread that failed gets no chunk", mt_stops_who_fails },
+	{ "9: what was completed is undone, and nothing else", mt_undoes_completed },
+	{ "9: the caller undoes, with no thread inside", mt_undoes_late },
+	{ "2: chunks end on align or where the job ends", mt_ends_on_align },
+	{ "3: no chunk is shorter than min_chunk, unless the job is", mt_fills_min_chunk },
+	{ "4: at most max_threads threads are inside at once", mt_bounds_threads },
+	{ "6: no thread is inside once the call has returned", mt_is_over },
+	{ "threads are counted right", mt_counts_threads },
+};
+
+/* The first of @rules that @t breaks, or NULL. */
+static const char *mt_broken_of(struct mt_trial *t, const struct mt_rule *rules,
+				unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
 		t->bad = NULL;
-		if (!mt_rules[i].kept(t))
-			return mt_rules[i].says;
+		if (!rules[i].kept(t))
+			return rules[i].says;
 	}
 	return NULL;
+}
+
+static const char *mt_broken(struct mt_trial *t)
+{
+	if (t->fails)
+		return mt_broken_of(t, mt_failing_rules, ARRAY_SIZE(mt_failing_rules));
+	return mt_broken_of(t, mt_rules, ARRAY_SIZE(mt_rules));
 }
 
 /* @nr: which random job it is, to find it again with the same seed. */
@@ -407,10 +600,11 @@ static void mt_fail(struct kunit *test, const struct mt_trial *t,
 	const struct padata_mt_job *asked = &t->asked;
 
 	KUNIT_FAIL(test, "broken: \"%s\" by job %u of seed=0x%lx\n"
-		   "start=%lu size=%lu align=%lu min_chunk=%lu max_threads=%d numa_aware=%d cpumask=%*pbl\n"
+		   "start=%lu size=%lu align=%lu min_chunk=%lu max_chunk=%lu max_threads=%d numa_aware=%d cpumask=%*pbl\n"
 		   "returned %d, nr_threads=%d nr_ran=%d, %u chunks, at most %d inside, %d left inside, %d late, bad chunk %lu to %lu on CPU %d\n",
 		   broken, nr, mt_seed, asked->start, asked->size,
-		   asked->align, asked->min_chunk, asked->max_threads, asked->numa_aware,
+		   asked->align, asked->min_chunk, asked->max_chunk, asked->max_threads,
+		   asked->numa_aware,
 		   cpumask_pr_args(asked->cpumask ?: cpu_online_mask),
 		   t->ret, t->job.nr_threads, t->job.nr_ran,
 		   atomic_read(&t->nr_chunks), atomic_read(&t->most),
@@ -468,6 +662,12 @@ static unsigned long mt_any_part(struct rnd_state *dice, unsigned long size)
 	return part;
 }
 
+/* Not so small that there is no room for all chunks. */
+static unsigned long mt_any_max_chunk(struct rnd_state *dice, unsigned long size)
+{
+	return mt_below(dice, 2) ? max(mt_any_part(dice, size), size / 32) : 0;
+}
+
 static int mt_any_threads(struct rnd_state *dice)
 {
 	static const int odd[] = { INT_MIN, -1, 0, 1, INT_MAX };
@@ -513,9 +713,13 @@ static void mt_throw(struct mt_trial *t, struct rnd_state *dice)
 	job->size = min(mt_any(dice), ULONG_MAX - job->start);
 	job->align = mt_any_part(dice, job->size);
 	job->min_chunk = mt_any_part(dice, job->size);
+	job->max_chunk = mt_any_max_chunk(dice, job->size);
 	job->max_threads = mt_any_threads(dice);
 	job->numa_aware = mt_below(dice, 2);
 	job->cpumask = mt_any_cpus(dice, &t->cpus);
+	job->killable = mt_below(dice, 2);
+	job->near_nid = mt_below(dice, 2);
+	job->nid = (int)mt_below(dice, 2 * nr_node_ids) - 1;
 	t->body = mt_below(dice, 16) ? NULL : mt_nap;
 }
 
@@ -526,22 +730,67 @@ static void mt_rule_desc(const struct mt_rule *rule, char *desc)
 
 KUNIT_ARRAY_PARAM(mt_rule, mt_rules, mt_rule_desc);
 
-static void mt_test_any_job(struct kunit *test)
+static void mt_any_jobs(struct kunit *test, struct mt_trial *t,
+			const struct mt_rule *rule, struct rnd_state *dice,
+			unsigned int jobs)
 {
-	const struct mt_rule *rule = test->param_value;
-	struct mt_trial *t = mt_trial_new(test);
-	struct rnd_state dice;
 	unsigned int nr;
 
-	mt_seed_dice(test, &dice, rule - mt_rules);
-	for (nr = 0; nr < MT_JOBS; nr++) {
-		mt_throw(t, &dice);
+	for (nr = 0; nr < jobs; nr++) {
+		mt_throw(t, dice);
 		mt_run(t);
 		t->bad = NULL;
 		if (!rule->kept(t)) {
 			mt_fail(test, t, rule->says, nr);
 			return;
 		}
+	}
+}
+
+static void mt_test_any_job(struct kunit *test)
+{
+	const struct mt_rule *rule = test->param_value;
+	struct mt_trial *t = mt_trial_new(test);
+	struct rnd_state dice;
+
+	mt_seed_dice(test, &dice, rule - mt_rules);
+	mt_any_jobs(test, t, rule, &dice, MT_JOBS);
+}
+
+/* After boot, with as many helpers as the machine has to spare, or none. */
+static void mt_test_any_job_after_boot(struct kunit *test)
+{
+	const struct mt_rule *rule = test->param_value;
+	struct mt_trial *t = mt_trial_new(test);
+	struct rnd_state dice;
+
+	t->backend = &padata_mt_task;
+	mt_seed_dice(test, &dice, rule - mt_rules);
+	mt_any_jobs(test, t, rule, &dice, MT_JOBS);
+}
+
+KUNIT_ARRAY_PARAM(mt_failing_rule, mt_failing_rules, mt_rule_desc);
+
+static bool mt_fails_by_chance(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	return hash_long(start ^ mt_seed, 16) % t->fails_one_in == 0;
+}
+
+static void mt_test_any_failing_job(struct kunit *test)
+{
+	const struct mt_rule *rule = test->param_value;
+	struct mt_trial *t = mt_trial_new(test);
+	struct rnd_state dice;
+	unsigned int i;
+
+	t->fails = mt_fails_by_chance;
+	mt_seed_dice(test, &dice, rule - mt_failing_rules);
+	for (i = 1; i <= 16; i *= 4) {
+		t->fails_one_in = i;
+		t->backend = NULL;
+		mt_any_jobs(test, t, rule, &dice, MT_FAILING_JOBS);
+		t->backend = &padata_mt_task;
+		mt_any_jobs(test, t, rule, &dice, MT_FAILING_JOBS);
 	}
 }
 
@@ -1013,7 +1262,7 @@ static void mt_start_inner(struct mt_trial *t, unsigned long start,
 	broken = mt_broken(inner) ?: inner->inner_broken;
 	if (broken)
 		WRITE_ONCE(t->inner_broken, broken);
-	kvfree(inner);
+	mt_trial_free(inner);
 }
 
 /* 7: jobs nest. */
@@ -1026,6 +1275,44 @@ static void mt_test_jobs_nest(struct kunit *test)
 	t->depth = 2;
 	t->body = mt_start_inner;
 	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_STREQ(test, t->inner_broken ?: "", "");
+}
+
+/* A helper that starts a job after boot. */
+static void mt_start_alone(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	struct mt_trial *inner;
+
+	mt_meet(t, start, end);
+	if (current == t->caller)
+		return;
+
+	inner = mt_trial_alloc(128);
+	if (!inner) {
+		WRITE_ONCE(t->inner_broken, "no memory for an inner job");
+		return;
+	}
+	inner->backend = &padata_mt_task;
+	inner->job.size = 1000;
+	inner->job.max_threads = INT_MAX;
+	inner->body = mt_nap;
+	mt_run(inner);
+	if (mt_broken(inner))
+		WRITE_ONCE(t->inner_broken, mt_broken(inner));
+	if (inner->job.nr_threads != 1)
+		WRITE_ONCE(t->inner_broken, "a helper got helpers");
+	mt_trial_free(inner);
+}
+
+/* 7: after boot, helpers get no helpers. */
+static void mt_test_helper_gets_no_helpers(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, 2);
+	t->job.size = 2;
+	t->body = mt_start_alone;
+	mt_expect_threads(test, t, 2);
 	KUNIT_EXPECT_STREQ(test, t->inner_broken ?: "", "");
 }
 
@@ -1129,6 +1416,164 @@ static void mt_test_writes_are_seen(struct kunit *test)
 }
 
 /*
+ * Jobs that fail
+ */
+
+static bool mt_fails_always(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	return true;
+}
+
+static bool mt_fails_at_the_end(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	return end == mt_end(t);
+}
+
+static bool mt_fails_in_helper(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	return current != t->caller;
+}
+
+/* 9: a thread that fails gets no second chunk, and no thread gets a new one. */
+static void mt_test_every_chunk_fails(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, INT_MAX);
+	t->body = NULL;
+	t->fails = mt_fails_always;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), t->job.nr_ran);
+	KUNIT_EXPECT_LT(test, t->ret, 0);
+	KUNIT_EXPECT_EQ(test, t->nr_undone, 0);
+}
+
+/* 9: it is not too late to fail when all has been handed out. */
+static void mt_test_last_chunk_fails(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, INT_MAX);
+	t->body = mt_nap;
+	t->fails = mt_fails_at_the_end;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
+	KUNIT_ASSERT_EQ(test, t->nr_undone, 1);
+	KUNIT_EXPECT_EQ(test, t->undone[0].start, 0);
+	KUNIT_EXPECT_EQ(test, t->undone[0].end, t->chunks[mt_nr_chunks(t) - 1].start);
+}
+
+static bool mt_fails_at_500(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	return start == 500;
+}
+
+/* 9: a job that fails half-way gets no further. */
+static void mt_test_nothing_after_failure(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	t->job.size = 1000;
+	t->job.max_chunk = 10;
+	t->fails = mt_fails_at_500;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
+	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), 51);
+	KUNIT_ASSERT_EQ(test, t->nr_undone, 1);
+	KUNIT_EXPECT_EQ(test, t->undone[0].start, 0);
+	KUNIT_EXPECT_EQ(test, t->undone[0].end, 500);
+}
+
+/* A job fails whether there is something to call for that or not. */
+static void mt_test_fails_without_undo(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, INT_MAX);
+	t->body = NULL;
+	t->no_undo = true;
+	t->fails = mt_fails_at_the_end;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
+}
+
+/* A job that failed may be started again. */
+static void mt_test_succeeds_after_failure(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, INT_MAX);
+	t->body = NULL;
+	t->fails = mt_fails_always;
+	mt_run_and_judge(test, t);
+	t->fails = NULL;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_EQ(test, t->job.error, 0);
+}
+
+/* 9: two threads that are inside at once fail, one of them is the first. */
+static void mt_test_two_threads_fail(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, 2);
+	t->fails = mt_fails_always;
+	mt_expect_threads(test, t, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->nr_errors), 2);
+	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), 2);
+	KUNIT_EXPECT_EQ(test, t->nr_undone, 0);
+}
+
+/* The caller goes on when a helper has failed. */
+static void mt_meet_and_wait_for_failure(struct mt_trial *t, unsigned long start,
+					 unsigned long end)
+{
+	unsigned long until = jiffies + MT_PATIENCE;
+
+	mt_meet(t, start, end);
+	while (current == t->caller && !READ_ONCE(t->gave_up) && time_before(jiffies, until))
+		fsleep(100);
+}
+
+/* 9: of two errors, the first is returned. */
+static void mt_test_first_error_wins(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, 2);
+	t->body = mt_meet_and_wait_for_failure;
+	t->fails = mt_fails_always;
+	mt_expect_threads(test, t, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->nr_errors), 2);
+	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
+}
+
+/* 9: the chunk of a thread that did not fail is undone, and it gets no other. */
+static void mt_test_helper_fails_caller_does_not(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	mt_set_wide(t, 2);
+	t->body = mt_meet_and_wait_for_failure;
+	t->fails = mt_fails_in_helper;
+	mt_expect_threads(test, t, 2);
+	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
+	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), 2);
+	KUNIT_EXPECT_EQ(test, t->nr_undone, 1);
+}
+
+/* A thread that is alone gets more than one chunk, too. */
+static void mt_test_max_chunk_bounds_one_thread(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+
+	t->job.size = 1000;
+	t->job.max_chunk = 64;
+	mt_run_and_judge(test, t);
+	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), DIV_ROUND_UP(1000, 64));
+}
+
+/*
  * What is not a job
  */
 
@@ -1206,6 +1651,8 @@ static int mt_suite_init(struct kunit_suite *suite)
 
 static struct kunit_case mt_cases[] = {
 	KUNIT_CASE_PARAM(mt_test_any_job, mt_rule_gen_params),
+	KUNIT_CASE_PARAM(mt_test_any_job_after_boot, mt_rule_gen_params),
+	KUNIT_CASE_PARAM(mt_test_any_failing_job, mt_failing_rule_gen_params),
 	KUNIT_CASE_PARAM(mt_test_shape, mt_shape_gen_params),
 	KUNIT_CASE(mt_test_max_threads_work),
 	KUNIT_CASE(mt_test_one_helper_per_cpu),
@@ -1222,7 +1669,17 @@ static struct kunit_case mt_cases[] = {
 	KUNIT_CASE(mt_test_thread_fn_may_sleep),
 	KUNIT_CASE(mt_test_jobs_at_the_same_time),
 	KUNIT_CASE(mt_test_jobs_nest),
+	KUNIT_CASE(mt_test_helper_gets_no_helpers),
 	KUNIT_CASE(mt_test_writes_are_seen),
+	KUNIT_CASE(mt_test_every_chunk_fails),
+	KUNIT_CASE(mt_test_last_chunk_fails),
+	KUNIT_CASE(mt_test_nothing_after_failure),
+	KUNIT_CASE(mt_test_fails_without_undo),
+	KUNIT_CASE(mt_test_succeeds_after_failure),
+	KUNIT_CASE(mt_test_two_threads_fail),
+	KUNIT_CASE(mt_test_first_error_wins),
+	KUNIT_CASE(mt_test_helper_fails_caller_does_not),
+	KUNIT_CASE(mt_test_max_chunk_bounds_one_thread),
 	KUNIT_CASE(mt_test_malformed_job_refused),
 	KUNIT_CASE(mt_test_size_zero_succeeds),
 	KUNIT_CASE(mt_test_zero_means_one),
