@@ -55,6 +55,7 @@ class BootSpec:
     threads: str | None = None
     exact: bool = False
     all_cpus: bool = False  # in exact mode: see qemu.command()
+    shift: int = 0  # as well
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
@@ -156,6 +157,7 @@ def _command(spec: BootSpec, build: builds.Build, accel: qemu.Accel, log: Path |
         tcg_threads=accels.tcg_threads(),
         exact=spec.exact,
         all_cpus=spec.all_cpus,
+        shift=spec.shift,
         serial=log,
     )
 

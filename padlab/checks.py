@@ -42,6 +42,8 @@ from padlab.testrun import Check
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
 SMT = "smt-numa"
+# Two CPUs, whose clock counts instructions.
+TIME = "two-cpus"
 DEBUG_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
 PLACEMENT_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
 START_MACHINES = (SMALL, "epyc-7551-kvm")
@@ -98,6 +100,8 @@ def full(everything: bool = False) -> list[Check]:
         *_build_checks(everything),
         *(Check(f"KUnit, {SMT} ({config})", partial(kunit, config)) for config in ("perf", "debug")),
         *(Check(f"kselftests, {SMT} ({config})", partial(selftests, config)) for config in ("perf", "debug")),
+        Check(f"kselftests that measure time, {TIME} (perf)", selftests_of_time),
+        Check(f"kselftests that provoke reports, {SMT} (debug)", selftests_of_reports),
         *(Check(f"boot, {name} (debug)", partial(debug_boot, name)) for name in DEBUG_MACHINES),
         *(Check(f"placement, {name}", partial(placed, name)) for name in PLACEMENT_MACHINES),
         *(Check(f"helpers start by a wake-up, {name}", partial(woken, name)) for name in START_MACHINES),
@@ -267,6 +271,32 @@ def selftests(config: str) -> Outcome:
     # One of them looks at what the kernel made of its command line.
     threads = {"perf": "50%", "debug": "abc"}[config]
     return _tests_in_guest("selftest", config, (f"deferred_init_threads={threads}",))
+
+
+def selftests_of_time() -> Outcome:
+    """With a clock of instructions, to which the host's load is nothing.
+
+    8 ns each: time then goes by about as fast as they are emulated.
+    """
+    build = _built("patched", "perf")
+    spec = BootSpec(
+        machine.load(TIME),
+        "patched",
+        exact=True,
+        all_cpus=True,
+        shift=3,
+        append=("loglevel=7", "padlab_tests=time"),
+        initrd=initramfs.ensure(build, "selftest"),
+        time_limit_s=600,
+    )
+    result = boots.boot(spec, build)
+    return _ktap(result) + judge(_trouble(result), result.log)
+
+
+def selftests_of_reports() -> Outcome:
+    """They look for reports themselves, of which no other boot may have any."""
+    append = ("maxcpus=7", "padlab_tests=report", KMEMLEAK_OFF)
+    return _ktap(_boot(SMT, "patched", "debug", "selftest", append))
 
 
 def kunit_uml() -> Outcome:

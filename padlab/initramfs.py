@@ -164,8 +164,9 @@ def _selftests(tree: Path) -> list[Entry]:
         raise LabError(
             "initramfs for the kselftests", f"{makefile} is missing", "prepare the tree: ./lab tree"
         )
-    progs = make_words(makefile.read_text(), "TEST_PROGS")
-    names = [*progs, *make_words(makefile.read_text(), "TEST_FILES"), "settings"]
+    text = makefile.read_text()
+    progs = [*make_words(text, "TEST_PROGS"), *make_words(text, "TEST_PROGS_EXTENDED")]
+    names = [*progs, *make_words(text, "TEST_FILES"), "settings"]
     files = [*(f"padata/{name}" for name in names), "kselftest/ktap_helpers.sh"]
     return [
         regular("selftests/progs", "\n".join(progs).encode() + b"\n"),
@@ -173,6 +174,10 @@ def _selftests(tree: Path) -> list[Entry]:
             regular(f"selftests/{file}", (tests / file).read_bytes(), executable=True)
             for file in files
             if (tests / file).exists()
+        ),
+        *(
+            regular(f"selftests/padata/{name}", programs.static(tests / f"padata/{name}.c"), executable=True)
+            for name in make_words(text, "TEST_GEN_FILES")
         ),
     ]
 

@@ -63,12 +63,14 @@ def command(
     tcg_threads: TcgThreads = "single",
     exact: bool = False,
     all_cpus: bool = False,
+    shift: int = 0,
     serial: Path | None = None,
 ) -> list[str]:
     """The QEMU command line that boots ``kernel`` on ``machine``.
 
     ``exact`` counts instructions: one emulated CPU, one virtual nanosecond per
-    guest instruction; the machine keeps all of its memory and nodes.  With
+    guest instruction, or 2 to the power of ``shift`` for tests that are about time;
+    the machine keeps all of its memory and nodes.  With
     ``all_cpus`` it keeps its CPUs, too: they take turns, and what one of them does
     is counted together with what others do meanwhile.
     ``tcg_threads`` is for emulation that is not exact: a host thread for all
@@ -77,7 +79,7 @@ def command(
     """
     args = [BINARY, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     board = "pc" if machine.below_4g_mib is None else f"pc,max-ram-below-4g={machine.below_4g_mib}M"
-    args += ["-machine", board, "-cpu", "max", *_accel(accel, tcg_threads, exact)]
+    args += ["-machine", board, "-cpu", "max", *_accel(accel, tcg_threads, exact, shift)]
     one_cpu = exact and not all_cpus
     args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_numa(machine, one_cpu)]
     args += _dimms(machine)
@@ -100,11 +102,11 @@ def kernel_args(machine: Machine, append: Sequence[str], accel: Accel, exact: bo
     return [*args, *machine.append, *append]
 
 
-def _accel(accel: Accel, tcg_threads: TcgThreads, exact: bool) -> list[str]:
+def _accel(accel: Accel, tcg_threads: TcgThreads, exact: bool, shift: int) -> list[str]:
     if exact:
         return [
             *("-accel", f"tcg,thread=single,tb-size={TB_CACHE_MIB}"),
-            *("-icount", "shift=0,sleep=off"),
+            *("-icount", f"shift={shift},sleep=off"),
             *("-rtc", "base=2025-01-01,clock=vm"),
             *("-seed", "1"),
         ]

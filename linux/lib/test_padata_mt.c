@@ -16,12 +16,13 @@
  *		touch	nothing (default)
  *		sleep	sleeps for us= microseconds
  *		busy	keeps the CPU busy for as long
+ *		work	uses that much CPU time, to within a tick
  *		nested	runs a job of TEST_INNER_SIZE units of its own
  *		alloc	allocates a page for each unit, for its memory cgroup and by
  *			the policy of the thread; they are freed with the result
  *		lock	takes a lock, test_fn_lock
  *		none	there is no thread function: the job is malformed
- *   us=N	microseconds, for fn=sleep and fn=busy (default 100)
+ *   us=N	microseconds, for fn=sleep, fn=busy and fn=work (default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   fail=N	one chunk in N fails, at random (default 0: none)
  *   undo=1	the job has an undo function, which records what it is called for
@@ -47,6 +48,7 @@
  *   ret=	what padata_do_multithreaded() returned; a failure that was asked for
  *		is ok
  *   chunks= units=	calls of the thread function, and what they were given
+ *   helped=	units that helpers were given
  *   nr_threads= nr_ran=	as in struct padata_mt_job
  *   inside=	the most threads that were in the thread function at once
  *   strays=	chunks that helpers ran on CPUs outside cpus=; not a failure by
@@ -98,10 +100,11 @@
 #define TEST_ERROR		(-EREMOTEIO)
 
 enum test_fn {
-	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_NESTED, TEST_ALLOC, TEST_LOCK, TEST_NONE,
+	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_WORK, TEST_NESTED, TEST_ALLOC, TEST_LOCK,
+	TEST_NONE,
 };
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "nested", "alloc", "lock", "none",
+	"touch", "sleep", "busy", "work", "nested", "alloc", "lock", "none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -140,6 +143,7 @@ struct test_job {
 	unsigned long		*undone;
 	struct page		**pages;	/* a page for each unit, with fn=alloc */
 	atomic_long_t		*units;		/* for every CPU */
+	atomic_long_t		helped;
 	const char		*why;		/* the first promise broken */
 	atomic_t		chunks;
 	atomic_t		strays;
@@ -209,12 +213,26 @@ static void test_nest(struct test_job *tj)
 		test_broke(tj, "inner-job-incomplete");
 }
 
+/* As long loops of the kernel do, this lets others in where it is not preempted. */
 static void test_stay_busy(unsigned long us)
 {
 	ktime_t until = ktime_add_us(ktime_get(), us);
 
-	while (ktime_before(ktime_get(), until))
+	while (ktime_before(ktime_get(), until)) {
 		cpu_relax();
+		cond_resched();
+	}
+}
+
+/* Others may have the CPU meanwhile, and this takes as much longer. */
+static void test_use_cpu_time(unsigned long us)
+{
+	u64 until = READ_ONCE(current->se.sum_exec_runtime) + us * NSEC_PER_USEC;
+
+	while (READ_ONCE(current->se.sum_exec_runtime) < until) {
+		cpu_relax();
+		cond_resched();
+	}
 }
 
 static void test_alloc(struct test_job *tj, unsigned long start, unsigned long end)
@@ -241,6 +259,9 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 		break;
 	case TEST_BUSY:
 		test_stay_busy(us);
+		break;
+	case TEST_WORK:
+		test_use_cpu_time(us);
 		break;
 	case TEST_NESTED:
 		test_nest(tj);
@@ -312,7 +333,10 @@ static void test_note_cpu(struct test_job *tj, unsigned long units)
 	int cpu = raw_smp_processor_id();
 
 	atomic_long_add(units, &tj->units[cpu]);
-	if (current != tj->caller && cpus && !cpumask_test_cpu(cpu, cpus))
+	if (current == tj->caller)
+		return;
+	atomic_long_add(units, &tj->helped);
+	if (cpus && !cpumask_test_cpu(cpu, cpus))
 		atomic_inc(&tj->strays);
 }
 
@@ -780,7 +804,8 @@ static void test_show_job(struct seq_file *m, const struct test_job *tj)
 	seq_printf(m, " nr_threads=%d nr_ran=%d inside=%d strays=%d elapsed_ns=%llu",
 		   tj->job.nr_threads, tj->job.nr_ran, atomic_read(&tj->most),
 		   atomic_read(&tj->strays), tj->elapsed_ns);
-	seq_printf(m, " failed=%d undone=%u", atomic_read(&tj->failed),
+	seq_printf(m, " helped=%ld failed=%d undone=%u",
+		   atomic_long_read(&tj->helped), atomic_read(&tj->failed),
 		   bitmap_weight(tj->undone, tj->desc->job.size));
 	test_show_units(m, tj);
 	test_show_pages(m, tj);

@@ -12,11 +12,17 @@ DIR="$(dirname "$(readlink -f "$0")")"
 
 CPUS=/sys/devices/system/cpu
 DEBUGFS=/sys/kernel/debug
+TRACEFS=/sys/kernel/tracing
+CGROUPS=/sys/fs/cgroup
 JOBS=$DEBUGFS/test_padata_mt
 MARK="padata selftest $(basename "$0") $$"
 
 loaded=
 mounted=
+tracing=
+clock=
+controllers=
+GROUP=
 
 restore()
 {
@@ -26,6 +32,8 @@ restore()
 cleanup()
 {
 	restore
+	[ -z "$tracing" ] || stop_tracing
+	[ -z "$GROUP" ] || remove_groups
 	[ -z "$loaded" ] || rmmod test_padata_mt
 	for dir in $mounted; do
 		umount "$dir"
@@ -75,6 +83,122 @@ setup_jobs()
 		skip_all "needs debugfs (CONFIG_DEBUG_FS)"
 	load_module ||
 		skip_all "needs the module test_padata_mt (CONFIG_TEST_PADATA_MT)"
+}
+
+# setup_tracing: start_tracing, stop_tracing and what reads the trace can be used
+setup_tracing()
+{
+	mount_if_missing tracefs "$TRACEFS" events || skip_all "needs tracefs (CONFIG_FTRACE)"
+	[ -e "$TRACEFS/events/padata/enable" ] || skip_all "the kernel has no padata events"
+	clock=$(sed 's/.*\[\(.*\)\].*/\1/' "$TRACEFS/trace_clock")
+}
+
+# start_tracing EVENT...: in the order in which they happen, on all CPUs
+start_tracing()
+{
+	tracing="$*"
+	echo counter > "$TRACEFS/trace_clock"
+	echo > "$TRACEFS/trace"
+	for event in $tracing; do
+		echo 1 > "$TRACEFS/events/$event/enable"
+	done
+}
+
+stop_tracing()
+{
+	for event in $tracing; do
+		echo 0 > "$TRACEFS/events/$event/enable"
+	done
+	tracing=
+}
+
+# Changing the clock empties the buffer, so it is put back when all has been read.
+forget_trace()
+{
+	echo > "$TRACEFS/trace"
+	echo "$clock" > "$TRACEFS/trace_clock"
+}
+
+# setup_cgroups CONTROLLER...: $GROUP is a cgroup of our own, its children have them
+setup_cgroups()
+{
+	mount_if_missing cgroup2 "$CGROUPS" cgroup.controllers ||
+		skip_all "needs cgroup v2 at $CGROUPS (CONFIG_CGROUPS)"
+	for controller; do
+		grep -qw "$controller" "$CGROUPS/cgroup.controllers" ||
+			skip_all "needs the cgroup v2 controller $controller"
+		grep -qw "$controller" "$CGROUPS/cgroup.subtree_control" ||
+			controllers="$controllers $controller"
+	done
+	GROUP=$CGROUPS/padata_selftest_$$
+	mkdir "$GROUP" || skip_all "cannot make a cgroup"
+	for controller; do
+		echo "+$controller" > "$CGROUPS/cgroup.subtree_control" &&
+		echo "+$controller" > "$GROUP/cgroup.subtree_control" ||
+			skip_all "cannot enable the cgroup controller $controller"
+	done
+}
+
+remove_groups()
+{
+	for group in "$GROUP"/*/; do
+		[ ! -d "$group" ] || remove_group "$group"
+	done
+	remove_group "$GROUP"
+	for controller in $controllers; do
+		echo "-$controller" > "$CGROUPS/cgroup.subtree_control"
+	done
+}
+
+# It is busy for a moment after its last task has exited.
+remove_group()
+{
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		rmdir "$1" 2>/dev/null && return 0
+		sleep 0.1
+	done
+	rmdir "$1"
+}
+
+# enter_group NAME: the (sub)shell that calls this, and all that it starts
+enter_group()
+{
+	echo 0 > "$GROUP/$1/cgroup.procs"
+}
+
+# usage_ms NAME: CPU time that was charged to the cgroup
+usage_ms()
+{
+	awk '$1 == "usage_usec" { printf "%d\n", $2 / 1000 }' "$GROUP/$1/cpu.stat"
+}
+
+now_ms()
+{
+	read -r up _ < /proc/uptime
+	echo "${up%.*}${up#*.}0"
+}
+
+# CPU time of the task whose stat file this is given, and of its children
+cpu_ms()
+{
+	sed 's/^.*) //' | awk '{ print ($12 + $13 + $14 + $15) * 10 }'
+}
+
+# CPU time of all threads of which one may be a helper.
+kworkers_ms()
+{
+	cat /proc/[0-9]*/stat 2>/dev/null | awk '
+		$2 ~ /^\(kworker\// { ticks += $14 + $15 }
+		END { print ticks * 10 }'
+}
+
+# within PERCENT VALUE EXPECTED
+within()
+{
+	awk -v most="$1" -v value="$2" -v expected="$3" 'BEGIN {
+		off = value - expected
+		exit !((off < 0 ? -off : off) * 100 <= most * expected)
+	}'
 }
 
 # Since the test began, or all if the log has grown too long to tell.

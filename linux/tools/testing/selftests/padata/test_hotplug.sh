@@ -65,12 +65,17 @@ all_help()
 setup_jobs
 [ -n "$cpus" ] || skip_all "needs a CPU that can go offline (CONFIG_HOTPLUG_CPU)"
 nr=$(nr_online_cpus)
-ktap_set_plan 6
+ktap_set_plan 9
 
 check "a job in a task" runs_while_toggling size=10000 min_chunk=4
 check "jobs in kernel threads" \
 	runs_while_toggling size=10000 min_chunk=4 jobs=4 context=kthread
 check "jobs that sleep" runs_while_toggling size=64 fn=sleep us=1000 jobs=4
+check "a job after boot" runs_while_toggling rules=now size=1000 max_chunk=1 fn=busy us=300
+check "a job after boot that sleeps" \
+	runs_while_toggling rules=now size=256 max_chunk=1 fn=sleep us=1000
+check "a job after boot that fails" \
+	runs_while_toggling rules=now size=1000 max_chunk=1 fn=busy us=300 undo=1 fail=500
 check "all CPUs are back" [ "$(nr_online_cpus)" -eq "$nr" ]
 check "all CPUs help again" all_help
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Jobs of many shapes: in a task, as they run after boot, and in a fresh kernel
-# thread with idle CPUs around, as they run when struct pages are initialised.
+# thread with idle CPUs around, as they run when struct pages are initialised.  With
+# the helpers that jobs have at boot, and with those that they have now.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -31,9 +32,9 @@ shapes()
 }
 
 setup_jobs
-ktap_set_plan $((2 * $(shapes | wc -l) + 1))
+ktap_set_plan $((4 * $(shapes | wc -l) + 1))
 
-for context in task kthread; do
+for context in task kthread "task rules=now" "kthread rules=now"; do
 	while IFS=: read -r name words; do
 		# Words are to be split.
 		# shellcheck disable=SC2086

@@ -1,0 +1,201 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Helpers of a task work on CPUs that the task may run on and on no others: with a
+# mask, with a cpuset, and from the time on that either has been changed.
+#
+# What counts is where chunks are claimed.  Trace events tell that, in the order in
+# which they happen on all CPUs, and markers around every change are among them.  A
+# helper in a chunk may finish it.
+
+. "$(dirname "$0")"/functions.sh
+
+JOB="rules=now size=300 max_chunk=1 fn=busy us=300"
+CHANGES=40
+
+jobs=
+
+restore()
+{
+	[ -z "$jobs" ] || kill -9 "$jobs" 2>/dev/null
+}
+
+# list CPU...: separated by commas
+list()
+{
+	echo "$*" | tr ' ' ','
+}
+
+# jobs_on CPUS WORD...: five jobs of a task that may run there
+jobs_on()
+{
+	on="$1"
+	shift
+	taskset -c "$on" sh -c "
+		for i in 1 2 3 4 5; do echo $* > $JOBS/run; done"
+}
+
+# The same in a cpuset.
+jobs_in()
+{
+	(
+		enter_group "$1"
+		shift
+		for _ in 1 2 3 4 5; do
+			run_job "$@"
+		done
+	)
+}
+
+# events: "helper CPU" or "caller CPU" for every chunk of a job of this size, and
+# markers "from" and "to CPUS"
+events()
+{
+	sed -n '
+		s/.*\[0*\([0-9][0-9]*\)\].* padata_mt_chunk: .*/chunk \1 &/p
+		s/.* tracing_mark_write: about to change.*/from/p
+		s/.* tracing_mark_write: changed to \([0-9,]*\).*/to \1/p
+	' "$TRACEFS/trace" | sed '
+		s/^chunk \([0-9]*\)  *kworker.*/helper \1/
+		s/^chunk \([0-9]*\) .*/caller \1/'
+}
+
+# only_allowed [CPUS]: no chunk is claimed elsewhere.  Sets checked and changes.
+only_allowed()
+{
+	found=$(events | awk -v allowed="${1:-}" '
+		function allow(list,	cpus, i) {
+			split("", may)
+			n = split(list, cpus, ",")
+			for (i = 1; i <= n; i++)
+				may[cpus[i] + 0] = 1
+			known = n
+		}
+		BEGIN			{ allow(allowed) }
+		$1 == "from"		{ known = 0 }
+		$1 == "to"		{ allow($2); changes++ }
+		/^helper|^caller/ && known {
+			if ($1 == "helper")
+				checked++
+			if (!($2 + 0 in may))
+				strays++
+		}
+		END { print strays + 0, checked + 0, changes + 0 }')
+	ktap_print_msg "claimed elsewhere, by helpers in all, changes: $found"
+	checked=$(echo "$found" | cut -d ' ' -f 2)
+	changes=$(echo "$found" | cut -d ' ' -f 3)
+	[ "${found%% *}" -eq 0 ]
+}
+
+# stays_on CPUS COMMAND...: which starts jobs that get help
+stays_on()
+{
+	cpus="$1"
+	shift
+	start_tracing padata/padata_mt_chunk
+	"$@" || return 1
+	stop_tracing
+	only_allowed "$cpus" && [ "$checked" -gt 0 ]
+}
+
+is_alone_on()
+{
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	jobs_on "$1" $JOB && all_are nr_threads 1 && all_are helped 0
+}
+
+# A task that runs one job after another, in the cgroup named, if any
+start_jobs()
+{
+	(
+		trap - EXIT
+		[ -z "$1" ] || enter_group "$1"
+		while :; do
+			# shellcheck disable=SC2086
+			run_job $JOB killable=1
+		done
+	) &
+	jobs=$!
+}
+
+set_mask()
+{
+	taskset -pc "$1" "$jobs" > /dev/null
+}
+
+set_cpuset()
+{
+	echo "$1" > "$GROUP/changing/cpuset.cpus"
+}
+
+# follows COMMAND [GROUP]: which changes where the task in the group may run
+follows()
+{
+	start_jobs "${2:-}"
+	start_tracing padata/padata_mt_chunk
+	for i in $(seq $CHANGES); do
+		case $((i % 4)) in
+		0) to="$odd" ;;
+		1) to="$even" ;;
+		2) to="$first,$last" ;;
+		3) to="$all" ;;
+		esac
+		echo "about to change" > "$TRACEFS/trace_marker"
+		"$1" "$to" || return 1
+		echo "changed to $to" > "$TRACEFS/trace_marker"
+		sleep 0.1
+	done
+	echo "about to change" > "$TRACEFS/trace_marker"
+	stop_tracing
+	kill -9 "$jobs"
+	wait "$jobs" 2>/dev/null
+	jobs=
+	only_allowed && [ "$checked" -gt $CHANGES ] && [ "$changes" -gt 0 ]
+}
+
+setup_jobs
+setup_tracing
+command -v taskset > /dev/null || skip_all "needs taskset"
+[ "$(nr_online_cpus)" -ge 4 ] || skip_all "needs four CPUs"
+setup_cgroups cpuset
+
+all=
+odd=
+even=
+for cpu in $(online_cpus | sort -n); do
+	all="$all $cpu"
+	if [ $((cpu % 2)) -eq 0 ]; then
+		even="$even $cpu"
+	else
+		odd="$odd $cpu"
+	fi
+done
+# Words are to be split.
+# shellcheck disable=SC2086
+{
+	all=$(list $all)
+	odd=$(list $odd)
+	even=$(list $even)
+}
+first=${all%%,*}
+last=${all##*,}
+if [ -z "$odd" ] || [ -z "$even" ]; then
+	skip_all "needs CPUs of odd and of even number"
+fi
+mkdir "$GROUP/fixed" "$GROUP/changing"
+echo "$odd" > "$GROUP/fixed/cpuset.cpus"
+ktap_set_plan 7
+
+# shellcheck disable=SC2086
+{
+check "helpers stay on the CPUs of the task's mask" stays_on "$even" jobs_on "$even" $JOB
+check "helpers stay on the CPUs of the task's cpuset" stays_on "$odd" jobs_in fixed $JOB
+}
+check "a task that may run on its CPU only is alone" is_alone_on "$last"
+check "so is one on the first CPU" is_alone_on "$first"
+check "helpers follow a mask that changes all the time" follows set_mask
+check "helpers follow a cpuset that changes all the time" follows set_cpuset changing
+forget_trace
+
+finish

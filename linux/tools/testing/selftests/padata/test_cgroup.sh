@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What happens to a task's cgroup in the middle of a job: the task is moved out of it
+# and it is removed, and it is frozen.
+
+. "$(dirname "$0")"/functions.sh
+
+# On any number of CPUs, this takes some seconds.
+JOB="rules=now size=$((2000 * $(nr_online_cpus))) max_chunk=1 fn=busy us=1000"
+
+task=
+
+restore()
+{
+	[ -z "$task" ] || kill -9 "$task" 2>/dev/null
+}
+
+# start_job GROUP
+start_job()
+{
+	(
+		trap - EXIT
+		enter_group "$1"
+		# Words are to be split.
+		# shellcheck disable=SC2086
+		run_job $JOB
+		echo over > "$out"
+	) &
+	task=$!
+	sleep 0.7
+	[ ! -s "$out" ]
+}
+
+end_job()
+{
+	wait "$task"
+	task=
+	[ "$(cat "$out")" = over ] && all_are status ok && all_are ret 0
+}
+
+# The rest of the job is charged to the new one: the caller's CPU time, and that of
+# the threads that help.
+moves()
+{
+	: > "$out"
+	mkdir "$GROUP/old" "$GROUP/new"
+	start_job old || return 1
+	echo "$task" > "$GROUP/new/cgroup.procs" || return 1
+	before=$(usage_ms old)
+	remove_group "$GROUP/old" || return 1
+	used=$(($(cpu_ms < /proc/$task/stat) + $(kworkers_ms)))
+	charged=$(usage_ms new)
+	sleep 0.5
+	[ ! -s "$out" ] || return 1
+	charged=$(($(usage_ms new) - charged))
+	used=$(($(cpu_ms < /proc/$task/stat) + $(kworkers_ms) - used))
+	end_job || return 1
+	ktap_print_msg "$before ms were charged to the old cgroup; then in half a second" \
+		"$charged to the new one, for $used that the threads used"
+	[ "$before" -gt 0 ] && [ "$(values helped)" -gt 0 ] && within 25 "$charged" "$used"
+}
+
+# is_frozen VALUE: the cgroup says so, in a second
+is_frozen()
+{
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		grep -q "^frozen $1" "$GROUP/cold/cgroup.events" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# The task freezes when it comes back from the kernel: when the job is done, which
+# others may be waiting for.
+freezes()
+{
+	: > "$out"
+	mkdir "$GROUP/cold"
+	start_job cold || return 1
+	echo 1 > "$GROUP/cold/cgroup.freeze"
+	for _ in $(seq 100); do
+		! grep -q '^frozen 1' "$GROUP/cold/cgroup.events" || break
+		sleep 0.1
+	done
+	is_frozen 1 && [ ! -s "$out" ] && all_are status ok && all_are ret 0
+}
+
+thaws()
+{
+	echo 0 > "$GROUP/cold/cgroup.freeze"
+	is_frozen 0 && end_job
+}
+
+runs_frozen_before()
+{
+	: > "$out"
+	echo 1 > "$GROUP/cold/cgroup.freeze"
+	start_job cold
+	sleep 0.3
+	[ ! -s "$out" ] || return 1
+	echo 0 > "$GROUP/cold/cgroup.freeze"
+	end_job
+}
+
+setup_jobs
+setup_cgroups cpu
+[ -e "$GROUP/cgroup.freeze" ] || skip_all "needs the cgroup freezer"
+out=$(mktemp)
+ktap_set_plan 5
+
+check "a task that is moved in its job goes on in the new cgroup" moves
+check "a job ends in a cgroup that is being frozen, then the task freezes" freezes
+check "it goes on when that thaws" thaws
+check "a job starts when the cgroup has thawed" runs_frozen_before
+rm "$out"
+
+finish

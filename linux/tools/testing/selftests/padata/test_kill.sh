@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A task that is killed in the middle of its job.  If the job is killable, it ends
+# soon, is undone and leaves nothing behind; if not, it is done to the end first.
+
+. "$(dirname "$0")"/functions.sh
+
+MOST_MS=1000
+
+victim=
+
+restore()
+{
+	[ -z "$victim" ] || kill -9 "$victim" 2>/dev/null
+}
+
+# kill_in_job SIGNAL WORD...: sets took, from the signal to the task's end, in ms
+kill_in_job()
+{
+	signal="$1"
+	shift
+	(
+		trap - EXIT TERM
+		run_job "$@"
+	) &
+	victim=$!
+	sleep 0.7
+	kill -0 "$victim" || return 1
+	then=$(now_ms)
+	kill "-$signal" "$victim"
+	wait "$victim" 2>/dev/null
+	took=$(($(now_ms) - then))
+	victim=
+	ktap_print_msg "gone after $took ms, with $(values chunks) chunks," \
+		"$(values helped) units by helpers, $(values undone) undone"
+	all_are status ok
+}
+
+# dies_soon SIGNAL WORD...: by the signal, and the job fails with EINTR
+dies_soon()
+{
+	kill_in_job "$@" && [ "$took" -lt $MOST_MS ] && all_are ret -4
+}
+
+dies_soon_undone()
+{
+	dies_soon "$@" undo=1 && [ "$(values undone)" -gt 0 ] &&
+		[ "$(values undone)" -le "$(values units)" ]
+}
+
+# The units are all there, though the task was killed long before the end.
+dies_at_the_end()
+{
+	kill_in_job "$@" && all_are ret 0 && all_are units "$(word size "$@")"
+}
+
+# word KEY WORD...: the value that it has
+word()
+{
+	key="$1"
+	shift
+	echo "$@" | tr ' ' '\n' | sed -n "s/^$key=//p"
+}
+
+can_unload()
+{
+	[ -n "$loaded" ] || return 0
+	rmmod test_padata_mt && loaded='' && load_module
+}
+
+setup_jobs
+ktap_set_plan 11
+
+# With helpers on all CPUs it still takes a minute.
+JOB="rules=now size=$((60000 * $(nr_online_cpus))) max_chunk=1 us=1000"
+
+# Words are to be split.
+# shellcheck disable=SC2086
+{
+check "a killable job that works" dies_soon_undone KILL $JOB killable=1 fn=busy
+check "a killable job whose threads sleep" dies_soon_undone KILL $JOB killable=1 fn=sleep
+check "a killable job without helpers" \
+	dies_soon_undone KILL $JOB killable=1 fn=busy max_threads=1
+check "a killable job without an undo function" dies_soon KILL $JOB killable=1 fn=busy
+check "another signal that kills" dies_soon_undone TERM $JOB killable=1 fn=busy
+}
+check "a job that is not killable is done to its end" \
+	dies_at_the_end KILL rules=now undo=1 size=2000 max_chunk=1 us=1000 fn=busy max_threads=2
+check "a killable job that nobody kills is done" \
+	job_is_ok rules=now killable=1 undo=1 size=10000
+check "so is one after all these" job_is_ok rules=now size=10000 min_chunk=8
+check "nothing holds on to the module" can_unload
+check "it can be loaded again" job_is_ok rules=now size=10000
+
+finish

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A caller that holds a lock which its thread function takes: lockdep reports that
+# they wait for each other, from one job that takes the lock and another one whose
+# caller holds it, without any hang.
+#
+# Lockdep turns itself off after that, until the next boot.
+
+. "$(dirname "$0")"/functions.sh
+
+is_on()
+{
+	grep -q '^ *debug_locks: *1' /proc/lockdep_stats
+}
+
+complains()
+{
+	kernel_complaints | grep -q 'possible circular locking dependency'
+}
+
+# The job is one of the locks in the report, and the function's the other.
+names_both()
+{
+	dmesg | grep -q 'padata_mt_job.*at: ' && dmesg | grep -q 'test_fn_lock.*at: '
+}
+
+setup_jobs
+[ -e /proc/lockdep_stats ] || skip_all "needs lockdep (CONFIG_PROVE_LOCKING)"
+is_on || skip_all "lockdep has turned itself off before"
+ktap_set_plan 8
+
+check "a thread function may take a lock" job_is_ok rules=now size=64 fn=lock
+check "so may one of a job at boot" job_is_ok rules=boot size=64 fn=lock
+check "it may start a job" job_is_ok rules=now size=64 fn=nested
+check "none of that is reported" no_kernel_complaints
+check "lockdep is on" is_on
+check "a caller may hold a lock" job_is_ok rules=now size=64 fn=touch hold=1
+check "but not the one that the thread function takes" complains
+check "the report names the job and the lock" names_both
+ktap_finished

@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Helpers leave the CPU to whoever wants it: a task of nice value 0 loses at most 5 %
+# of what it gets without them, whether it runs all the time or sleeps in between.
+#
+# The caller is a task like others and takes its share, so every figure is compared
+# with one beside the same job without helpers; and where there is a CPU without a
+# competing task, the caller stays there.  For what is needed to measure CPU time,
+# see test_time_cpu_max.sh.
+
+. "$(dirname "$0")"/functions.sh
+
+SECONDS_EACH=4
+# The scheduler lets the helper that was there first have a slice even at nice 19, so
+# that a task that wakes up waits for the rest of a chunk: once, then the helper leaves.
+JOB="rules=now size=1000 max_chunk=1 fn=busy us=1000"
+
+jobs=
+out=$(mktemp -d)
+
+restore()
+{
+	end_jobs
+	rm -r "$out"
+}
+
+start_jobs()
+{
+	(
+		trap - EXIT
+		while :; do
+			run_job "$@"
+		done
+	) &
+	jobs=$!
+}
+
+# The one that runs is not waited for.
+end_jobs()
+{
+	[ -z "$jobs" ] || kill -9 "$jobs" 2>/dev/null
+	jobs=
+}
+
+# loads BUSY_MS SLEEP_MS CPU...: one on each; prints their rounds and CPU time in all
+loads()
+{
+	busy="$1"
+	nap="$2"
+	shift 2
+	for cpu; do
+		taskset -c "$cpu" "$DIR/load" "$busy" "$nap" $SECONDS_EACH > "$out/$cpu" &
+		pids="$pids $!"
+	done
+	# Each is one process, to be split.
+	# shellcheck disable=SC2086
+	wait $pids
+	cat "$out"/* | awk '{ rounds += $1; ms += $2 } END { print rounds, ms }'
+	rm "$out"/*
+}
+
+# beside_jobs MAX_THREADS BUSY_MS SLEEP_MS CPU...: sets rounds, got and helped
+beside_jobs()
+{
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	start_jobs $JOB killable=1 max_threads="$1"
+	shift
+	sleep 0.2
+	helped=$(kworkers_ms)
+	got=$(loads "$@")
+	helped=$(($(kworkers_ms) - helped))
+	rounds=${got% *}
+	got=${got#* }
+	end_jobs
+	sleep 0.2
+}
+
+# compare NAME BUSY_MS SLEEP_MS CPU...
+compare()
+{
+	name="$1"
+	shift
+	beside_jobs 1 "$@"
+	rounds_alone=$rounds
+	got_alone=$got
+	beside_jobs 1000 "$@"
+	ktap_print_msg "$name: $rounds_alone rounds and $got_alone ms without helpers," \
+		"$rounds and $got ms with them, which took $helped ms"
+}
+
+# keeps VALUE BEFORE: 95 % of it, or more
+keeps()
+{
+	[ $(($1 * 100)) -ge $(($2 * 95)) ]
+}
+
+setup_jobs
+[ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
+[ -x "$DIR/load" ] || skip_all "needs the program 'load', which make builds"
+command -v taskset > /dev/null || skip_all "needs taskset"
+ktap_set_plan 6
+
+cpus=$(online_cpus)
+last=$(echo "$cpus" | sort -n | tail -n 1)
+
+# What the caller takes of each is a matter of where it runs, so not compared.
+# Words are to be split.
+# shellcheck disable=SC2086
+compare "busy on every CPU" 10 0 $cpus
+check "helpers take nothing from tasks that are busy on all CPUs" \
+	[ $((helped * 100)) -le $((got * 5)) ]
+
+compare "busy on one CPU" 10 0 "$last"
+check "a task that is busy has no less CPU time" keeps "$got" "$got_alone"
+
+compare "busy for 10 ms, and asleep for as long" 10 10 "$last"
+check "helpers take the time in which a task sleeps" [ "$helped" -gt $((got / 4)) ]
+check "such a task gets on as fast" keeps "$rounds" "$rounds_alone"
+
+compare "busy for 2 ms, and asleep for 20" 2 20 "$last"
+check "so does one that sleeps most of the time" keeps "$rounds" "$rounds_alone"
+
+finish

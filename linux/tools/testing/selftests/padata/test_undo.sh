@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Jobs that fail at random, many times: what was completed is undone, all of it and
+# nothing else, when all threads are out, and the error is returned.  The module
+# keeps the books, see lib/test_padata_mt.c.
+
+. "$(dirname "$0")"/functions.sh
+
+ROUNDS=25
+
+# A chunk fails in so many: all, most jobs' first, some in the middle, hardly any.
+RATES="1 4 40 400"
+
+# fail_at_random WORD...
+fail_at_random()
+{
+	failed=0
+	for rate in $RATES; do
+		for _ in $(seq $ROUNDS); do
+			job_is_ok "$@" fail="$rate" || return 1
+			[ "$(values failed | sort -n | tail -n 1)" -eq 0 ] ||
+				failed=$((failed + 1))
+		done
+	done
+	ktap_print_msg "$failed of $((4 * ROUNDS)) failed"
+	# Each of those in which every chunk fails, and not all by far.
+	[ $failed -ge $ROUNDS ] && [ $failed -lt $((4 * ROUNDS)) ]
+}
+
+# Every thread in its first chunk: nothing was completed.
+fails_at_once()
+{
+	job_is_ok "$@" fail=1 && all_are ret -121 && all_are undone 0
+}
+
+setup_jobs
+ktap_set_plan 15
+
+for rules in now boot; do
+	check "$rules: many units" \
+		fail_at_random rules=$rules undo=1 size=10000 min_chunk=8 align=4
+	check "$rules: few units, a chunk each" \
+		fail_at_random rules=$rules undo=1 size=100 max_chunk=1 fn=busy us=50
+	check "$rules: threads that sleep" \
+		fail_at_random rules=$rules undo=1 size=60 fn=sleep us=200
+	check "$rules: one thread" \
+		fail_at_random rules=$rules undo=1 size=300 max_chunk=7 max_threads=1
+	check "$rules: jobs at the same time" \
+		fail_at_random rules=$rules undo=1 size=500 min_chunk=2 jobs=4
+	check "$rules: without an undo function" \
+		fail_at_random rules=$rules size=10000 min_chunk=8
+	check "$rules: all chunks" \
+		fails_at_once rules=$rules undo=1 size=1000 fn=sleep us=500
+done
+
+finish
