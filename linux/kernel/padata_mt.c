@@ -641,32 +641,10 @@ int padata_mt_do(struct padata_mt_job *job, struct lock_class_key *key,
 }
 EXPORT_SYMBOL_NS_GPL(padata_mt_do, PADATA_MT_INTERNAL);
 
-/**
- * padata_do_multithreaded - run a job on many threads
- * @job: What to do, see &struct padata_mt_job.  It must stay as it is until
- *       the call returns.
+/*
+ * padata_do_multithreaded_key - padata_do_multithreaded() with its lockdep class
  *
- * Cuts the range [@job->start, @job->start + @job->size) into chunks and calls
- * @job->thread_fn for each of them, from the caller and from helper threads, in
- * no particular order and at the same time.  Returns when all of it is done, or
- * failed and undone; from then on nothing touches @job, its argument or the
- * caller's stack, and all that the threads wrote is visible to the caller.
- *
- * Every unit is handed out exactly once.  The job never depends on a helper:
- * without memory, without CPUs for helpers, or before workqueues are up, the
- * caller does it alone.  Jobs may run at the same time, and a thread function
- * may start another job.
- *
- * Until the first user task runs, a job has every CPU that it may use.  After
- * that, helpers stay out of the way of others and within the caller's limits, see
- * Documentation/core-api/padata.rst.
- *
- * Context: Process context, may sleep.  The caller must not hold a lock that
- * @job->thread_fn takes.
- * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
- * thread function or its range wraps around; the error that a thread function
- * gave to padata_mt_fail(); %-EINTR if @job is killable, and the caller was
- * killed before all of it was handed out.
+ * Each call of that macro has one of its own, @key.
  */
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
 {
