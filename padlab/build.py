@@ -25,6 +25,7 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "debug": ("perf.config", "debug.config"),
     "kasan": ("perf.config", "kasan.config"),
     "sparse": ("perf.config", "sparse.config"),
+    "nosplit": ("perf.config", "debug.config", "nosplit.config"),
 }
 PATCHED_FRAGMENT = "patched.config"  # options that stock does not have
 BUILD_ROOM = 1 << 30
@@ -37,7 +38,7 @@ _ERROR = re.compile(
     r": (fatal )?error:|undefined reference|^ERROR: |\bmultiple definition\b|^\S+: Assembler messages"
 )
 # Compilations of a build from nothing, to draw the progress against.
-_COMPILATIONS = {"perf": 900, "debug": 920, "kasan": 920, "sparse": 900}
+_COMPILATIONS = {"perf": 900, "debug": 920, "kasan": 920, "sparse": 900, "nosplit": 920}
 
 
 @dataclass(frozen=True)

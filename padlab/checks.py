@@ -102,6 +102,11 @@ def full(everything: bool = False) -> list[Check]:
         *(Check(f"kselftests, {SMT} ({config})", partial(selftests, config)) for config in ("perf", "debug")),
         Check(f"kselftests that measure time, {TIME} (perf)", selftests_of_time),
         Check(f"kselftests that provoke reports, {SMT} (debug)", selftests_of_reports),
+        *(
+            Check(f"kselftests of huge pages, {hugepages.MACHINE} ({config})", partial(selftests_of_huge_pages, config))
+            for config in ("perf", "debug")
+        ),
+        Check("page table locks are split", split_locks),
         *(Check(f"boot, {name} (debug)", partial(debug_boot, name)) for name in DEBUG_MACHINES),
         *(Check(f"placement, {name}", partial(placed, name)) for name in PLACEMENT_MACHINES),
         *(Check(f"helpers start by a wake-up, {name}", partial(woken, name)) for name in START_MACHINES),
@@ -187,6 +192,7 @@ def _built(kernel: str, config: str) -> builds.Build:
 
 def _build_checks(everything: bool) -> Iterator[Check]:
     some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug"), ("faulty", "perf")]
+    some.append(("patched", "nosplit"))
     more = [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
     for kernel, config in some + (more if everything else []):
         yield Check(f"build {kernel} ({config})", partial(build_check, kernel, config))
@@ -222,7 +228,7 @@ def _trouble(result: BootResult) -> list[str]:
     """What no boot may have: kernel reports, and roles that did not end well."""
     found = list(result.dmesg.trouble)
     found += [f"the guest says: {value}" for key, value in result.dmesg.padlab if key == "trouble"]
-    if result.spec.config == "debug":
+    if "debug.config" in builds.CONFIGS[result.spec.config]:
         checked = {value for key, value in result.dmesg.padlab if key == "checked"}
         wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
         found += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
@@ -297,6 +303,27 @@ def selftests_of_reports() -> Outcome:
     """They look for reports themselves, of which no other boot may have any."""
     append = ("maxcpus=7", "padlab_tests=report", KMEMLEAK_OFF)
     return _ktap(_boot(SMT, "patched", "debug", "selftest", append))
+
+
+def selftests_of_huge_pages(config: str) -> Outcome:
+    """With memory for pages of 1 GiB; all of them, so that none is skipped unnoticed."""
+    result = _boot(hugepages.MACHINE, "patched", config, "selftest", ("padlab_tests=huge",))
+    outcome = _ktap(result)
+    return outcome + judge([*outcome.skips, *_trouble(result)], result.log)
+
+
+def split_locks() -> Outcome:
+    """Threads that map huge pages in page tables of their own do not wait for each other."""
+    configs = {"split": locks.CONFIG, "not split": "nosplit"}
+    results = {
+        what: _boot(locks.PTLOCK_MACHINE, "patched", config, "ptlocks", (KMEMLEAK_OFF,))
+        for what, config in configs.items()
+    }
+    waits = {what: locks.waits(result.dmesg.padlab) for what, result in results.items()}
+    for what, found in waits.items():
+        progress.note(f"{what}: waited {sum(found.values())} times, {found}")
+    trouble = [problem for result in results.values() for problem in _trouble(result)]
+    return judge(trouble + locks.split_problems(waits["split"], waits["not split"]), results["split"].log)
 
 
 def kunit_uml() -> Outcome:

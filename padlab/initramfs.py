@@ -25,7 +25,7 @@ from padlab.errors import LabError
 from padlab.paths import INITRAMFS
 
 GUEST = Path(__file__).resolve().parent / "guest"
-ROLES = ("boot", "kunit", "selftest", "oracle", "trace", "locks", "hugepages", "hugecost")
+ROLES = ("boot", "kunit", "selftest", "oracle", "trace", "locks", "hugepages", "hugecost", "ptlocks")
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
             *_modules(build, ("test_padata_mt",), required=("test_padata_mt",)),
             *_selftests(build.tree),
         ]
-    if role in ("hugepages", "hugecost"):
+    if role in ("hugepages", "hugecost", "ptlocks"):
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
         return [regular("bin/hugepages", programs.static(source), executable=True)]
     return []

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How often zone->lock is taken during deferred init.
+"""How often locks are taken, and waited for.
 
-Lockdep's trace events record each acquisition from early boot on, and printk's the
+zone->lock during deferred init: lockdep's trace events record each acquisition from early boot on, and printk's the
 message before deferred init and the node lines, which say where it begins and ends.
 The guest counts (guest/locks.sh): a trace of a whole boot is long.
+
+Page table locks while threads of a process map huge pages (guest/ptlocks.sh): lock
+statistics record each time that a lock had to be waited for.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
 
 from padlab.boot import BootResult
 from padlab.errors import LabError
@@ -43,3 +49,31 @@ def problems(stock: int, patched: int, most: int = MOST) -> list[str]:
     if not 0 < patched <= stock:
         found.append(f"zone->lock was taken {patched} times, stock {stock}: that is not its whole count")
     return found
+
+
+# Page table locks
+
+# As many CPUs as a kernel without split locks can have.
+PTLOCK_MACHINE = "three-cpus"
+# Else the CPUs hardly met, and a comparison says nothing.
+LEAST_WAITS = 30
+MOST_OF_UNSPLIT = 0.1
+_WAITED = re.compile(r"(\d+) (\S+) (\S+)")
+
+
+def waits(values: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """How often page table locks were waited for, by their names."""
+    found: dict[str, int] = {}
+    for key, value in values:
+        if key == "contended" and (match := _WAITED.fullmatch(value)):
+            found[match[2]] = found.get(match[2], 0) + int(match[1])
+    return found
+
+
+def split_problems(split: dict[str, int], unsplit: dict[str, int]) -> list[str]:
+    few, many = sum(split.values()), sum(unsplit.values())
+    if many < LEAST_WAITS:
+        return [f"without split locks they were waited for {many} times, which proves nothing"]
+    if few > many * MOST_OF_UNSPLIT:
+        return [f"split locks were waited for {few} times, the one lock of the mm {many} times"]
+    return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from padlab import hugepages
+from padlab import hugepages, locks
 from padlab.hugepages import GIB, Cost, Timing
 
 NATIVE = """\
@@ -78,3 +78,14 @@ class TestGuest:
 
     def test_no_job_no_cost(self) -> None:
         assert hugepages.parse_cost(TRACE.splitlines()[:1]) is None
+
+
+class TestPageTableLocks:
+    def test_waits_by_name(self) -> None:
+        values = [("contended", "12 ptlock_ptr(ptdesc) 00000000c5e93755"), ("contended", "3 ptlock_ptr(ptdesc) 1f")]
+        assert locks.waits([*values, ("contended-all", "99"), ("contended", "")]) == {"ptlock_ptr(ptdesc)": 15}
+
+    def test_judged(self) -> None:
+        assert locks.split_problems({"a": 3}, {"b": 100}) == []
+        assert "proves nothing" in locks.split_problems({}, {"b": 2})[0]
+        assert "20 times" in locks.split_problems({"a": 20}, {"b": 100})[0]

@@ -10,7 +10,7 @@ export PADATA_MODULE=/lib/test_padata_mt.ko
 failed=0
 cd /selftests/padata
 limit=$(sed -n 's/^timeout=//p' settings)
-kinds='time\|report'
+kinds='time\|report\|huge'
 if [ -n "$padlab_tests" ]; then
 	tests=$(grep "^test_${padlab_tests}_" /selftests/progs)
 else
