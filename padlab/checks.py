@@ -47,6 +47,8 @@ TIME = "two-cpus"
 DEBUG_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
 PLACEMENT_MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
 START_MACHINES = (SMALL, "epyc-7551-kvm")
+TEST_ROLES = ("kunit", "selftest", "ptlocks")
+TESTS_TAKE = 5  # times the limit of a boot
 # What a broken build does wrong, and what the oracle has to say of it.
 FAULTS = {
     "skip-section": "uninitialised 65536",  # one section on each of two nodes
@@ -218,8 +220,11 @@ def _boot(
     name: str, kernel: str, config: str = "perf", role: str = "boot", append: tuple[str, ...] = ()
 ) -> BootResult:
     build = _built(kernel, config)
+    target = machine.load(name)
+    # Tests go on for some minutes after the boot.
+    limit = boots.default_limit_s(target, config) * TESTS_TAKE if role in TEST_ROLES else None
     spec = BootSpec(
-        machine.load(name), kernel, config, append=append, initrd=initramfs.ensure(build, role)
+        target, kernel, config, append=append, initrd=initramfs.ensure(build, role), time_limit_s=limit
     )
     return boots.boot(spec, build)
 

@@ -26,6 +26,7 @@ BUG_LIMIT_S = 10  # to find a bug in
 _PLACE = paths.BUILD / "userspace"
 _SOURCES = "tools/testing/padata"
 _ENGINE = "kernel/padata_mt.c"
+_PRIVATE = "kernel/padata_mt.h"
 _HEADER = "include/linux/padata.h"
 _STAMP = ".padlab-sources"
 _STALL_S = 5  # without progress, for bugs that hang
@@ -182,7 +183,7 @@ def build(sanitizer: str, bug: Bug | None = None) -> Path:
 
 def _prepare(top: Path) -> None:
     """Drop what was built from other sources: make goes by times, which copies do not have."""
-    files = [*sorted((top / _SOURCES).iterdir()), top / _ENGINE, top / _HEADER]
+    files = [*sorted((top / _SOURCES).iterdir()), *(top / name for name in (_ENGINE, _PRIVATE, _HEADER))]
     compiler = subprocess.run(["gcc", "-v"], capture_output=True, text=True, check=False).stderr
     key = tree.digest([compiler, *(f"{file.name} {tree.fingerprint(file)}" for file in files)])
     stamp = _PLACE / _STAMP

@@ -186,8 +186,12 @@ static struct padata_mt_thread *padata_mt_current_thread(struct padata_mt_run *r
 void padata_mt_fail(struct padata_mt_job *job, int err)
 {
 	struct padata_mt_run *run = job->run;
-	struct padata_mt_thread *thread = padata_mt_current_thread(run);
+	struct padata_mt_thread *thread;
 
+	if (WARN_ON_ONCE(!run))
+		return;
+
+	thread = padata_mt_current_thread(run);
 	if (WARN_ON_ONCE(!thread || err >= 0))
 		err = -EINVAL;
 	if (thread)

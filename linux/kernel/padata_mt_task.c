@@ -183,6 +183,11 @@ static struct mempolicy *padata_task_mempolicy(void)
 	return current->mempolicy;
 }
 
+static struct mempolicy *padata_task_copy_mempolicy(void)
+{
+	return mpol_dup(current->mempolicy);
+}
+
 /* Under task_lock(), as all that looks at another task's policy expects. */
 static void padata_task_set_mempolicy(struct mempolicy *mempolicy)
 {
@@ -192,6 +197,11 @@ static void padata_task_set_mempolicy(struct mempolicy *mempolicy)
 }
 #else
 static struct mempolicy *padata_task_mempolicy(void)
+{
+	return NULL;
+}
+
+static struct mempolicy *padata_task_copy_mempolicy(void)
 {
 	return NULL;
 }
@@ -208,7 +218,7 @@ static void padata_task_set_mempolicy(struct mempolicy *mempolicy)
  */
 static int padata_task_lend_memory(struct padata_mt_patron *patron)
 {
-	patron->mempolicy = mpol_dup(padata_task_mempolicy());
+	patron->mempolicy = padata_task_copy_mempolicy();
 	if (IS_ERR(patron->mempolicy))
 		return PTR_ERR(patron->mempolicy);
 
