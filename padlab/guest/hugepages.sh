@@ -22,6 +22,7 @@ for threads in $(sed -n 's/.*huge_threads=\([0-9,]*\).*/\1/p' /proc/cmdline | tr
 	[ ! -e $vm/folio_zero_max_threads ] || echo "$threads" >$vm/folio_zero_max_threads
 	# Once to have the memory behind them, on the host.
 	hugepages time private 1048576 1 >/dev/null
+	hugepages time private 2048 32 >/dev/null
 	touch_pages "$threads" 1048576 1
 	touch_pages "$threads" 2048 32
 done
