@@ -431,7 +431,7 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 
 /*
  * Helpers may look at the team after the caller has returned, so it cannot be
- * on the caller's stack.  Nothing is reclaimed for it: no memory, no help.
+ * on the caller's stack.  No memory is reclaimed for it: without, there is no help.
  */
 static struct padata_mt_team *
 padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,

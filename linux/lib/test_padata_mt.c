@@ -103,6 +103,7 @@ enum test_fn {
 	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_WORK, TEST_NESTED, TEST_ALLOC, TEST_LOCK,
 	TEST_NONE,
 };
+
 static const char * const test_fns[] = {
 	"touch", "sleep", "busy", "work", "nested", "alloc", "lock", "none",
 };

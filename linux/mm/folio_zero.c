@@ -17,28 +17,30 @@
  *    it finds it in its cache.
  *
  * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the
- * locks of hugetlbfs, the folio's.  A helper needs none of them.  It takes no lock,
- * allocates nothing, and touches nothing but the memory that is to be zeroed, which
- * nobody else can reach yet.
+ * locks of hugetlbfs, the folio's.  A helper needs none of them.  The thread function
+ * takes no lock, allocates nothing, and touches nothing but the memory that is to be
+ * zeroed, which nobody else may look at yet.
  */
 
 #include <linux/align.h>
 #include <linux/folio_zero.h>
 #include <linux/highmem.h>
 #include <linux/init.h>
-#include <linux/log2.h>
+#include <linux/kconfig.h>
+#include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/padata.h>
 #include <linux/sched.h>
+#include <linux/sched/rt.h>
 #include <linux/sizes.h>
 #include <linux/sysctl.h>
 
 /*
- * At most this much without a chance to reschedule: 0.1 ms at 10 GB/s.  Longer
- * extents gain nothing, 64 KiB are as fast as 32 MiB (./lab bench hugepages).
+ * At most this much without a chance to reschedule: 25 us at 10 GB/s.  Extents of
+ * 64 KiB to 32 MiB are within 3 % of each other.
  */
-#define FOLIO_ZERO_EXTENT	(SZ_1M / PAGE_SIZE)
+#define FOLIO_ZERO_EXTENT	(SZ_256K / PAGE_SIZE)
 
 /*
  * Chunks of the job: below the first, a chunk costs as much as it gains; at the
@@ -122,10 +124,33 @@ static bool folio_zero_pays(const struct folio_zero *fz)
 {
 	unsigned long threshold_kb = READ_ONCE(folio_zero_threshold_kb);
 
-	return threshold_kb && fz->nr_pages >= threshold_kb >> (PAGE_SHIFT - 10);
+	return threshold_kb &&
+	       fz->nr_pages >= DIV_ROUND_UP(threshold_kb, PAGE_SIZE / SZ_1K);
 }
 
-/* Near the first folio: those of one allocation seldom are on different nodes. */
+/*
+ * Not for kernel threads, which may fault in the memory of a task whose limits they
+ * do not have, nor for tasks of a priority that helpers cannot be raised to.
+ */
+static int folio_zero_threads(void)
+{
+	if (current->flags & PF_KTHREAD || rt_or_dl_task(current))
+		return 1;
+	return READ_ONCE(folio_zero_max_threads);
+}
+
+/**
+ * folio_zero_may_have_helpers - may folios that the current task zeroes have helpers?
+ *
+ * Return: false if it makes no difference how many are zeroed at once.
+ */
+bool folio_zero_may_have_helpers(void)
+{
+	return IS_ENABLED(CONFIG_PADATA) && READ_ONCE(folio_zero_threshold_kb) &&
+	       folio_zero_threads() > 1;
+}
+
+/* Near the first folio: all of them, unless the task's policy spreads them. */
 static void folio_zero_do(struct folio_zero *fz)
 {
 	struct padata_mt_job job = {
@@ -135,7 +160,7 @@ static void folio_zero_do(struct folio_zero *fz)
 		.align		= FOLIO_ZERO_MIN_CHUNK,
 		.min_chunk	= FOLIO_ZERO_MIN_CHUNK,
 		.max_chunk	= FOLIO_ZERO_MAX_CHUNK,
-		.max_threads	= READ_ONCE(folio_zero_max_threads),
+		.max_threads	= folio_zero_threads(),
 		.nid		= folio_nid(fz->folios[0]),
 		.near_nid	= true,
 	};

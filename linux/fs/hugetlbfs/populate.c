@@ -6,7 +6,8 @@
  * So the pages of a range are allocated and put into the page cache first, locked,
  * then zeroed by one job, and unlocked.  In between they are there and not up to
  * date.  Whoever finds a page of hugetlbfs in the page cache locks it before it
- * looks, and so waits; memfd_pin_folios(), which does not, waits by itself.
+ * looks, and so waits; memfd_pin_folios(), which does not, waits by itself.  A long
+ * range is done in batches, so that nobody waits for long.
  *
  * Faults take the fault mutex and then lock the page.  Here pages are locked when
  * the next mutex is taken, so that is only tried: if somebody has it, who may be
@@ -17,8 +18,10 @@
 #include <linux/folio_zero.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
+#include <linux/page-flags.h>
 #include <linux/pagemap.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -28,10 +31,12 @@
 #include "populate.h"
 
 /*
- * A fault may have to wait for as long as it takes to zero this much, or one page
- * if that is larger.  It did before, for pages of 1 GiB.
+ * A fault, or read(), may have to wait for as long as it takes to zero a batch, and
+ * to allocate it: hence two limits.  128 MiB take a thread as long as it takes 8 of
+ * them to zero 1 GiB.
  */
-#define HUGETLBFS_BATCH		SZ_1G
+#define HUGETLBFS_BATCH		SZ_128M
+#define HUGETLBFS_BATCH_TIME	max(HZ / 100, 1)
 
 /* Pages in the page cache that are locked, and still to be zeroed. */
 struct hugetlbfs_batch {
@@ -39,26 +44,31 @@ struct hugetlbfs_batch {
 	struct folio		*one;		/* folios, without memory for more */
 	unsigned int		nr;
 	unsigned int		room;
+	unsigned long		until;		/* jiffies, once there is a page */
 };
 
+/* Without helpers there is nothing to be gained. */
 static void hugetlbfs_batch_init(struct hugetlbfs_batch *batch, struct hstate *h,
 				 pgoff_t nr)
 {
-	unsigned int room = max(HUGETLBFS_BATCH >> huge_page_shift(h), 1);
+	unsigned long room = HUGETLBFS_BATCH / huge_page_size(h);
 
-	room = min_t(pgoff_t, room, nr);
-	*batch = (struct hugetlbfs_batch){ .room = room };
-	batch->folios = kmalloc_array(room, sizeof(*batch->folios), GFP_KERNEL);
-	if (!batch->folios) {
+	*batch = (struct hugetlbfs_batch){ .folios = &batch->one, .room = 1 };
+	room = min(room, nr);
+	if (room <= 1 || !folio_zero_may_have_helpers())
+		return;
+
+	batch->folios = kvmalloc_array(room, sizeof(*batch->folios), GFP_KERNEL);
+	if (batch->folios)
+		batch->room = room;
+	else
 		batch->folios = &batch->one;
-		batch->room = 1;
-	}
 }
 
 static void hugetlbfs_batch_free(struct hugetlbfs_batch *batch)
 {
 	if (batch->folios != &batch->one)
-		kfree(batch->folios);
+		kvfree(batch->folios);
 }
 
 /* folio_put(): the page cache has a reference of its own. */
@@ -105,6 +115,9 @@ static int hugetlbfs_populate_one(struct hugetlbfs_batch *batch,
 	if (IS_ERR(folio))
 		return PTR_ERR(folio);
 
+	/* It is, if it was a private page last. */
+	folio_clear_uptodate(folio);
+
 	/* Locks the folio. */
 	error = hugetlb_add_to_page_cache(folio, mapping, index);
 	if (error) {
@@ -112,13 +125,29 @@ static int hugetlbfs_populate_one(struct hugetlbfs_batch *batch,
 		folio_put(folio);
 		return error;
 	}
+	if (!batch->nr)
+		batch->until = jiffies + HUGETLBFS_BATCH_TIME;
 	batch->folios[batch->nr++] = folio;
 	return 0;
 }
 
+static bool hugetlbfs_batch_is_due(const struct hugetlbfs_batch *batch)
+{
+	unsigned int i;
+
+	if (batch->nr == batch->room ||
+	    (batch->nr && time_after(jiffies, batch->until)))
+		return true;
+	for (i = 0; i < batch->nr; i++) {
+		if (folio_test_waiters(batch->folios[i]))
+			return true;
+	}
+	return false;
+}
+
 static void hugetlbfs_batch_lock(struct hugetlbfs_batch *batch, struct mutex *mutex)
 {
-	if (batch->nr == batch->room)
+	if (hugetlbfs_batch_is_due(batch))
 		hugetlbfs_batch_zero(batch);
 	if (mutex_trylock(mutex))
 		return;

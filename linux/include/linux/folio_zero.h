@@ -3,11 +3,14 @@
 #ifndef _LINUX_FOLIO_ZERO_H
 #define _LINUX_FOLIO_ZERO_H
 
+#include <linux/types.h>
+
 struct folio;
 struct page;
 
 void folio_zero_user(struct folio *folio, unsigned long addr_hint);
 void folios_zero_user(struct folio **folios, unsigned int nr);
+bool folio_zero_may_have_helpers(void);
 void zero_user_pages(struct page *page, unsigned long addr, unsigned long nr);
 
 #endif /* _LINUX_FOLIO_ZERO_H */

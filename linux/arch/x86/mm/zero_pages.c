@@ -7,11 +7,11 @@
  * Rapids, see ./lab bench hugepages).
  */
 
+#include <linux/cpufeature.h>
 #include <linux/folio_zero.h>
 #include <linux/kmsan-checks.h>
 #include <linux/mm.h>
 
-#include <asm/cpufeature.h>
 #include <asm/page.h>
 
 static void zero_bytes(void *to, unsigned long bytes)

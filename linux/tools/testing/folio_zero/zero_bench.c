@@ -3,14 +3,13 @@
  * zero_bench.c - how long does it take to zero a huge page?
  *
  *   zero_bench [--rounds=N] [--mib=N] [--threads=N] [--min-kib=N]
- *							stock's way and ours, with 1
- *							to N threads, by turns
- *   zero_bench --check [--seed=N]			is all of it zero, in the order
- *							that is promised, for any folio?
+ *	stock's way and ours, with 1 to N threads, by turns
+ *   zero_bench --check [--seed=N]
+ *	is all of it zero, and nothing beside it, for any folio?
  *
  * All folios of a size that fit into the memory are zeroed one after the other, so
  * that no cache helps.  Stock's ways are written out here, with the kernel's
- * instruction for a page: a loop over the pages, or for folios of up to 4 MiB from
+ * instruction for a page and without its calls: a loop over the pages, or for folios of up to 4 MiB from
  * those farthest from the page that was touched to those next to it.
  *
  * Helpers are threads that sleep until they are given something to do, as workers
@@ -33,7 +32,7 @@
 #include "zero_shim.h"
 #include "../padata/pool.h"
 
-#define HUGE			(1UL << 21)
+#define HUGE			0x200000UL
 #define MAX_ORDER_PAGES		1024	/* of the page allocator */
 #define PATTERN			0xa5
 #define MAX_CHECKED		64
@@ -53,8 +52,7 @@ static const unsigned long sizes_kib[] = {
 	512, 1024, 2048, 4096, 8192, 16384, 32768, 1048576,
 };
 
-static void __attribute__((format(printf, 1, 2)))
-say(const char *fmt, ...)
+static void say(const char *fmt, ...)
 {
 	va_list args;
 
@@ -89,7 +87,7 @@ bool static_cpu_has(int feature)
 	return feature != X86_FEATURE_ERMS || has_erms;
 }
 
-void zero_sysctls(struct ctl_table *table)
+void register_sysctl_init(const char *path, struct ctl_table *table)
 {
 	int i;
 
@@ -103,17 +101,12 @@ void zero_sysctls(struct ctl_table *table)
 
 /* Stock's ways */
 
-static void __attribute__((noinline)) stock_clear_page(struct page *page)
-{
-	clear_page(page);
-}
-
 static void stock_gigantic(const struct folio *folio)
 {
 	unsigned long i;
 
 	for (i = 0; i < folio_nr_pages(folio); i++)
-		stock_clear_page(folio_page(folio, i));
+		clear_page(folio_page(folio, i));
 }
 
 /* Pages by their distance from @target, the farthest first. */
@@ -124,9 +117,9 @@ static void stock_converging(const struct folio *folio, unsigned long target)
 
 	while (away--) {
 		if (target + away < nr && away)
-			stock_clear_page(folio_page(folio, target + away));
+			clear_page(folio_page(folio, target + away));
 		if (target >= away)
-			stock_clear_page(folio_page(folio, target - away));
+			clear_page(folio_page(folio, target - away));
 	}
 }
 
@@ -316,7 +309,7 @@ static void parse(int argc, char **argv)
 		else if (number(argv[i], "--seed=", &value))
 			seed = value;
 		else
-			fail("options are --check, --rounds=, --mib=, --threads=, --min-kib=, --seed=");
+			fail("see the head of zero_bench.c for the options");
 	}
 }
 

@@ -13,14 +13,17 @@
 #include "../padata/shim.h"
 
 #define PAGE_SHIFT		12
-#define PAGE_SIZE		(1UL << PAGE_SHIFT)
+#define PAGE_SIZE		4096UL
 #define SZ_1K			0x400
 #define SZ_512K			0x80000
-#define SZ_1M			0x100000
+#define SZ_256K			0x40000
 #define SZ_4M			0x400000
-#define BIT(nr)			(1UL << (nr))
-#define ALIGN_DOWN(x, a)	((x) / (a) * (a))
+#define BIT(nr)			(0x1UL << (nr))
+#define ALIGN_DOWN(x, a)	zero_align_down(x, a)
 #define __read_mostly
+#define IS_ENABLED(option)	1
+#define DIV_ROUND_UP(n, d)	zero_div_round_up(n, d)
+#define PF_KTHREAD		0
 
 struct page {
 	char			bytes[PAGE_SIZE];
@@ -35,7 +38,27 @@ struct folio {
 #define folio_nr_pages(folio)	BIT((folio)->order)
 #define folio_size(folio)	(PAGE_SIZE << (folio)->order)
 #define folio_page(folio, n)	((folio)->pages + (n))
-#define folio_nid(folio)	0
+
+static inline unsigned long zero_align_down(unsigned long x, unsigned long a)
+{
+	return x / a * a;
+}
+
+static inline unsigned long zero_div_round_up(unsigned long n, unsigned long d)
+{
+	return (n + d - 1) / d;
+}
+
+static inline bool rt_or_dl_task(const struct task_struct *task)
+{
+	return false;
+}
+
+static inline int folio_nid(const struct folio *folio)
+{
+	return 0;
+}
+
 #define nth_page(page, n)	((page) + (n))
 #define page_address(page)	((void *)(page))
 
@@ -47,8 +70,14 @@ static inline void clear_page(void *page)
 	asm volatile("rep stosb" : "+D" (page), "+c" (bytes) : "a" (0) : "memory");
 }
 
-#define clear_user_highpage(page, addr)	clear_page(page)
-#define kmsan_unpoison_memory(p, bytes)	do { } while (0)
+static inline void clear_user_highpage(struct page *page, unsigned long addr)
+{
+	clear_page(page);
+}
+
+static inline void kmsan_unpoison_memory(const void *p, size_t bytes)
+{
+}
 
 enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD };
 
@@ -71,10 +100,9 @@ enum { proc_doulongvec_minmax, proc_dointvec_minmax };
 #define SYSCTL_ZERO		NULL
 #define SYSCTL_INT_MAX		NULL
 
-#define register_sysctl_init(path, table)	zero_sysctls(table)
 #define subsys_initcall(fn)	int (*zero_initcall)(void) = fn
 
 extern int (*zero_initcall)(void);
-void zero_sysctls(struct ctl_table *table);
+void register_sysctl_init(const char *path, struct ctl_table *table);
 
 #endif /* _ZERO_SHIM_H */

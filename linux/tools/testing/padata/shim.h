@@ -247,6 +247,7 @@ static inline void shim_say(const char *fmt, ...)
 
 struct task_struct {
 	int			pid;
+	unsigned int		flags;
 };
 
 enum system_states { SYSTEM_BOOTING, SYSTEM_RUNNING };

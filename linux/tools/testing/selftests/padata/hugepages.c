@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,13 +56,10 @@ static size_t size, nr, length;
 
 /* What is mapped now: for readers. */
 static unsigned char *memory;
-static volatile bool done;
-static volatile bool dirty;
+static atomic_bool done;
+static atomic_bool dirty;
 
-#define __noreturn		__attribute__((noreturn))
-#define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
-
-static void __noreturn __printf(2, 3) finish(int status, const char *fmt, ...)
+static void finish(int status, const char *fmt, ...)
 {
 	va_list args;
 
@@ -83,7 +81,7 @@ static void *map(int flags, int fd)
 	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (p == MAP_FAILED)
-		finish(SKIP, "cannot map %zu pages of %zu KiB: %s", nr, size >> 10,
+		finish(SKIP, "no %zu pages of %zu KiB: %s", nr, size >> 10,
 		       strerror(errno));
 	return p;
 }
@@ -146,7 +144,7 @@ static void touch(unsigned char *p, size_t page)
 {
 	size_t at = (page * 7919 + 4096 * 3 + 8) % size;
 
-	*(volatile unsigned char *)(p + page * size + at) = 0;
+	__atomic_store_n(p + page * size + at, 0, __ATOMIC_RELAXED);
 }
 
 static void touch_all(unsigned char *p)
@@ -199,7 +197,7 @@ static void *reader(void *arg)
 		unsigned char *p = memory;
 
 		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
-		if (p && *(volatile unsigned char *)(p + (random >> 20) % length))
+		if (p && __atomic_load_n(p + (random >> 20) % length, __ATOMIC_RELAXED))
 			dirty = true;
 	}
 	return NULL;
@@ -260,7 +258,7 @@ static void many(void)
 }
 
 /* Far enough apart for a page of page tables each, at every level but the last two. */
-#define APART		(1UL << 30)
+#define APART		0x40000000UL
 #define ROUNDS		8000
 #define NR_LOCKERS	3
 

@@ -130,7 +130,7 @@ if [ "$a" != "$b" ]; then
 		done
 	fi
 else
-	for name in cpuset cpuset bind bind interleave; do
+	for name in cpuset "other cpuset" bind "other bind" interleave; do
 		skip "pages by node, $name" "needs two nodes with free memory"
 	done
 fi

@@ -40,7 +40,8 @@ is_reported()
 
 names_job()
 {
-	said | grep -q 'padata: job [0-9]*, thread_fn test_thread_fn.*, waits for its helpers: [0-9]'
+	said | grep -q 'padata: job [0-9]*, thread_fn test_thread_fn.*, waits for' &&
+		said | grep -q 'padata: job [0-9]*: helper [0-9]'
 }
 
 no_other_complaints()
