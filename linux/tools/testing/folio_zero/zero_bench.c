@@ -9,8 +9,9 @@
  *
  * All folios of a size that fit into the memory are zeroed one after the other, so
  * that no cache helps.  Stock's ways are written out here, with the kernel's
- * instruction for a page and without its calls: a loop over the pages, or for folios of up to 4 MiB from
- * those farthest from the page that was touched to those next to it.
+ * instruction for a page and without its calls: a loop over the pages, or for folios
+ * of up to 4 MiB from those farthest from the page that was touched to those next to
+ * it.
  *
  * Helpers are threads that sleep until they are given something to do, as workers
  * of the kernel's workqueues are.  A wake-up is a system call here.

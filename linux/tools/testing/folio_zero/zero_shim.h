@@ -21,7 +21,6 @@
 #define BIT(nr)			(0x1UL << (nr))
 #define ALIGN_DOWN(x, a)	zero_align_down(x, a)
 #define __read_mostly
-#define IS_ENABLED(option)	1
 #define DIV_ROUND_UP(n, d)	zero_div_round_up(n, d)
 #define PF_KTHREAD		0
 
