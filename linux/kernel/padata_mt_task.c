@@ -101,39 +101,45 @@ static bool padata_task_core_is_idle(int cpu)
 }
 
 /*
- * An idle CPU, the nearest first, or -1.  One that is no place, or has just become
- * one, is not looked at again until the next time that helpers are hired.
+ * An idle CPU of @cpus, or -1.  One that is no place, or has just become one, is not
+ * looked at again until the next time that helpers are hired.
  */
-static int padata_task_find_cpu(struct padata_mt_team *team, bool whole_core)
+static int padata_task_find_cpu(struct padata_mt_team *team, const struct cpumask *cpus,
+				bool whole_core)
 {
 	struct cpumask *todo = &team->places.cores;
-	const struct cpumask *hop;
 	int cpu;
 
-	for_each_numa_hop_mask(hop, team->places.nid) {
-		for_each_cpu_and(cpu, hop, todo) {
-			bool may = padata_task_may_place(team, cpu);
+	for_each_cpu_and(cpu, cpus, todo) {
+		bool may = padata_task_may_place(team, cpu);
 
-			if (may && whole_core && !padata_task_core_is_idle(cpu))
-				continue;
-			cpumask_clear_cpu(cpu, todo);
-			if (may)
-				return cpu;
-		}
+		if (may && whole_core && !padata_task_core_is_idle(cpu))
+			continue;
+		cpumask_clear_cpu(cpu, todo);
+		if (may)
+			return cpu;
 	}
 	return -1;
 }
 
+/* The nearest node first, and there the cores that are idle as a whole. */
 static int padata_task_place(struct padata_mt_team *team)
 {
+	const struct cpumask *hop;
 	int cpu;
 
 	if (team->patron.task && !sched_task_has_quota(team->patron.task))
 		return -1;
 
 	guard(rcu)();
-	cpu = padata_task_find_cpu(team, true);
-	return cpu < 0 ? padata_task_find_cpu(team, false) : cpu;
+	for_each_numa_hop_mask(hop, team->places.nid) {
+		cpu = padata_task_find_cpu(team, hop, true);
+		if (cpu < 0)
+			cpu = padata_task_find_cpu(team, hop, false);
+		if (cpu >= 0)
+			return cpu;
+	}
+	return -1;
 }
 
 static int padata_task_nid(const struct padata_mt_job *job)
