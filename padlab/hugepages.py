@@ -31,7 +31,7 @@ MAX_ONE_RATIO = 1.02  # one thread with extents of stock's loop: no slower, and 
 MAX_COST = 50_000  # instructions of the caller before the first byte is zeroed
 GAIN = 0.9  # a job pays where two threads take at most this of one thread's time
 ROUNDS, QUICK_ROUNDS, GUEST_ROUNDS = 15, 5, 3
-GATE_TRIES = 4
+GATE_TRIES = 10
 
 _FOLDER = "tools/testing/folio_zero"
 _PLACE = paths.BUILD / "zero-bench"
