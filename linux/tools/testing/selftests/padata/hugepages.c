@@ -161,6 +161,7 @@ static void make_dirty(void)
 	unsigned char *p = get_memory();
 
 	memset(p, PATTERN, length);
+	memory = NULL;
 	munmap(p, length);
 }
 
