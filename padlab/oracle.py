@@ -246,8 +246,8 @@ def _blocks(stock: Report, patched: Report, allowance: int) -> list[str]:
         count = len(list(group))
         where = f"pfn {pos * stock.block_pages:x}, {count} block(s)"
         pos += count
-        # How much of a block its own image reserves is each kernel's own affair.
-        if ours.kind == theirs.kind == "partial" and count == 1:
+        # How much of a block its own image takes is each kernel's own affair.
+        if ours.kind == theirs.kind and ours.kind in ("partial", "reserved") and count == 1:
             if _has_image(stock, pos - 1) or _has_image(patched, pos - 1):
                 continue
         absent = (ours.kind == "absent") != (theirs.kind == "absent")

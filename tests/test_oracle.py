@@ -103,8 +103,9 @@ def test_reserved_blocks_must_be_equal() -> None:
     assert found.startswith("pfn 1f800, 2 block(s): stock reserved")
 
 
-def test_blocks_that_the_kernel_image_is_in_may_differ() -> None:
-    partial = "partial node=0 zone=Normal types=0 hash="
+@pytest.mark.parametrize("kind", ["partial", "reserved"])
+def test_blocks_that_the_kernel_image_is_in_may_differ(kind: str) -> None:
+    partial = f"{kind} node=0 zone=Normal types=0 hash="
     image = "PADLAB: kernel-image 01000000-01ffffff : Kernel code\nPADLAB: done 0"
 
     def at(pfn: int, value: str) -> tuple[str, str]:
@@ -121,7 +122,7 @@ def test_blocks_that_the_kernel_image_is_in_may_differ() -> None:
 
     assert found(0x1C00) == []
     (line,) = found(0x2000)
-    assert line.startswith("pfn 2000, 1 block(s): stock partial")
+    assert line.startswith(f"pfn 2000, 1 block(s): stock {kind}")
 
 
 def test_a_few_used_blocks_are_allowed_a_section_is_not() -> None:
