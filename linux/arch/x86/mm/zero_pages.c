@@ -3,7 +3,7 @@
  * x86: zero many pages with one string instruction.
  *
  * Page by page the CPU begins anew each time, and has to guess that more is to
- * come.  Told the length of it, it is 15 to 20 % faster over 1 GiB (Sapphire
+ * come.  Told the length of it, it is about 15 % faster over 1 GiB (Sapphire
  * Rapids, see ./lab bench hugepages).
  */
 
