@@ -122,26 +122,35 @@ def parse_uml(lines: Iterable[str], stores: str = "movnti") -> Measured:
     return Measured(UML, pages, tuple(timings), tuple(notes), ended=ended)
 
 
-def parse_userspace(lines: Iterable[str]) -> Measured:
-    """Read memmap_bench's output, of its benchmark or of its checks."""
-    pages, timings, notes, ended = 0, [], [], False
+def said(lines: Iterable[str], prefix: str) -> tuple[list[str], str, bool]:
+    """What one of our programs says: its lines, what failed ("" if nothing), and whether it came to its end."""
+    texts, ended = [], False
     for line in lines:
-        if not line.startswith(_PREFIX):
+        if not line.startswith(prefix):
             continue
-        text = line.removeprefix(_PREFIX).rstrip()
+        text = line.removeprefix(prefix).rstrip()
         if text.startswith("FAILED: "):
-            failure = text.removeprefix("FAILED: ")
-            return Measured(USERSPACE, pages, tuple(timings), tuple(notes), failure, ended=True)
-        if match := _ROUND.match(text):
-            timings.append(Timing(int(match[1]), match[3], int(match[4]), int(match[2])))
-        elif text == "ok":
+            return texts, text.removeprefix("FAILED: "), True
+        if text == "ok":
             ended = True
         else:
-            if match := _MEMORY.match(text):
-                pages = int(match[1])
-                text = f"{pages:,} pages, {match[2]}"
+            texts.append(text)
+    return texts, "", ended
+
+
+def parse_userspace(lines: Iterable[str]) -> Measured:
+    """Read memmap_bench's output, of its benchmark or of its checks."""
+    pages, timings, notes = 0, [], []
+    texts, failure, ended = said(lines, _PREFIX)
+    for text in texts:
+        if match := _ROUND.match(text):
+            timings.append(Timing(int(match[1]), match[3], int(match[4]), int(match[2])))
+        elif match := _MEMORY.match(text):
+            pages = int(match[1])
+            notes.append(f"{pages:,} pages, {match[2]}")
+        else:
             notes.append(text)
-    return Measured(USERSPACE, pages, tuple(timings), tuple(notes), ended=ended)
+    return Measured(USERSPACE, pages, tuple(timings), tuple(notes), failure, ended)
 
 
 def problems(measured: Measured, status: int = 0) -> list[str]:
@@ -306,16 +315,22 @@ def _free_mib() -> int:
 
 def run_userspace(program: Path, *args: str) -> tuple[Measured, int]:
     """memmap_bench with ``args``, and its exit status."""
+    lines, status = run_tool(program, *args, log=_log())
+    return parse_userspace(lines), status
+
+
+def run_tool(program: Path, *args: str, log: Path) -> tuple[list[str], int]:
+    """What a program of build_tool() prints, and its exit status, whichever that is."""
     lines: list[str] = []
     status = run.stream(
         [program, *args],
         lines.append,
-        what="memmap_bench",
-        log=_log(),
+        what=program.name,
+        log=log,
         timeout=_LIMIT_S,
         ok=range(-64, 256),
     )
-    return parse_userspace(lines), status
+    return lines, status
 
 
 def _log() -> Path:

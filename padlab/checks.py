@@ -193,8 +193,8 @@ def _built(kernel: str, config: str) -> builds.Build:
 
 
 def _build_checks(everything: bool) -> Iterator[Check]:
-    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug"), ("faulty", "perf")]
-    some.append(("patched", "nosplit"))
+    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
+    some += [("faulty", "perf"), ("patched", "nosplit")]
     more = [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
     for kernel, config in some + (more if everything else []):
         yield Check(f"build {kernel} ({config})", partial(build_check, kernel, config))

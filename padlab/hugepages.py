@@ -17,7 +17,7 @@ from typing import Any
 
 from rich.table import Table
 
-from padlab import bench, boot, initramfs, machine, paths, progress, record, run, stats, table
+from padlab import bench, boot, initramfs, machine, paths, progress, record, stats, table
 from padlab import build as builds
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
@@ -36,7 +36,6 @@ GATE_TRIES = 10
 _FOLDER = "tools/testing/folio_zero"
 _PLACE = paths.BUILD / "zero-bench"
 _LOG = paths.LOGS / "zero-bench.log"
-_LIMIT_S = 900
 _PREFIX = "zero_bench: "
 _ROUND = re.compile(r"^round \d+ kib (\d+) threads (\d+) (stock|ours) (\d+) ns$")
 _GUEST = re.compile(r"^kib (\d+) threads (\d+) ns (\d+)$")
@@ -74,20 +73,14 @@ class Measured:
 
 def parse(lines: Iterable[str]) -> Measured:
     """Read zero_bench's output."""
-    timings, notes, ended = [], [], False
-    for line in lines:
-        if not line.startswith(_PREFIX):
-            continue
-        text = line.removeprefix(_PREFIX).rstrip()
-        if text.startswith("FAILED: "):
-            return Measured(tuple(timings), tuple(notes), text.removeprefix("FAILED: "), True)
+    timings, notes = [], []
+    texts, failure, ended = bench.said(lines, _PREFIX)
+    for text in texts:
         if match := _ROUND.match(text):
             timings.append(Timing(int(match[1]), int(match[2]), match[3], int(match[4])))
-        elif text == "ok":
-            ended = True
         else:
             notes.append(text)
-    return Measured(tuple(timings), tuple(notes), ended=ended)
+    return Measured(tuple(timings), tuple(notes), failure, ended)
 
 
 def problems(measured: Measured, status: int) -> list[str]:
@@ -202,11 +195,8 @@ def too_slow(table_rows: Iterable[Row]) -> list[str]:
 def run_native(*args: str) -> Measured:
     sources = ("mm/folio_zero.c", "arch/x86/mm/zero_pages.c", "include/linux/folio_zero.h")
     program = bench.build_tool(_FOLDER, "zero_bench", sources, _PLACE)
-    lines: list[str] = []
     with progress.step("huge pages, native"):
-        status = run.stream(
-            [program, *args], lines.append, what="zero_bench", log=_LOG, timeout=_LIMIT_S, ok=range(-64, 256)
-        )
+        lines, status = bench.run_tool(program, *args, log=_LOG)
     measured = parse(lines)
     if bad := problems(measured, status):
         raise LabError("zero_bench", bad[0], "see its log", log=_LOG)

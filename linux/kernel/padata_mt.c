@@ -267,9 +267,9 @@ static void padata_mt_help_inside(struct padata_mt_helper *helper)
 /*
  * padata_mt_help - a helper's work item
  *
- * It may run at any time up to long after the job is
- * over, or not at all if the caller cancels it first, but never twice for one
- * time that it was queued: cancelling removes it or does not.
+ * It may run at any time up to long after the job is over, or not at all if the
+ * caller cancels it first, but never twice for one time that it was queued:
+ * cancelling removes it or does not.
  *
  * The increment that enters need not be ordered.  What the thread reads then
  * was written before the item was queued, and the worker has taken the pool lock

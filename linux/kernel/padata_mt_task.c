@@ -4,7 +4,7 @@
  *
  * After boot a machine is there for its users.  Help for one of them must not
  * disturb the rest, nor get it more of the machine than it was given.  So, for
- * padata_do_multithreaded() from the first user task on, this back end
+ * padata_do_multithreaded() once init is started, this back end
  *
  *  - starts helpers on idle CPUs alone: near the data first, and on cores that
  *    are idle as a whole first.  There may be few or none.  The caller looks
@@ -12,8 +12,7 @@
  *
  *  - has them run at nice 19, and leave as soon as their CPU is wanted by anyone
  *    else.  Only a caller that has nothing left to do but to wait for them raises
- *    them to its own nice value, one after the other: they hold up one task, and
- *    get what that task would;
+ *    them to its own nice value, one after the other;
  *
  *  - has helpers of a user task work within the task's limits.  They claim chunks
  *    on CPUs that the task may run on, at that time, and only while its cgroup

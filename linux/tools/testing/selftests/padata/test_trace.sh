@@ -6,8 +6,6 @@
 
 . "$(dirname "$0")"/functions.sh
 
-TRACEFS=/sys/kernel/tracing
-
 # No other job looks like this one.
 START=1234567
 SIZE=54321
@@ -91,8 +89,7 @@ threads_are_counted()
 }
 
 setup_jobs
-mount_if_missing tracefs "$TRACEFS" events || skip_all "needs tracefs (CONFIG_FTRACE)"
-[ -e "$TRACEFS/events/padata/enable" ] || skip_all "the kernel has no padata events"
+setup_tracing
 ktap_set_plan 6
 
 job=$(trace_job)
