@@ -2,7 +2,8 @@
 """``./lab test``: run checks one after another and sum up.
 
 A check is a named function that returns an Outcome.  One that fails, in whatever
-way, is told with its reason and its log, and the rest still runs.
+way, is told with its reason and its log, and the rest still runs.  At the end all
+that failed is told again: of a CI run often only the last lines are kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from padlab.outcome import Outcome
 from padlab.paths import LOGS
 
 SHOWN_LINES = 20  # of what a failure has to say
+AGAIN_LINES = 6  # of the same at the end
 
 # Plain lines: they are read in CI logs as much as on a terminal.
 _out = Console(highlight=False, soft_wrap=True, markup=False)
@@ -29,6 +31,16 @@ _out = Console(highlight=False, soft_wrap=True, markup=False)
 class Check:
     name: str
     run: Callable[[], Outcome]
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a check went, in seconds; ``detail`` is what else its error had to say."""
+
+    name: str
+    outcome: Outcome
+    elapsed: float
+    detail: list[str]
 
 
 def main(quick: bool, full: bool = False) -> int:
@@ -42,9 +54,16 @@ def run_all(checks: Iterable[Check]) -> int:
     start = time.monotonic()
     todo = list(checks)
     total = Outcome()
+    failed: list[Report] = []
     for nr, check in enumerate(todo, start=1):
-        total += _run(check, f"[{nr}/{len(todo)}]")
+        report = _run(check)
+        _tell(report, f"[{nr}/{len(todo)}]")
+        total += report.outcome
+        if report.outcome.failures:
+            failed.append(report)
     _out.print(f"took {progress.seconds(time.monotonic() - start)}")
+    for report in failed:
+        _tell_failures(report, AGAIN_LINES, f"failed in {report.name}")
     _out.print(summary(total))
     return 1 if total.failures or not total.passed else 0
 
@@ -54,7 +73,7 @@ def summary(total: Outcome) -> str:
     return f"{total.passed} passed, {len(total.failures)} failed{skipped}"
 
 
-def _run(check: Check, place: str) -> Outcome:
+def _run(check: Check) -> Report:
     start = time.monotonic()
     detail: list[str] = []
     try:
@@ -70,26 +89,31 @@ def _run(check: Check, place: str) -> Outcome:
         with log.open("a") as file:
             file.write(f"{check.name}\n{traceback.format_exc()}\n")
         outcome = Outcome(failures=(f"the check broke: {err!r}",), log=log)
-    _tell(check.name, place, outcome, time.monotonic() - start, detail)
-    return outcome
+    return Report(check.name, outcome, time.monotonic() - start, detail)
 
 
-def _tell(name: str, place: str, outcome: Outcome, elapsed: float, detail: list[str]) -> None:
+def _tell(report: Report, place: str) -> None:
+    outcome = report.outcome
     verdict = "FAILED" if outcome.failures else "ok" if outcome.passed else "skipped"
-    _out.print(f"{place} {name}: {verdict}, {summary(outcome)}, {progress.seconds(elapsed)}")
+    _out.print(f"{place} {report.name}: {verdict}, {summary(outcome)}, {progress.seconds(report.elapsed)}")
     for reason in outcome.skips:
         _out.print(f"    skipped: {reason}")
+    _tell_failures(report, SHOWN_LINES, "failed")
+
+
+def _tell_failures(report: Report, limit: int, title: str) -> None:
+    outcome = report.outcome
     for failure in outcome.failures:
         lines = failure.splitlines()
-        _out.print(f"    failed: {lines[0]}")
-        _show(lines[1:])
-    _show(detail)
+        _out.print(f"    {title}: {lines[0]}")
+        _show(lines[1:], limit)
+    _show(report.detail, limit)
     if outcome.failures and outcome.log:
         _out.print(f"    log: {outcome.log}")
 
 
-def _show(lines: list[str]) -> None:
-    for line in lines[:SHOWN_LINES]:
+def _show(lines: list[str], limit: int) -> None:
+    for line in lines[:limit]:
         _out.print(f"      {line}")
-    if len(lines) > SHOWN_LINES:
-        _out.print(f"      ... and {len(lines) - SHOWN_LINES} lines more")
+    if len(lines) > limit:
+        _out.print(f"      ... and {len(lines) - limit} lines more")

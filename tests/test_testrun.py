@@ -61,6 +61,11 @@ def test_failures_are_told_and_the_rest_runs(
     assert "skipped: other: no SMT" in text
     assert "empty: FAILED" in text
     assert "good: ok" in text
+    end = text[text.index("\ntook ") :]
+    assert "failed in refuses: booting x: it hung; see below\n      last line\n    log: /x/console.log" in end
+    assert "failed in some: case: reason\n      more\n" in end
+    assert "failed in empty: " in end
+    assert "good" not in end
 
 
 def test_nothing_run_is_not_success(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +76,7 @@ def test_nothing_run_is_not_success(capsys: pytest.CaptureFixture[str]) -> None:
 def test_long_failures_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"line {n}" for n in range(100)]
     _, out = run(capsys, Check("long", lambda: judge(lines)))
-    assert len(out) < 30
+    assert len(out) < 40
     assert any("lines more" in line for line in out)
 
 
