@@ -18,8 +18,9 @@ import json as jsons
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ UML, USERSPACE = "UML", "userspace"
 ROUNDS = 15
 QUICK_ROUNDS = 5
 QUICK_MIB = 1024  # of struct pages
-GATE_TRIES = 3
+GATE_TRIES = 30
+GATE_PAUSE_S = 2  # between tries: a busy spell may pass
 _UML_GIB = 64  # of pages, which are never touched: 1 GiB of struct pages
 _PAGES_PER_MIB_OF_MEMMAP = (1 << 20) // 64
 _PLACE = paths.BUILD / "memmap-bench"
@@ -467,20 +469,36 @@ def check_stores() -> Outcome:
 
 
 def gate() -> Outcome:
-    """No more of stock's time than allowed, on one CPU and on all.  A busy host gets more chances."""
+    """No more of stock's time than allowed, on one CPU and on all."""
     program = build_userspace()
-    found: list[str] = []
-    for _ in range(GATE_TRIES):
+    timings: list[Timing] = []
+
+    def measure() -> list[str]:
         with progress.step("bench, userspace"):
             measured, status = run_userspace(program, f"--rounds={QUICK_ROUNDS}", f"--mib={QUICK_MIB}")
-        found = problems(measured, status)
-        if found:
-            break
-        ours = [row for row in rows(measured) if row.way == cpu_stores()]
+        if bad := problems(measured, status):
+            raise LabError("memmap_bench", bad[0], "see its log", log=_log())
+        timings.extend(measured.timings)
+        best = stats.least(timings, key=lambda t: (t.threads, t.way), value=lambda t: t.ns)
+        ours = [row for row in rows(replace(measured, timings=tuple(best))) if row.way == cpu_stores()]
         for row in ours:
             if row.ratio and row.ratio.value is not None:
                 progress.note(f"{row.threads} threads: {row.ratio.value:.2f} of stock's time per page")
-        found = too_slow(ours, cpu_stores())
+        return too_slow(ours, cpu_stores())
+
+    return judge(until_met(measure), _log())
+
+
+def until_met(measure: Callable[[], list[str]]) -> list[str]:
+    """What ``measure`` finds wrong in the end.
+
+    It is tried again until that is nothing, or for minutes: it should keep all
+    timings and judge by the least of each, as nothing but the program itself
+    makes it slow at all times.
+    """
+    for nr in range(GATE_TRIES):
+        time.sleep(GATE_PAUSE_S if nr else 0)
+        found = measure()
         if not found:
             break
-    return judge(found, _log())
+    return found

@@ -31,7 +31,6 @@ MAX_ONE_RATIO = 1.02  # one thread with extents of stock's loop: no slower, and 
 MAX_COST = 50_000  # instructions of the caller before the first byte is zeroed
 GAIN = 0.9  # a job pays where two threads take at most this of one thread's time
 ROUNDS, QUICK_ROUNDS, GUEST_ROUNDS = 15, 5, 3
-GATE_TRIES = 10
 
 _FOLDER = "tools/testing/folio_zero"
 _PLACE = paths.BUILD / "zero-bench"
@@ -311,20 +310,23 @@ def check_zeroed() -> Outcome:
 
 
 def gate() -> Outcome:
-    """The native goals for 1 GiB.  A busy host gets more chances."""
-    found: list[str] = []
-    for _ in range(GATE_TRIES):
-        table_rows = rows(run_native(f"--rounds={QUICK_ROUNDS}", "--min-kib=1048576").timings)
-        if not any(row.threads == 2 for row in table_rows):
-            return Outcome(skips=("needs two CPUs",))
+    """The native goals for 1 GiB."""
+    timings: list[Timing] = []
+
+    def measure() -> list[str]:
+        timings.extend(run_native(f"--rounds={QUICK_ROUNDS}", f"--min-kib={GIB}").timings)
+        best = stats.least(timings, key=lambda t: (t.kib, t.threads, t.way), value=lambda t: t.ns)
+        table_rows = rows(best)
         for row in table_rows:
             if row.of_stock:
                 of_one = f", {row.of_one.value:.2f} of one thread's" if row.of_one else ""
                 progress.note(f"{row.threads} threads: {row.of_stock.value:.2f} of stock's time{of_one}")
-        found = too_slow(table_rows)
-        if not found:
-            break
-    return judge(found, _LOG)
+        return too_slow(table_rows)
+
+    outcome = judge(bench.until_met(measure), _LOG)
+    if not any(timing.threads == 2 for timing in timings):
+        outcome += Outcome(skips=("two threads: needs two CPUs",))
+    return outcome
 
 
 def cost_gate(build: builds.Build) -> Outcome:

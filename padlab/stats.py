@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -65,3 +68,12 @@ def ratio(peer: Summary, ours: Summary, *, exact: bool = False) -> Ratio:
 def saved(base: float, value: float) -> float | None:
     """The part of ``base`` that ``value`` saves, in percent, as published tables give speedup."""
     return 100 * (1 - value / base) if base else None
+
+
+def least(items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]) -> list[Item]:
+    """Of all items with the same key that of least value: what a busy host has disturbed least."""
+    found: dict[Hashable, Item] = {}
+    for item in items:
+        if key(item) not in found or value(item) < value(found[key(item)]):
+            found[key(item)] = item
+    return list(found.values())

@@ -53,3 +53,8 @@ def test_speedup_as_published() -> None:
     assert stats.saved(4089.7, 2662.7) == pytest.approx(34.9, abs=0.05)
     assert stats.saved(100, 110) == pytest.approx(-10)
     assert stats.saved(0, 1) is None
+
+
+def test_least_of_each() -> None:
+    items = [("a", 3), ("b", 1), ("a", 2), ("b", 4)]
+    assert stats.least(items, key=lambda i: i[0], value=lambda i: i[1]) == [("a", 2), ("b", 1)]

@@ -16,10 +16,17 @@ if [ -n "$padlab_tests" ]; then
 else
 	tests=$(grep -v "^test_\($kinds\)_" /selftests/progs)
 fi
+uptime_s() {
+	read -r up _ </proc/uptime
+	echo "${up%.*}"
+}
 for test in $tests; do
 	say running "$test"
+	began=$(uptime_s)
 	timeout "${limit:-45}" "./$test" >/tmp/out 2>&1
 	status=$?
+	[ $(($(uptime_s) - began)) -lt "${limit:-45}" ] ||
+		echo "Bail out! ended after ${limit:-45} s" >>/tmp/out
 	dmesg -n 1
 	sed "s/^/PADLAB: ktap-$test /" /tmp/out
 	say status "$test" $status

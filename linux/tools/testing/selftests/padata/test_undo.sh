@@ -19,8 +19,7 @@ fail_at_random()
 	for rate in $RATES; do
 		for _ in $(seq $ROUNDS); do
 			job_is_ok "$@" fail="$rate" || return 1
-			[ "$(values failed | sort -n | tail -n 1)" -eq 0 ] ||
-				failed=$((failed + 1))
+			all_are failed 0 || failed=$((failed + 1))
 		done
 	done
 	ktap_print_msg "$failed of $((4 * ROUNDS)) failed"
