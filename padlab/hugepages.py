@@ -17,7 +17,7 @@ from typing import Any
 
 from rich.table import Table
 
-from padlab import bench, boot, initramfs, machine, paths, progress, record, stats, table
+from padlab import bench, boot, firstuse, initramfs, machine, paths, progress, record, stats, table
 from padlab import build as builds
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
@@ -245,37 +245,44 @@ def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
 def main(quick: bool = False, json: bool = False) -> int:
     """Measure, print, and record unless it was quick."""
     with boot.quiet_stdout():
-        native = run_native(f"--rounds={QUICK_ROUNDS if quick else ROUNDS}")
+        rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
+        native = run_native(rounds)
+        uses = firstuse.rows(firstuse.parse(run_native("--use", rounds).notes))
         ready = {kernel: builds.ensure_build(kernel, "perf") for kernel in ("stock", "patched")}
         guest = run_guest(ready, 1 if quick else GUEST_ROUNDS)
         cost, _ = measure_cost(ready["patched"])
-    result = as_dict(native, guest, cost)
+    result = as_dict(native, uses, guest, cost)
     if not quick:
         record.write_json(record.path_of("hugepages.json"), result)
     if json:
         print(jsons.dumps(result, indent=2))
     else:
-        show(native, guest, cost)
+        show(native, uses, guest, cost)
     return 0
 
 
-def as_dict(native: Measured, guest: Sequence[Timing], cost: Cost) -> dict[str, Any]:
+def as_dict(
+    native: Measured, uses: Sequence[firstuse.Row], guest: Sequence[Timing], cost: Cost
+) -> dict[str, Any]:
     native_rows = rows(native.timings)
     return {
         **bench.provenance(COMMAND),
         "cannot_show": " ".join(SHOWS),
         "native": [asdict(row) for row in native_rows],
         "native_break_even_kib": break_even(native_rows),
+        "native_first_use": firstuse.as_dicts(uses),
         "guest_emulated": [asdict(row) for row in rows(guest)],
         "exact": {**asdict(cost), "machine": MACHINE, "most": MAX_COST},
     }
 
 
-def show(native: Measured, guest: Sequence[Timing], cost: Cost) -> None:
+def show(native: Measured, uses: Sequence[firstuse.Row], guest: Sequence[Timing], cost: Cost) -> None:
     out = table.console()
     for name, timings in (("native", native.timings), ("guest, emulated", guest)):
         out.print(f"{name}: us for a page (median, least and most)")
         out.print(_grid(rows(timings)))
+    out.print("native, by the task alone, which then goes on from there through half of it: us for a page (median)")
+    out.print(firstuse.grid(uses))
     even = break_even(rows(native.timings))
     told = f"from {even} KiB on" if even else "at no size"
     out.print(f"\ntwo threads gain {1 - GAIN:.0%} and more {told} (native)")
@@ -327,6 +334,21 @@ def gate() -> Outcome:
     if not any(timing.threads == 2 for timing in timings):
         outcome += Outcome(skips=("two threads: needs two CPUs",))
     return outcome
+
+
+def first_use_gate() -> Outcome:
+    """To zero a folio and to use it takes no longer than in stock."""
+    uses: list[firstuse.Use] = []
+
+    def measure() -> list[str]:
+        uses.extend(firstuse.parse(run_native("--use", f"--rounds={QUICK_ROUNDS}").notes))
+        table_rows = firstuse.rows(firstuse.least(uses))
+        for row in table_rows:
+            if row.of_stock:
+                progress.note(f"{row.kib} KiB touched at page {row.page}: {row.of_stock.value:.2f} of stock's time")
+        return firstuse.too_slow(table_rows) if table_rows else ["nothing was timed"]
+
+    return judge(bench.until_met(measure), _LOG)
 
 
 def cost_gate(build: builds.Build) -> Outcome:

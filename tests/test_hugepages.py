@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from padlab import hugepages, locks
+from padlab import firstuse, hugepages, locks
 from padlab.hugepages import GIB, Cost, Timing
 
 NATIVE = """\
@@ -65,6 +65,30 @@ class TestNative:
         assert hugepages.too_slow(fine) == []
         slow = [Timing(GIB, 1, "stock", 100), Timing(GIB, 1, "ours", 110), Timing(GIB, 2, "ours", 70)]
         assert len(hugepages.too_slow(hugepages.rows(slow))) == 2
+
+
+USE = """\
+round 1 kib 2048 page 0 stock zero 230000 ns use 26000 ns
+round 1 kib 2048 page 0 ours zero 200000 ns use 24000 ns
+round 2 kib 2048 page 0 stock zero 220000 ns use 36000 ns
+round 2 kib 2048 page 0 ours zero 290000 ns use 24000 ns
+memory: 512 MiB
+"""
+
+
+class TestFirstUse:
+    def test_both_count(self) -> None:
+        stock, ours = firstuse.rows(firstuse.parse(USE.splitlines()))
+        assert (stock.way, stock.both.median, stock.of_stock) == ("stock", 256, None)
+        assert (ours.zero.low, ours.use.low, ours.both.low) == (200, 24, 224)
+        assert ours.of_stock is not None and ours.of_stock.value == pytest.approx(269 / 256)
+
+    def test_goal(self) -> None:
+        uses = firstuse.parse(USE.splitlines())
+        assert firstuse.too_slow(firstuse.rows(uses)) == [
+            "2048 KiB touched at page 0: 1.05 of stock's time, at most 1.02"
+        ]
+        assert firstuse.too_slow(firstuse.rows(firstuse.least(uses))) == []
 
 
 class TestGuest:

@@ -14,7 +14,7 @@
  *    its CPU bandwidth.
  *
  *  - The page that was touched comes last and is zeroed by the task itself, so that
- *    it finds it in its cache.
+ *    it finds it in its cache; without a job, also what is near that page.
  *
  * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the
  * locks of hugetlbfs, the folio's.  A helper needs none of them.  The thread function
@@ -120,6 +120,25 @@ static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
 	}
 }
 
+/*
+ * By the task alone.  It is likely to go on near the page that it touched, so what is
+ * farthest from that comes first and its extent last, which is then in the cache.
+ */
+static void folio_zero_converge(struct folio_zero *fz)
+{
+	unsigned long extent = min(fz->nr_pages, FOLIO_ZERO_EXTENT);
+	unsigned long target = ALIGN_DOWN(fz->last, extent);
+	unsigned long away;
+
+	for (away = fz->nr_pages - extent; away; away -= extent) {
+		if (target + away < fz->nr_pages)
+			folio_zero_fn(target + away, target + away + extent, fz);
+		if (target >= away)
+			folio_zero_fn(target - away, target - away + extent, fz);
+	}
+	folio_zero_fn(target, target + extent, fz);
+}
+
 static bool folio_zero_pays(const struct folio_zero *fz)
 {
 	unsigned long threshold_kb = READ_ONCE(folio_zero_threshold_kb);
@@ -167,6 +186,8 @@ static void folio_zero_do(struct folio_zero *fz)
 
 	if (folio_zero_pays(fz))
 		padata_do_multithreaded(&job);
+	else if (fz->last != FOLIO_ZERO_NO_PAGE)
+		folio_zero_converge(fz);
 	else
 		folio_zero_fn(0, fz->nr_pages, fz);
 

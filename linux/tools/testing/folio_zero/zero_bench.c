@@ -4,6 +4,9 @@
  *
  *   zero_bench [--rounds=N] [--mib=N] [--threads=N] [--min-kib=N]
  *	stock's way and ours, with 1 to N threads, by turns
+ *   zero_bench --use [--rounds=N] [--mib=N]
+ *	the same by the task alone, and what it then takes to go on from the page it
+ *	touched through half of the folio: what is in the cache is gained there
  *   zero_bench --check [--seed=N]
  *	is all of it zero, and nothing beside it, for any folio?
  *
@@ -44,6 +47,7 @@ static unsigned long min_kib;
 static unsigned int threads;
 static uint64_t seed = 1;
 static bool check;
+static bool use;
 
 static char *memory;
 static unsigned long *threshold_kb;
@@ -157,6 +161,57 @@ static uint64_t time_size(unsigned long kib, unsigned int nr_threads)
 			stock_zero(&folio, hint);
 	}
 	return now_ns() - start;
+}
+
+/* One write to a cache line */
+static void use_memory(char *from, unsigned long bytes)
+{
+	volatile char *p;
+
+	for (p = from; p < from + bytes; p += 64)
+		*p = 1;
+}
+
+static void time_use(unsigned int round, unsigned long kib, unsigned long page, bool ours)
+{
+	struct folio folio = { .order = __builtin_ctzl(kib >> 2) };
+	unsigned long offset, hint = page * PAGE_SIZE;
+	unsigned long folios = (mib << 10) / kib;
+	uint64_t zeroed = 0, used = 0;
+
+	for (offset = 0; offset < mib << 20; offset += kib << 10) {
+		uint64_t start = now_ns(), middle;
+
+		folio.pages = (struct page *)(memory + offset);
+		if (ours)
+			folio_zero_user(&folio, hint);
+		else
+			stock_zero(&folio, hint);
+		middle = now_ns();
+		use_memory(memory + offset + hint, kib << 9);
+		zeroed += middle - start;
+		used += now_ns() - middle;
+	}
+	say("round %u kib %lu page %lu %s zero %llu ns use %llu ns", round, kib, page,
+	    ours ? "ours" : "stock", (unsigned long long)zeroed / folios,
+	    (unsigned long long)used / folios);
+}
+
+/* Touched at its start, and after a third of it. */
+static void time_uses(void)
+{
+	static const unsigned long kib[] = { 64, 2048 };
+	unsigned int round, i, part, ours;
+
+	*threshold_kb = 0;
+	for (round = 1; round <= rounds; round++) {
+		for (i = 0; i < ARRAY_SIZE(kib); i++) {
+			for (part = 0; part < 2; part++) {
+				for (ours = 0; ours < 2; ours++)
+					time_use(round, kib[i], part * (kib[i] >> 2) / 3, ours);
+			}
+		}
+	}
 }
 
 static void time_round(unsigned int round, unsigned long kib)
@@ -299,6 +354,8 @@ static void parse(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--check"))
 			check = true;
+		else if (!strcmp(argv[i], "--use"))
+			use = true;
 		else if (number(argv[i], "--rounds=", &value))
 			rounds = value;
 		else if (number(argv[i], "--mib=", &value))
@@ -335,6 +392,8 @@ int main(int argc, char **argv)
 		fail("it cannot be set up");
 	if (check)
 		check_all();
+	else if (use)
+		time_uses();
 	else
 		time_all();
 	pool_stop(&stats);
