@@ -11,8 +11,6 @@
  *					in page tables of its own, again and again
  *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns for each page
  *   hugepages mbind KIND SIZE_KB NR	zero, on the last node alone
- *   hugepages pin fallocate SIZE_KB NR	fallocate() while another thread pins the last page
- *					as soon as the file has it (udmabuf), and looks
  *
  * KIND is private or shared (anonymous hugetlb mappings), file or fallocate (a memfd
  * with huge pages, touched or allocated), thp (madvise) or shmem (a memfd with
@@ -25,9 +23,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/udmabuf.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,9 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -369,85 +363,6 @@ static void mbind_last_node(void)
 		finish(1, "a page is on node %d, not %lu", status, node);
 }
 
-#define PIN_ROUNDS	20
-
-/* The last page of the memfd, as a device sees it: with no page table of ours. */
-static void *pinned(int memfd)
-{
-	struct udmabuf_create create = {
-		.memfd	= memfd,
-		.offset	= length - size,
-		.size	= size,
-	};
-	int dev = open("/dev/udmabuf", O_RDWR);
-	int buf = ioctl(dev, UDMABUF_CREATE, &create);
-	void *p;
-
-	if (buf < 0)
-		finish(1, "cannot pin: %s", strerror(errno));
-	p = mmap(NULL, size, PROT_READ, MAP_SHARED, buf, 0);
-	if (p == MAP_FAILED)
-		finish(1, "cannot map what is pinned: %s", strerror(errno));
-	close(buf);
-	close(dev);
-	return p;
-}
-
-/* A page that is not in the file yet would be made by whoever pins it. */
-static void *pinner(void *arg)
-{
-	int memfd = (intptr_t)arg;
-	const unsigned char *p;
-	struct stat st;
-	size_t at;
-
-	do {
-		sched_yield();
-		fstat(memfd, &st);
-	} while ((size_t)st.st_blocks < length / 512);
-
-	p = pinned(memfd);
-	for (at = 0; at < size; at += 4096) {
-		if (p[at])
-			dirty = true;
-	}
-	munmap((void *)p, size);
-	return NULL;
-}
-
-static void pin_round(void)
-{
-	int memfd = syscall(SYS_memfd_create, "hugepages",
-			    MFD_HUGETLB | MFD_ALLOW_SEALING | size_flag());
-	pthread_t thread;
-
-	if (memfd < 0 || ftruncate(memfd, length) ||
-	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
-		finish(1, "no memfd with pages of %zu KiB: %s", size >> 10, strerror(errno));
-	pthread_create(&thread, NULL, pinner, (void *)(intptr_t)memfd);
-	if (fallocate(memfd, 0, 0, length))
-		finish(1, "fallocate: %s", strerror(errno));
-	pthread_join(thread, NULL);
-	close(memfd);
-}
-
-/* A page that was private last is the one that the kernel may take for up to date. */
-static void pin(void)
-{
-	int i;
-
-	if (access("/dev/udmabuf", R_OK | W_OK))
-		finish(SKIP, "no /dev/udmabuf: %s", strerror(errno));
-	for (i = 0; i < PIN_ROUNDS && !dirty; i++) {
-		kind = PRIVATE;
-		make_dirty();
-		kind = FALLOCATE;
-		pin_round();
-	}
-	if (dirty)
-		finish(1, "round %d: memory was pinned before it was zeroed", i);
-}
-
 static void parse(char **argv)
 {
 	size_t i;
@@ -469,7 +384,7 @@ static void parse(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc != 5)
-		finish(1, "hugepages zero|poll|many|locks|time|mbind|pin KIND SIZE_KB NR");
+		finish(1, "hugepages zero|poll|many|locks|time|mbind KIND SIZE_KB NR");
 	parse(argv);
 	if (!strcmp(argv[1], "zero"))
 		zero();
@@ -483,8 +398,6 @@ int main(int argc, char **argv)
 		time_pages();
 	else if (!strcmp(argv[1], "mbind"))
 		mbind_last_node();
-	else if (!strcmp(argv[1], "pin"))
-		pin();
 	else
 		finish(1, "no '%s'", argv[1]);
 	return 0;

@@ -126,7 +126,7 @@ threshold=$(cat "$VM/folio_zero_threshold_kb")
 threads=$(cat "$VM/folio_zero_max_threads")
 echo 64 > "$VM/folio_zero_threshold_kb"
 echo 8 > "$VM/folio_zero_max_threads"
-ktap_set_plan 17
+ktap_set_plan 16
 
 for kind in private shared file fallocate; do
 	check "2 MiB, $kind" zero_and_poll $kind 2048 $NR
@@ -148,11 +148,6 @@ fi
 check "many at once" hugepages many private 2048 2
 check "on the node of the memory policy" hugepages mbind private 2048 $((NR / 4))
 check "fallocate of a range is one job" one_job_for_fallocate
-if [ -e /dev/udmabuf ]; then
-	check "nobody pins a page that is being zeroed" hugepages pin fallocate 2048 $NR
-else
-	skip "nobody pins a page that is being zeroed" "needs /dev/udmabuf (CONFIG_UDMABUF)"
-fi
 check "below the threshold there is no job" no_job_below_threshold
 check "a threshold of 0 switches it off" no_job_if_off
 check "one thread is the task itself" no_helper_with_one_thread
