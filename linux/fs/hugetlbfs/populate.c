@@ -6,8 +6,9 @@
  * So the pages of a range are allocated and put into the page cache first, locked,
  * then zeroed by one job, and unlocked.  In between they are there and not up to
  * date.  Whoever finds a page of hugetlbfs in the page cache locks it before it
- * looks, and so waits; memfd_pin_folios(), which does not, waits by itself.  A long
- * range is done in batches, so that nobody waits for long.
+ * looks, and so waits.  memfd_pin_folios() does not: udmabuf calls it with the inode
+ * locked, and for others it waits for pages that are not up to date.  A long range is
+ * done in batches, so that nobody waits for long.
  *
  * Faults take the fault mutex and then lock the page.  Here pages are locked when
  * the next mutex is taken, so that is only tried: if somebody has it, who may be

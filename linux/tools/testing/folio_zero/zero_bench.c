@@ -166,10 +166,10 @@ static uint64_t time_size(unsigned long kib, unsigned int nr_threads)
 /* One write to a cache line */
 static void use_memory(char *from, unsigned long bytes)
 {
-	volatile char *p;
+	unsigned long i;
 
-	for (p = from; p < from + bytes; p += 64)
-		*p = 1;
+	for (i = 0; i < bytes; i += 64)
+		__atomic_store_n(from + i, 1, __ATOMIC_RELAXED);
 }
 
 static void time_use(unsigned int round, unsigned long kib, unsigned long page, bool ours)
