@@ -7,7 +7,8 @@ kernel's own functions, on one CPU.  tools/testing/memmap_bulk compiles the same
 files and the job engine in userspace, and runs them on 1 to all CPUs.
 
 In each, the ways take turns, so that whatever else the host does hits all of
-them.  What counts is the ratio of medians within one run.
+them.  What counts is the ratio of medians within one run.  A check of ``./lab test``
+goes by what a busy host disturbs less: see judged().
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from __future__ import annotations
 import csv
 import io
 import json as jsons
+import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rich.table import Table
 
@@ -41,7 +43,7 @@ UML, USERSPACE = "UML", "userspace"
 ROUNDS = 15
 QUICK_ROUNDS = 5
 QUICK_MIB = 1024  # of struct pages
-GATE_TRIES = 30
+GATE_TRIES, GATE_ROUNDS = 30, 9
 GATE_PAUSE_S = 2  # between tries: a busy spell may pass
 _UML_GIB = 64  # of pages, which are never touched: 1 GiB of struct pages
 _PAGES_PER_MIB_OF_MEMMAP = (1 << 20) // 64
@@ -471,16 +473,16 @@ def check_stores() -> Outcome:
 def gate() -> Outcome:
     """No more of stock's time than allowed, on one CPU and on all."""
     program = build_userspace()
-    timings: list[Timing] = []
+    alone: list[Timing] = []
 
     def measure() -> list[str]:
         with progress.step("bench, userspace"):
-            measured, status = run_userspace(program, f"--rounds={QUICK_ROUNDS}", f"--mib={QUICK_MIB}")
+            measured, status = run_userspace(program, f"--rounds={GATE_ROUNDS}", f"--mib={QUICK_MIB}")
         if bad := problems(measured, status):
             raise LabError("memmap_bench", bad[0], "see its log", log=_log())
-        timings.extend(measured.timings)
-        best = stats.least(timings, key=lambda t: (t.threads, t.way), value=lambda t: t.ns)
+        best = judged(alone, measured.timings, key=lambda t: (t.threads, t.way))
         ours = [row for row in rows(replace(measured, timings=tuple(best))) if row.way == cpu_stores()]
+        need("memmap_bench", {1, os.cpu_count() or 1} - {row.threads for row in ours})
         for row in ours:
             if row.ratio and row.ratio.value is not None:
                 progress.note(f"{row.threads} threads: {row.ratio.value:.2f} of stock's time per page")
@@ -489,13 +491,42 @@ def gate() -> Outcome:
     return judge(until_met(measure), _log())
 
 
-def until_met(measure: Callable[[], list[str]]) -> list[str]:
-    """What ``measure`` finds wrong in the end.
+class Timed(Protocol):
+    @property
+    def threads(self) -> int: ...
+    @property
+    def ns(self) -> int: ...
 
-    It is tried again until that is nothing, or for minutes: it should keep all
-    timings and judge by the least of each, as nothing but the program itself
-    makes it slow at all times.
+
+AnyTimed = TypeVar("AnyTimed", bound=Timed)
+
+
+def judged(
+    alone: list[AnyTimed], timings: Iterable[AnyTimed], key: Callable[[AnyTimed], Hashable]
+) -> list[AnyTimed]:
+    """What a gate goes by, of the timings of a try and those of one thread that it kept in ``alone``.
+
+    One thread: the least of all tries, as nothing but the program itself makes it slow
+    at all times.  Several have to be fast together more often than once by chance: the
+    lower quartile of this try.
     """
+    timings = list(timings)
+    alone += [timing for timing in timings if timing.threads == 1]
+    several = [timing for timing in timings if timing.threads > 1]
+    return [
+        *stats.least(alone, key, lambda timing: timing.ns),
+        *stats.lower_quartile(several, key, lambda timing: timing.ns),
+    ]
+
+
+def need(what: str, missing: Iterable[Any]) -> None:
+    """A gate must not pass for want of timings."""
+    if missing := sorted(missing):
+        raise LabError(what, f"it did not time {', '.join(map(str, missing))}", "see its log", log=_log())
+
+
+def until_met(measure: Callable[[], list[str]]) -> list[str]:
+    """What ``measure`` finds wrong, tried again until that is nothing, or for minutes."""
     for nr in range(GATE_TRIES):
         time.sleep(GATE_PAUSE_S if nr else 0)
         found = measure()

@@ -72,8 +72,20 @@ def saved(base: float, value: float) -> float | None:
 
 def least(items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]) -> list[Item]:
     """Of all items with the same key that of least value: what a busy host has disturbed least."""
-    found: dict[Hashable, Item] = {}
+    return [found[0] for found in _sorted(items, key, value)]
+
+
+def lower_quartile(
+    items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
+) -> list[Item]:
+    """Of all items with the same key one that three quarters of them, about, are not below."""
+    return [found[len(found) // 4] for found in _sorted(items, key, value)]
+
+
+def _sorted(
+    items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
+) -> list[list[Item]]:
+    by: dict[Hashable, list[Item]] = {}
     for item in items:
-        if key(item) not in found or value(item) < value(found[key(item)]):
-            found[key(item)] = item
-    return list(found.values())
+        by.setdefault(key(item), []).append(item)
+    return [sorted(found, key=value) for found in by.values()]

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from padlab import firstuse, hugepages, locks
+from padlab import bench, firstuse, hugepages, locks
+from padlab.errors import LabError
 from padlab.hugepages import GIB, Cost, Timing
+from padlab.outcome import Outcome
 
 NATIVE = """\
 zero_bench: memory: 1024 MiB
@@ -89,6 +91,41 @@ class TestFirstUse:
             "2048 KiB touched at page 0: 1.05 of stock's time, at most 1.02"
         ]
         assert firstuse.too_slow(firstuse.rows(firstuse.least(uses))) == []
+
+    def test_use_has_a_goal_of_its_own(self) -> None:
+        cold = USE.replace("use 24000", "use 40000")
+        assert firstuse.too_slow(firstuse.rows(firstuse.least(firstuse.parse(cold.splitlines())))) == [
+            "2048 KiB touched at page 0: 1.54 of stock's time to use it, at most 1.3"
+        ]
+
+
+class TestGates:
+    """What is not timed, and what is fast by chance, must not pass."""
+
+    ONE = (Timing(GIB, 1, "stock", 120), Timing(GIB, 1, "ours", 100))
+
+    def gate(self, monkeypatch: pytest.MonkeyPatch, *timings: Timing, notes: tuple[str, ...] = ()) -> Outcome:
+        monkeypatch.setattr(bench.time, "sleep", lambda seconds: None)
+        monkeypatch.setattr(hugepages.os, "cpu_count", lambda: 2)
+        found = hugepages.Measured(timings, notes, ended=True)
+        monkeypatch.setattr(hugepages, "run_native", lambda *args: found)
+        return hugepages.first_use_gate() if notes else hugepages.gate()
+
+    def test_fast(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        two = [Timing(GIB, 2, "ours", ns) for ns in (55, 52, 90, 95, 58, 99, 97, 100, 95)]
+        assert self.gate(monkeypatch, *self.ONE, *two) == Outcome(1)
+
+    def test_fast_by_chance(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        two = [Timing(GIB, 2, "ours", ns) for ns in (55, 52, 90, 95, 98, 99, 97, 100, 95)]
+        assert "0.90 of one's time" in self.gate(monkeypatch, *self.ONE, *two).failures[0]
+
+    def test_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(LabError, match="did not time"):
+            self.gate(monkeypatch)
+        with pytest.raises(LabError, match="did not time .*2, 'ours'"):
+            self.gate(monkeypatch, *self.ONE)
+        with pytest.raises(LabError, match="did not time"):
+            self.gate(monkeypatch, notes=tuple(USE.splitlines()))
 
 
 class TestGuest:

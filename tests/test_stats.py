@@ -55,6 +55,9 @@ def test_speedup_as_published() -> None:
     assert stats.saved(0, 1) is None
 
 
-def test_least_of_each() -> None:
-    items = [("a", 3), ("b", 1), ("a", 2), ("b", 4)]
-    assert stats.least(items, key=lambda i: i[0], value=lambda i: i[1]) == [("a", 2), ("b", 1)]
+def test_least_and_lower_quartile_of_each() -> None:
+    items = [("a", 3), ("b", 1), ("a", 2), ("b", 4), *(("c", n) for n in range(9, 0, -1))]
+    least = stats.least(items, key=lambda i: i[0], value=lambda i: i[1])
+    assert least == [("a", 2), ("b", 1), ("c", 1)]
+    quartile = stats.lower_quartile(items, key=lambda i: i[0], value=lambda i: i[1])
+    assert quartile == [("a", 2), ("b", 1), ("c", 3)]

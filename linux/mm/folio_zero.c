@@ -14,7 +14,7 @@
  *    its CPU bandwidth.
  *
  *  - The page that was touched comes last and is zeroed by the task itself, so that
- *    it finds it in its cache; without a job, also what is near that page.
+ *    it finds it in its cache; without a job, also what comes after that page.
  *
  * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the
  * locks of hugetlbfs, the folio's.  A helper needs none of them.  The thread function
@@ -121,22 +121,21 @@ static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
 }
 
 /*
- * By the task alone.  It is likely to go on near the page that it touched, so what is
- * farthest from that comes first and its extent last, which is then in the cache.
+ * Without a job.  The task is likely to go on from the page that it touched, so what
+ * is before that comes first, then the rest from its end on, and the extent of the
+ * page last: what is next is in the cache.
  */
-static void folio_zero_converge(struct folio_zero *fz)
+static void folio_zero_towards_last(struct folio_zero *fz)
 {
 	unsigned long extent = min(fz->nr_pages, FOLIO_ZERO_EXTENT);
 	unsigned long target = ALIGN_DOWN(fz->last, extent);
-	unsigned long away;
+	unsigned long start = fz->nr_pages;
 
-	for (away = fz->nr_pages - extent; away; away -= extent) {
-		if (target + away < fz->nr_pages)
-			folio_zero_fn(target + away, target + away + extent, fz);
-		if (target >= away)
-			folio_zero_fn(target - away, target - away + extent, fz);
+	folio_zero_fn(0, target, fz);
+	while (start > target) {
+		start -= extent;
+		folio_zero_fn(start, start + extent, fz);
 	}
-	folio_zero_fn(target, target + extent, fz);
 }
 
 static bool folio_zero_pays(const struct folio_zero *fz)
@@ -184,10 +183,10 @@ static void folio_zero_do(struct folio_zero *fz)
 		.near_nid	= true,
 	};
 
-	if (folio_zero_pays(fz))
+	if (job.max_threads > 1 && folio_zero_pays(fz))
 		padata_do_multithreaded(&job);
 	else if (fz->last != FOLIO_ZERO_NO_PAGE)
-		folio_zero_converge(fz);
+		folio_zero_towards_last(fz);
 	else
 		folio_zero_fn(0, fz->nr_pages, fz);
 

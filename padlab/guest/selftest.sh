@@ -25,10 +25,10 @@ for test in $tests; do
 	began=$(uptime_s)
 	timeout "${limit:-45}" "./$test" >/tmp/out 2>&1
 	status=$?
-	[ $(($(uptime_s) - began)) -lt "${limit:-45}" ] ||
-		echo "Bail out! ended after ${limit:-45} s" >>/tmp/out
+	took=$(($(uptime_s) - began))
 	dmesg -n 1
 	sed "s/^/PADLAB: ktap-$test /" /tmp/out
+	[ $took -le "${limit:-45}" ] || say "ktap-$test Bail out! ended after $took s"
 	say status "$test" $status
 	dmesg -n 7
 	# 4: skipped, which the KTAP lines tell with a reason.

@@ -175,20 +175,21 @@ static void use_memory(char *from, unsigned long bytes)
 static void time_use(unsigned int round, unsigned long kib, unsigned long page, bool ours)
 {
 	struct folio folio = { .order = __builtin_ctzl(kib >> 2) };
-	unsigned long offset, hint = page * PAGE_SIZE;
-	unsigned long folios = (mib << 10) / kib;
+	unsigned long folios = (mib << 10) / kib, hint = page * PAGE_SIZE;
 	uint64_t zeroed = 0, used = 0;
+	unsigned long i;
 
-	for (offset = 0; offset < mib << 20; offset += kib << 10) {
+	for (i = 0; i < folios; i++) {
+		char *start_of = memory + i * (kib << 10);
 		uint64_t start = now_ns(), middle;
 
-		folio.pages = (struct page *)(memory + offset);
+		folio.pages = (struct page *)start_of;
 		if (ours)
 			folio_zero_user(&folio, hint);
 		else
 			stock_zero(&folio, hint);
 		middle = now_ns();
-		use_memory(memory + offset + hint, kib << 9);
+		use_memory(start_of + hint, kib << 9);
 		zeroed += middle - start;
 		used += now_ns() - middle;
 	}
@@ -200,8 +201,11 @@ static void time_use(unsigned int round, unsigned long kib, unsigned long page, 
 /* Touched at its start, and after a third of it. */
 static void time_uses(void)
 {
-	static const unsigned long kib[] = { 64, 2048 };
+	static const unsigned long kib[] = { 64, HUGE >> 10 };
 	unsigned int round, i, part, ours;
+
+	if (mib << 20 < HUGE)
+		fail("needs 2 MiB at least");
 
 	*threshold_kb = 0;
 	for (round = 1; round <= rounds; round++) {
