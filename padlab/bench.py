@@ -8,7 +8,7 @@ files and the job engine in userspace, and runs them on 1 to all CPUs.
 
 In each, the ways take turns, so that whatever else the host does hits all of
 them.  What counts is the ratio of medians within one run.  A check of ``./lab test``
-goes by what a busy host disturbs less: see judged().
+goes by what a busy host disturbs less: see gate.py.
 """
 
 from __future__ import annotations
@@ -20,16 +20,13 @@ import os
 import re
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
-
-from rich.table import Table
+from typing import Any
 
 from padlab import build as builds
-from padlab import hostpkgs, paths, progress, record, run, stats, table, tree
+from padlab import gate, hostpkgs, paths, progress, record, run, stats, table, tree
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
 
@@ -43,8 +40,6 @@ UML, USERSPACE = "UML", "userspace"
 ROUNDS = 15
 QUICK_ROUNDS = 5
 QUICK_MIB = 1024  # of struct pages
-GATE_TRIES, GATE_ROUNDS = 30, 9
-GATE_PAUSE_S = 2  # between tries: a busy spell may pass
 _UML_GIB = 64  # of pages, which are never touched: 1 GiB of struct pages
 _PAGES_PER_MIB_OF_MEMMAP = (1 << 20) // 64
 _PLACE = paths.BUILD / "memmap-bench"
@@ -183,9 +178,7 @@ class Row:
 
 
 def rows(measured: Measured) -> list[Row]:
-    found: dict[tuple[int, str], list[Timing]] = {}
-    for timing in measured.timings:
-        found.setdefault((timing.threads, timing.way), []).append(timing)
+    found = stats.group(measured.timings, lambda timing: (timing.threads, timing.way))
     result = []
     for threads in sorted({threads for threads, _ in found}):
         if (threads, "stock") not in found:
@@ -423,18 +416,14 @@ def show(runs: Sequence[Measured]) -> None:
     """One table, what is wrong with it, and what it can show."""
     out = table.console()
     out.print("struct pages initialised and freed, ns per page (median, least and most)")
-    grid = Table(box=None, padding=(0, 2), pad_edge=False)
-    for name in ("bench", "threads", "way"):
-        grid.add_column(name, justify="right" if name == "threads" else "left")
-    for name in ("n", "median", "min", "max", "of stock", "bytes"):
-        grid.add_column(name, justify="right")
+    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "bytes")
+    grid = table.grid(names, left={"bench", "way"})
     chosen, warnings = cpu_stores(), []
     for measured in runs:
         for row in rows(measured):
             figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-            ratio = f"{row.ratio.value:.2f}" if row.ratio and row.ratio.value is not None else ""
             way = f"{row.way}, ours" if row.way == chosen else row.way
-            grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, ratio, str(row.bytes))
+            grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, table.ratio(row.ratio), str(row.bytes))
             warnings += _warnings(row)
     out.print(grid)
     for line in warnings:
@@ -470,66 +459,22 @@ def check_stores() -> Outcome:
     return judge(found, _log())
 
 
-def gate() -> Outcome:
+def time_gate() -> Outcome:
     """No more of stock's time than allowed, on one CPU and on all."""
     program = build_userspace()
     alone: list[Timing] = []
 
     def measure() -> list[str]:
         with progress.step("bench, userspace"):
-            measured, status = run_userspace(program, f"--rounds={GATE_ROUNDS}", f"--mib={QUICK_MIB}")
+            measured, status = run_userspace(program, f"--rounds={gate.ROUNDS}", f"--mib={QUICK_MIB}")
         if bad := problems(measured, status):
             raise LabError("memmap_bench", bad[0], "see its log", log=_log())
-        best = judged(alone, measured.timings, key=lambda t: (t.threads, t.way))
+        best = gate.judged(alone, measured.timings, key=lambda t: (t.threads, t.way))
         ours = [row for row in rows(replace(measured, timings=tuple(best))) if row.way == cpu_stores()]
-        need("memmap_bench", {1, os.cpu_count() or 1} - {row.threads for row in ours})
+        gate.need("memmap_bench", {1, os.cpu_count() or 1} - {row.threads for row in ours}, _log())
         for row in ours:
             if row.ratio and row.ratio.value is not None:
                 progress.note(f"{row.threads} threads: {row.ratio.value:.2f} of stock's time per page")
         return too_slow(ours, cpu_stores())
 
-    return judge(until_met(measure), _log())
-
-
-class Timed(Protocol):
-    @property
-    def threads(self) -> int: ...
-    @property
-    def ns(self) -> int: ...
-
-
-AnyTimed = TypeVar("AnyTimed", bound=Timed)
-
-
-def judged(
-    alone: list[AnyTimed], timings: Iterable[AnyTimed], key: Callable[[AnyTimed], Hashable]
-) -> list[AnyTimed]:
-    """What a gate goes by, of the timings of a try and those of one thread that it kept in ``alone``.
-
-    One thread: the least of all tries, as nothing but the program itself makes it slow
-    at all times.  Several have to be fast together more often than once by chance: the
-    lower quartile of this try.
-    """
-    timings = list(timings)
-    alone += [timing for timing in timings if timing.threads == 1]
-    several = [timing for timing in timings if timing.threads > 1]
-    return [
-        *stats.least(alone, key, lambda timing: timing.ns),
-        *stats.lower_quartile(several, key, lambda timing: timing.ns),
-    ]
-
-
-def need(what: str, missing: Iterable[Any]) -> None:
-    """A gate must not pass for want of timings."""
-    if missing := sorted(missing):
-        raise LabError(what, f"it did not time {', '.join(map(str, missing))}", "see its log", log=_log())
-
-
-def until_met(measure: Callable[[], list[str]]) -> list[str]:
-    """What ``measure`` finds wrong, tried again until that is nothing, or for minutes."""
-    for nr in range(GATE_TRIES):
-        time.sleep(GATE_PAUSE_S if nr else 0)
-        found = measure()
-        if not found:
-            break
-    return found
+    return judge(gate.until_met(measure), _log())

@@ -17,8 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.table import Table
-
 from padlab import accel as accels
 from padlab import boot, record, report, stats, table
 from padlab.build import Build
@@ -208,13 +206,7 @@ def show(done: Comparison, build: Build) -> None:
         f"[bold]{done.machine.name}[/]: {done.machine.summary()}; Debian linux-source {build.source_version}"
     )
     console.print(_mode(done), markup=False)
-    grid = Table(box=None, padding=(0, 2), pad_edge=False)
-    grid.add_column("")
-    grid.add_column("kernel")
-    grid.add_column("n", justify="right")
-    for name in ("median", "min", "max", "stdev"):
-        grid.add_column(name, justify="right")
-    grid.add_column("")
+    grid = table.grid(("", "kernel", "n", "median", "min", "max", "stdev", ""), left={"", "kernel"})
     digits = 3 if done.exact else 1
     for figure in done.figures:
         for kernel, summary in (("stock", figure.stock), ("patched", figure.patched)):

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from rich.table import Table
 
-from padlab import stats
+from padlab import stats, table
 
 MAX_RATIO = 1.02  # of stock's time, both together: no slower, and noise
 # Of stock's time to use a huge page.  Extents gain more than may be lost here, so the
@@ -74,9 +73,7 @@ def least(uses: Iterable[Use]) -> list[Use]:
 
 def rows(uses: Iterable[Use]) -> list[Row]:
     """By size and page, stock's first."""
-    by: dict[tuple[int, int, bool], list[Use]] = {}
-    for one in uses:
-        by.setdefault((one.kib, one.page, one.way == "ours"), []).append(one)
+    by = stats.group(uses, lambda one: (one.kib, one.page, one.way == "ours"))
     result: list[Row] = []
     for kib, page, ours in sorted(by):
         found = by[kib, page, ours]
@@ -102,15 +99,10 @@ def too_slow(table_rows: Iterable[Row]) -> list[str]:
 
 
 def grid(table_rows: Iterable[Row]) -> Table:
-    table = Table(box=None, padding=(0, 2), pad_edge=False)
-    for name in ("KiB", "touched page", "way", "n", "zeroed", "then used", "both", "of stock", "use of stock"):
-        table.add_column(name, justify="left" if name == "way" else "right")
+    names = ("KiB", "touched page", "way", "n", "zeroed", "then used", "both", "of stock", "use of stock")
+    result = table.grid(names, left={"way"})
     for row in table_rows:
-        ratios = [f"{r.value:.2f}" if r and r.value is not None else "" for r in (row.of_stock, row.use_of_stock)]
+        ratios = [table.ratio(row.of_stock), table.ratio(row.use_of_stock)]
         figures = [f"{value:,.1f}" for value in (row.zero.median, row.use.median, row.both.median)]
-        table.add_row(f"{row.kib:,}", str(row.page), row.way, str(row.both.n), *figures, *ratios)
-    return table
-
-
-def as_dicts(table_rows: Iterable[Row]) -> list[dict[str, Any]]:
-    return [asdict(row) for row in table_rows]
+        result.add_row(f"{row.kib:,}", str(row.page), row.way, str(row.both.n), *figures, *ratios)
+    return result

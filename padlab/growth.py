@@ -17,8 +17,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from rich.table import Table
-
 from padlab import boot, record, report, table
 from padlab import machine as machines
 from padlab.boot import BootResult
@@ -191,10 +189,9 @@ def show(growth: Growth, build: Build) -> None:
         f" to {SIZES_GIB[1]} GiB; Debian linux-source {build.source_version}"
     )
     sizes = sorted(growth.sizes["stock"])
-    grid = Table(box=None, padding=(0, 2), pad_edge=False)
-    grid.add_column("millions of instructions")
-    for head in (*(f"{k} {gib}" for k in KERNELS for gib in sizes), "stock a GiB", "patched", "ratio"):
-        grid.add_column(head, justify="right")
+    first = "millions of instructions"
+    figures = (f"{kernel} {gib}" for kernel in KERNELS for gib in sizes)
+    grid = table.grid((first, *figures, "stock a GiB", "patched", "ratio"), left={first})
     for name in [phase.name for phase in PHASES] + [None]:
         cells = []
         for kernel in KERNELS:

@@ -18,7 +18,7 @@ from typing import Any
 
 from rich.table import Table
 
-from padlab import bench, boot, firstuse, initramfs, machine, paths, progress, record, stats, table
+from padlab import bench, boot, firstuse, gate, initramfs, machine, paths, progress, record, stats, table
 from padlab import build as builds
 from padlab.errors import LabError
 from padlab.outcome import Outcome, judge
@@ -150,10 +150,8 @@ class Row:
 
 
 def rows(timings: Iterable[Timing]) -> list[Row]:
-    by: dict[tuple[int, int, str], list[float]] = {}
-    for timing in timings:
-        by.setdefault((timing.kib, timing.threads, timing.way), []).append(timing.ns / 1000)
-    summaries = {key: stats.summarize(values) for key, values in by.items()}
+    by = stats.group(timings, lambda timing: (timing.kib, timing.threads, timing.way))
+    summaries = {key: stats.summarize([one.ns / 1000 for one in found]) for key, found in by.items()}
     result = []
     for key in sorted(summaries, key=lambda key: (key[0], key[2] != "stock", key[1])):
         kib, threads, way = key
@@ -271,7 +269,7 @@ def as_dict(
         "cannot_show": " ".join(SHOWS),
         "native": [asdict(row) for row in native_rows],
         "native_break_even_kib": break_even(native_rows),
-        "native_first_use": firstuse.as_dicts(uses),
+        "native_first_use": [asdict(row) for row in uses],
         "guest_emulated": [asdict(row) for row in rows(guest)],
         "exact": {**asdict(cost), "machine": MACHINE, "most": MAX_COST},
     }
@@ -295,12 +293,11 @@ def show(native: Measured, uses: Sequence[firstuse.Row], guest: Sequence[Timing]
 
 
 def _grid(table_rows: Iterable[Row]) -> Table:
-    grid = Table(box=None, padding=(0, 2), pad_edge=False)
-    for name in ("KiB", "way", "threads", "n", "median", "min", "max", "GiB/s", "of stock", "of one thread"):
-        grid.add_column(name, justify="left" if name == "way" else "right")
+    names = ("KiB", "way", "threads", "n", "median", "min", "max", "GiB/s", "of stock", "of one thread")
+    grid = table.grid(names, left={"way"})
     for row in table_rows:
         figures = [f"{value:,.0f}" for value in (row.us.median, row.us.low, row.us.high)]
-        ratios = [f"{r.value:.2f}" if r and r.value is not None else "" for r in (row.of_stock, row.of_one)]
+        ratios = [table.ratio(row.of_stock), table.ratio(row.of_one)]
         grid.add_row(
             f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures, f"{row.gib_s:.1f}", *ratios
         )
@@ -317,23 +314,23 @@ def check_zeroed() -> Outcome:
     return Outcome(1, log=_LOG)
 
 
-def gate() -> Outcome:
+def time_gate() -> Outcome:
     """The native goals for 1 GiB."""
     alone: list[Timing] = []
     several = (os.cpu_count() or 1) > 1
     wanted = {(1, "stock"), (1, "ours")} | ({(2, "ours")} if several else set())
 
     def measure() -> list[str]:
-        timings = run_native(f"--rounds={bench.GATE_ROUNDS}", f"--min-kib={GIB}").timings
-        table_rows = rows(bench.judged(alone, timings, key=lambda t: (t.kib, t.threads, t.way)))
-        bench.need("zero_bench", wanted - {(row.threads, row.way) for row in table_rows})
+        timings = run_native(f"--rounds={gate.ROUNDS}", f"--min-kib={GIB}").timings
+        table_rows = rows(gate.judged(alone, timings, key=lambda t: (t.kib, t.threads, t.way)))
+        gate.need("zero_bench", wanted - {(row.threads, row.way) for row in table_rows}, _LOG)
         for row in table_rows:
             if row.of_stock:
                 of_one = f", {row.of_one.value:.2f} of one thread's" if row.of_one else ""
                 progress.note(f"{row.threads} threads: {row.of_stock.value:.2f} of stock's time{of_one}")
         return too_slow(table_rows)
 
-    outcome = judge(bench.until_met(measure), _LOG)
+    outcome = judge(gate.until_met(measure), _LOG)
     return outcome if several else outcome + Outcome(skips=("two threads: needs two CPUs",))
 
 
@@ -342,9 +339,10 @@ def first_use_gate() -> Outcome:
     uses: list[firstuse.Use] = []
 
     def measure() -> list[str]:
-        uses.extend(firstuse.parse(run_native("--use", f"--rounds={bench.GATE_ROUNDS}").notes))
+        uses.extend(firstuse.parse(run_native("--use", f"--rounds={gate.ROUNDS}").notes))
         table_rows = firstuse.rows(firstuse.least(uses))
-        bench.need("zero_bench --use", firstuse.WANTED - {(row.kib, row.page, row.way) for row in table_rows})
+        timed = {(row.kib, row.page, row.way) for row in table_rows}
+        gate.need("zero_bench --use", firstuse.WANTED - timed, _LOG)
         for row in table_rows:
             if row.of_stock and row.use_of_stock:
                 progress.note(
@@ -353,7 +351,7 @@ def first_use_gate() -> Outcome:
                 )
         return firstuse.too_slow(table_rows)
 
-    return judge(bench.until_met(measure), _LOG)
+    return judge(gate.until_met(measure), _LOG)
 
 
 def cost_gate(build: builds.Build) -> Outcome:

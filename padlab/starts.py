@@ -16,8 +16,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from rich.table import Table
-
 from padlab import boot, record, stats, table
 from padlab import machine as machines
 from padlab.errors import LabError
@@ -119,11 +117,8 @@ def main(names: Iterable[str] = (), json: bool = False) -> int:
 
 def show(targets: Iterable[Machine], found: dict[str, dict[str, Starts]]) -> None:
     console = table.console()
-    grid = Table(box=None, padding=(0, 2), pad_edge=False)
-    grid.add_column("machine")
-    grid.add_column("kernel")
-    for head in ("CPUs", "queued", "started", "threads made", "first us", "median us", "last us"):
-        grid.add_column(head, justify="right")
+    names = ("CPUs", "queued", "started", "threads made", "first us", "median us", "last us")
+    grid = table.grid(("machine", "kernel", *names), left={"machine", "kernel"})
     for target in targets:
         for kernel, starts in found[target.name].items():
             told = starts.summary

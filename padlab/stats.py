@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -70,22 +71,21 @@ def saved(base: float, value: float) -> float | None:
     return 100 * (1 - value / base) if base else None
 
 
+def group(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items by what they have in common, in the order in which they came."""
+    by: dict[Key, list[Item]] = {}
+    for item in items:
+        by.setdefault(key(item), []).append(item)
+    return by
+
+
 def least(items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]) -> list[Item]:
     """Of all items with the same key that of least value: what a busy host has disturbed least."""
-    return [found[0] for found in _sorted(items, key, value)]
+    return [min(found, key=value) for found in group(items, key).values()]
 
 
 def lower_quartile(
     items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
 ) -> list[Item]:
     """Of all items with the same key one that three quarters of them, about, are not below."""
-    return [found[len(found) // 4] for found in _sorted(items, key, value)]
-
-
-def _sorted(
-    items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
-) -> list[list[Item]]:
-    by: dict[Hashable, list[Item]] = {}
-    for item in items:
-        by.setdefault(key(item), []).append(item)
-    return [sorted(found, key=value) for found in by.values()]
+    return [sorted(found, key=value)[len(found) // 4] for found in group(items, key).values()]

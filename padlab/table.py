@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
+
+from padlab import stats
 
 # Results piped to a file or another program are not cut to 80 columns.
 _PIPED_WIDTH = 160
@@ -19,3 +24,16 @@ def console() -> Console:
 def plain(text: str) -> str:
     """Text from elsewhere, in which brackets are brackets."""
     return escape(text)
+
+
+def grid(names: Iterable[str], left: Collection[str]) -> Table:
+    """Columns without lines, of figures but for those named in ``left``."""
+    found = Table(box=None, padding=(0, 2), pad_edge=False)
+    for name in names:
+        found.add_column(name, justify="left" if name in left else "right")
+    return found
+
+
+def ratio(value: stats.Ratio | None) -> str:
+    """To two digits, or nothing where there is none."""
+    return "" if value is None or value.value is None else f"{value.value:.2f}"

@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from padlab import bench
+from padlab import bench, gate
 from padlab.errors import LabError
 
 UML = """\
@@ -134,11 +134,11 @@ class TestRows:
 
 
 def test_goals_are_tried_again_until_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(gate.time, "sleep", lambda seconds: None)
     left = [["slow"], ["slow"], [], ["never asked"]]
-    assert bench.until_met(lambda: left.pop(0)) == []
+    assert gate.until_met(lambda: left.pop(0)) == []
     assert left == [["never asked"]]
-    assert bench.until_met(lambda: ["slow"]) == ["slow"]
+    assert gate.until_met(lambda: ["slow"]) == ["slow"]
 
 
 def test_csv_has_every_round() -> None:

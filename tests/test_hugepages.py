@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from padlab import bench, firstuse, hugepages, locks
+from padlab import firstuse, gate, hugepages, locks
 from padlab.errors import LabError
 from padlab.hugepages import GIB, Cost, Timing
 from padlab.outcome import Outcome
@@ -105,11 +105,11 @@ class TestGates:
     ONE = (Timing(GIB, 1, "stock", 120), Timing(GIB, 1, "ours", 100))
 
     def gate(self, monkeypatch: pytest.MonkeyPatch, *timings: Timing, notes: tuple[str, ...] = ()) -> Outcome:
-        monkeypatch.setattr(bench.time, "sleep", lambda seconds: None)
+        monkeypatch.setattr(gate.time, "sleep", lambda seconds: None)
         monkeypatch.setattr(hugepages.os, "cpu_count", lambda: 2)
         found = hugepages.Measured(timings, notes, ended=True)
         monkeypatch.setattr(hugepages, "run_native", lambda *args: found)
-        return hugepages.first_use_gate() if notes else hugepages.gate()
+        return hugepages.first_use_gate() if notes else hugepages.time_gate()
 
     def test_fast(self, monkeypatch: pytest.MonkeyPatch) -> None:
         two = [Timing(GIB, 2, "ours", ns) for ns in (55, 52, 90, 95, 58, 99, 97, 100, 95)]

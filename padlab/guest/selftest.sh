@@ -10,6 +10,7 @@ export PADATA_MODULE=/lib/test_padata_mt.ko
 failed=0
 cd /selftests/padata
 limit=$(sed -n 's/^timeout=//p' settings)
+limit=${limit:-45}
 kinds='time\|report\|huge'
 if [ -n "$padlab_tests" ]; then
 	tests=$(grep "^test_${padlab_tests}_" /selftests/progs)
@@ -23,12 +24,12 @@ uptime_s() {
 for test in $tests; do
 	say running "$test"
 	began=$(uptime_s)
-	timeout "${limit:-45}" "./$test" >/tmp/out 2>&1
+	timeout "$limit" "./$test" >/tmp/out 2>&1
 	status=$?
 	took=$(($(uptime_s) - began))
 	dmesg -n 1
 	sed "s/^/PADLAB: ktap-$test /" /tmp/out
-	[ $took -le "${limit:-45}" ] || say "ktap-$test Bail out! ended after $took s"
+	[ $took -le "$limit" ] || say "ktap-$test Bail out! ended after $took s"
 	say status "$test" $status
 	dmesg -n 7
 	# 4: skipped, which the KTAP lines tell with a reason.

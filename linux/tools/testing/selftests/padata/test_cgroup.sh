@@ -73,17 +73,21 @@ move()
 		"$charged to the new one, for $least to $most that the threads used"
 }
 
+# Where reading takes long, it does not.
+figures_tell()
+{
+	[ $((most * 3)) -le $((least * 4)) ]
+}
+
 # The rest of the job is charged to the new one: the caller's CPU time, and that of
 # the threads that help.
 moves()
 {
 	for _ in 1 2 3; do
 		move || return 1
-		# Where reading takes that long it tells nothing.
-		[ $((most * 3)) -gt $((least * 4)) ] || break
+		! figures_tell || break
 	done
-	[ $((most * 3)) -le $((least * 4)) ] &&
-	[ "$before" -gt 0 ] && [ "$(values helped)" -gt 0 ] &&
+	figures_tell && [ "$before" -gt 0 ] && [ "$(values helped)" -gt 0 ] &&
 	[ $((charged * 20)) -ge $((least * 19)) ] &&
 	[ $((charged * 19)) -le $((most * 20)) ]
 }
