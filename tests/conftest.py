@@ -3,13 +3,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from padlab import accel
+from padlab.core import packages, paths
+from padlab.kernel import state
+from padlab.vm import accel, emulator
+
+EMULATED = accel.Accel("tcg", "TCG, emulated (a test)", "10.0.2", "multi")
+EXACT = accel.Accel("tcg", "TCG, exact (a test)", "10.0.2", "single", exact=True)
 
 
 @pytest.fixture
 def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that may not depend on the host's QEMU or KVM."""
-    monkeypatch.setattr(accel, "choose", lambda: "tcg")
-    monkeypatch.setattr(accel, "qemu_version", lambda: "7.2.22")
+    monkeypatch.setattr(emulator, "ensure", lambda: Path("qemu"))
+    monkeypatch.setattr(accel, "choose", lambda _qemu, exact=False: EXACT if exact else EMULATED)
+
+
+@pytest.fixture(scope="session")
+def installed() -> None:
+    """For tests that run Debian's programs: ./lab test installs them, and a test that skips proves nothing."""
+    missing = packages.missing("build", "quilt", "git", "guest")
+    assert not missing, f"not installed: {', '.join(missing)}; run ./lab test, which does it"
+
+
+@pytest.fixture(scope="session")
+def kernel_tree(installed: None) -> None:
+    """For tests on the real kernel source."""
+    assert state.read_state(paths.TREES / "patched"), (
+        "there is no kernel tree; run ./lab test, which makes it"
+    )

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from padlab import cli, lock, paths
-from padlab.errors import LabError
+from padlab import cli
+from padlab.core import exclusive, paths
+from padlab.core.errors import LabError
 
-COMMANDS = ["boot", "test", "compare", "sweep", "predict", "tree", "refresh", "build", "series"]
+COMMANDS = list(cli.cli.commands)
 
 
 def lab(*args: str, cwd: Path = paths.ROOT) -> subprocess.CompletedProcess:
@@ -28,7 +29,8 @@ class TestHelp:
     def test_names_every_command(self) -> None:
         done = lab("--help")
         assert done.returncode == 0
-        assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
+        listed = done.stdout.partition("\nCommands:\n")[2]
+        assert [line.split()[0] for line in listed.splitlines() if line[2:3] != " "] == COMMANDS
 
     @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "refresh"])
     def test_teaches_by_example(self, command: str) -> None:
@@ -39,9 +41,7 @@ class TestHelp:
         assert lab("--help", cwd=tmp_path).returncode == 0
 
     def test_is_quick_because_commands_import_late(self) -> None:
-        script = (
-            "import sys, padlab.cli; print({'matplotlib', 'padlab.build', 'padlab.boot'} & set(sys.modules))"
-        )
+        script = "import sys, padlab.cli; print({'matplotlib', 'padlab.kernel.build', 'padlab.vm.boot'} & set(sys.modules))"
         done = subprocess.run(
             [sys.executable, "-c", script], cwd=paths.ROOT, capture_output=True, text=True, check=True
         )
@@ -79,7 +79,7 @@ class TestErrors:
         def fail(**_options: object) -> None:
             raise LabError("tree", "no room on disk", "free some space")
 
-        monkeypatch.setattr("padlab.tree.ensure_tree", lambda *args, **kwargs: fail())
+        monkeypatch.setattr("padlab.kernel.tree.ensure_tree", lambda *args, **kwargs: fail())
         monkeypatch.setenv("PADLAB_LOCK_HELD", str(paths.BUILD / ".lock"))
         with pytest.raises(SystemExit) as end:
             cli.main(["tree"])
@@ -90,14 +90,15 @@ class TestErrors:
 HOLDER = """\
 import sys, time
 from pathlib import Path
-from padlab import cli, lock, paths, run
+from padlab import cli
+from padlab.core import exclusive, paths, process
 paths.BUILD = Path(sys.argv[1])
 
 @cli.cli.command()
 def hold():
-    with lock.held("./lab hold"):
+    with exclusive.held("./lab hold"):
         print("held", flush=True)
-        run.run(["sh", "-c", f"echo $$ > {paths.BUILD}/child; sleep {sys.argv[2]}"], what="holding")
+        process.run(["sh", "-c", f"echo $$ > {paths.BUILD}/child; sleep {sys.argv[2]}"], what="holding")
 
 cli.main(["hold"])
 """
@@ -137,8 +138,13 @@ class TestLock:
     ) -> None:
         monkeypatch.setattr(paths, "BUILD", tmp_path)
         monkeypatch.setenv("PADLAB_LOCK_HELD", "")
-        with lock.held("outer"), lock.held("inner"):
-            pass
+        command = [sys.executable, "-c", HOLDER, str(tmp_path), "0"]
+        with exclusive.held("outer"):
+            inner = subprocess.run(
+                command, cwd=paths.ROOT, capture_output=True, text=True, timeout=20, check=True
+            )
+        assert inner.stdout == "held\n"
+        assert "waiting" not in inner.stderr
 
 
 def wait_for_child(build: Path) -> int:

@@ -38,12 +38,11 @@
  *    are about to start, only for threads that are inside.
  *
  * When it fails.  The cursor is moved to the end at once, so that nothing is left
- * to claim.  All below the place it was at has been claimed, and of that only
+ * to claim.  All below its former position has been claimed, and of that only
  * chunks in which a thread failed are not complete, at most one for each thread.
  * What has to be undone is known without a list of what was done.
  */
 
-#include <linux/array_size.h>
 #include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/completion.h>
@@ -54,20 +53,18 @@
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
 #include <linux/kernel.h>
-#include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/nodemask.h>
 #include <linux/overflow.h>
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/spinlock.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
@@ -78,37 +75,14 @@
 
 static struct workqueue_struct *padata_mt_wq __ro_after_init;
 
-/* Teams whose callers wait for helpers, for print_padata_info(). */
-static LIST_HEAD(padata_mt_waiting);
-static DEFINE_RAW_SPINLOCK(padata_mt_waiting_lock);
-
-/*
- * The end of the chunk that begins at @pos: a share of what remains, at least
- * min_chunk and else no more than max_chunk, up to the next boundary.  What would
- * be left over as less than min_chunk goes with it.  No sum can overflow: each is
- * compared with what is left before it is made.
- */
-static unsigned long padata_mt_chunk_end(const struct padata_mt_run *run,
-					 unsigned long pos)
+/* A thread may want less than its share, but no thread gets more.  Something is left. */
+static unsigned long padata_mt_shares(const struct padata_mt_run *run,
+				      const struct padata_mt_thread *thread,
+				      unsigned long pos)
 {
-	unsigned long left = run->end - pos;
-	unsigned long size = max(min(left / run->shares, run->max_chunk),
-				 run->min_chunk);
-	unsigned long past, gap;
-
-	if (size >= left)
-		return run->end;
-
-	past = (pos + size) % run->align;
-	gap = past ? run->align - past : 0;
-	if (gap >= left - size)
-		return run->end;
-
-	size += gap;
-	if (left - size < run->min_chunk)
-		return run->end;
-
-	return pos + size;
+	if (!thread->most)
+		return run->shares;
+	return max(run->shares, (run->end - pos - 1) / thread->most + 1);
 }
 
 /*
@@ -130,7 +104,7 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 	do {
 		if (pos == run->end)
 			return false;
-		to = padata_mt_chunk_end(run, pos);
+		to = padata_mt_chunk_end(run->job, pos, padata_mt_shares(run, thread, pos));
 	} while (!try_cmpxchg_relaxed(&run->next, &pos, to));
 
 	thread->start = pos;
@@ -226,7 +200,7 @@ static void padata_mt_dep_wait(struct padata_mt_run *run)
  * Work until nothing is left to claim, or the back end has this thread leave.
  * For threads that are inside.
  */
-static void padata_mt_work(struct padata_mt_run *run, struct padata_mt_thread *thread)
+static void padata_mt_do_chunks(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
 	const struct padata_mt_job *job = run->job;
 
@@ -239,33 +213,37 @@ static void padata_mt_work(struct padata_mt_run *run, struct padata_mt_thread *t
 		job->thread_fn(thread->start, thread->end, job->fn_arg);
 		if (thread->failed)
 			break;
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 	}
 	lock_release(&run->dep_map, _THIS_IP_);
 }
 
-static void padata_mt_put(struct padata_mt_team *team)
+static void padata_mt_team_put(struct padata_mt_team *team)
 {
 	if (refcount_dec_and_test(&team->ref))
 		kfree(team);
 }
 
-/* For threads that are inside, or were until now. */
-static void padata_mt_help_inside(struct padata_mt_helper *helper)
+/*
+ * For threads that are inside.  What the kernel prints of a worker from now on, if its
+ * thread function does not come back for example, names the job and the function.
+ */
+static void padata_mt_helper_work(struct padata_mt_helper *helper)
 {
 	const struct padata_mt_backend *backend = helper->team->run.backend;
 
 	WRITE_ONCE(helper->thread.task, current);
+	set_worker_desc("job %u %ps", helper->team->run.nr, helper->team->run.job->thread_fn);
 	if (backend->enter)
 		backend->enter(helper);
-	padata_mt_work(&helper->team->run, &helper->thread);
+	padata_mt_do_chunks(&helper->team->run, &helper->thread);
 	if (backend->leave)
 		backend->leave(helper);
 	WRITE_ONCE(helper->thread.task, NULL);
 }
 
 /*
- * padata_mt_help - a helper's work item
+ * padata_mt_helper_fn - a helper's work item
  *
  * It may run at any time up to long after the job is over, or not at all if the
  * caller cancels it first, but never twice for one time that it was queued:
@@ -279,7 +257,7 @@ static void padata_mt_help_inside(struct padata_mt_helper *helper)
  * acquire, so that whoever sees zero sees all that the threads wrote.  If that
  * is not the caller, complete() passes it on.
  */
-void padata_mt_help(struct work_struct *work)
+void padata_mt_helper_fn(struct work_struct *work)
 {
 	struct padata_mt_helper *helper;
 	struct padata_mt_team *team;
@@ -288,19 +266,19 @@ void padata_mt_help(struct work_struct *work)
 	team = helper->team;
 
 	if (refcount_inc_not_zero(&team->inside)) {
-		padata_mt_help_inside(helper);
+		padata_mt_helper_work(helper);
 		if (refcount_dec_and_test(&team->inside))
 			complete(&team->all_out);
 	}
 
 	/*
-	 * Pairs with the acquire in padata_mt_recruit(): the next helper in this
-	 * room must not find it half left.
+	 * Pairs with the acquire in padata_mt_start_helpers(): what this helper wrote
+	 * comes before all that the next one in this slot reads or writes.
 	 */
-	smp_store_release(&helper->hired, false);
+	smp_store_release(&helper->in_use, false);
 
 	/* Frees @work too, if last.  The workqueue is done with it. */
-	padata_mt_put(team);
+	padata_mt_team_put(team);
 }
 
 /*
@@ -320,39 +298,39 @@ void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
 }
 
 /*
- * The caller counts as placed on the CPU it runs on now, and that core as
- * taken.  It may migrate later: this is a hint, nothing breaks without it.
+ * The caller's CPU is the one it runs on now, and that core has a thread.  It may
+ * migrate later: this is a hint, nothing breaks without it.
  */
 static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned int nr)
 {
-	struct padata_mt_places *places = &team->places;
+	struct padata_mt_boot_state *state = &team->boot;
 	const struct padata_mt_job *job = team->run.job;
 	int this_cpu = raw_smp_processor_id();
 
-	padata_mt_job_cpus(job, &places->cpus);
-	nr = min(nr, cpumask_weight(&places->cpus));
+	padata_mt_job_cpus(job, &state->free);
+	nr = min(nr, cpumask_weight(&state->free));
 
-	places->home = -1;
-	if (cpumask_test_and_clear_cpu(this_cpu, &places->cpus))
-		places->home = this_cpu;
+	state->caller_cpu = -1;
+	if (cpumask_test_and_clear_cpu(this_cpu, &state->free))
+		state->caller_cpu = this_cpu;
 
-	cpumask_andnot(&places->cores, &places->cpus,
+	cpumask_andnot(&state->free_cores, &state->free,
 		       topology_sibling_cpumask(this_cpu));
-	places->nid = cpu_to_node(this_cpu);
-	places->rotate = job->numa_aware;
+	state->nid = cpu_to_node(this_cpu);
+	state->rotate = job->numa_aware;
 	return nr;
 }
 
-/* The CPU of @from that is nearest to the caller, or to the next node in turn. */
-static int padata_mt_pick(struct padata_mt_places *places,
-			  const struct cpumask *from)
+/* The CPU of @from that is nearest to the caller, or to the next of all nodes. */
+static int padata_mt_boot_nearest(struct padata_mt_boot_state *state,
+				  const struct cpumask *from)
 {
 	int cpu;
 
-	if (places->rotate)
-		places->nid = next_node_in(places->nid, node_states[N_CPU]);
+	if (state->rotate)
+		state->nid = next_node_in(state->nid, node_states[N_CPU]);
 
-	cpu = sched_numa_find_nth_cpu(from, 0, places->nid);
+	cpu = sched_numa_find_nth_cpu(from, 0, state->nid);
 	return cpu < nr_cpu_ids ? cpu : cpumask_first(from);
 }
 
@@ -360,20 +338,20 @@ static int padata_mt_pick(struct padata_mt_places *places,
  * The CPU for the next helper: one per core first, then the other siblings.
  * The caller's own CPU is last.  It is of use to a thread function that sleeps.
  */
-static int padata_mt_boot_place(struct padata_mt_team *team)
+static int padata_mt_boot_choose_cpu(struct padata_mt_team *team)
 {
-	struct padata_mt_places *places = &team->places;
+	struct padata_mt_boot_state *state = &team->boot;
 	int cpu;
 
-	if (cpumask_empty(&places->cpus))
-		return places->home;
+	if (cpumask_empty(&state->free))
+		return state->caller_cpu;
 
-	cpu = padata_mt_pick(places, cpumask_empty(&places->cores) ?
-				     &places->cpus : &places->cores);
+	cpu = padata_mt_boot_nearest(state, cpumask_empty(&state->free_cores) ?
+					    &state->free : &state->free_cores);
 	/* Not only as its own sibling: it is none once it is offline. */
-	cpumask_clear_cpu(cpu, &places->cpus);
-	cpumask_clear_cpu(cpu, &places->cores);
-	cpumask_andnot(&places->cores, &places->cores,
+	cpumask_clear_cpu(cpu, &state->free);
+	cpumask_clear_cpu(cpu, &state->free_cores);
+	cpumask_andnot(&state->free_cores, &state->free_cores,
 		       topology_sibling_cpumask(cpu));
 	return cpu;
 }
@@ -384,13 +362,13 @@ static void padata_mt_boot_wait(struct padata_mt_team *team)
 }
 
 /* Jobs at boot: nobody is there to be disturbed, so as many threads as can help. */
-const struct padata_mt_backend padata_mt_boot = {
+const struct padata_mt_backend padata_mt_boot_backend = {
 	.prepare	= padata_mt_boot_prepare,
-	.place		= padata_mt_boot_place,
+	.choose_cpu	= padata_mt_boot_choose_cpu,
 	.claim		= padata_mt_claim,
 	.wait		= padata_mt_boot_wait,
 };
-EXPORT_SYMBOL_NS_GPL(padata_mt_boot, PADATA_MT_INTERNAL);
+EXPORT_SYMBOL_NS_GPL(padata_mt_boot_backend, PADATA_MT_INTERNAL);
 
 /*
  * The most helpers that can make sense: what the job allows, and what there are
@@ -419,9 +397,6 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 		.next		= job->start,
 		.end		= job->start + job->size,
 		.stopped	= job->start + job->size,
-		.align		= max(job->align, 1UL),
-		.min_chunk	= max(job->min_chunk, 1UL),
-		.max_chunk	= job->max_chunk ?: ULONG_MAX,
 		.shares		= 1,
 		.nr		= atomic_inc_return_relaxed(&last_nr),
 		.caller.task	= current,
@@ -430,20 +405,34 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 }
 
 /*
+ * With slots for *@nr helpers, or as many as there is memory for.  No memory is
+ * reclaimed for it and no reserve is used, and that of hundreds of slots may be there
+ * but not in one piece.
+ */
+static struct padata_mt_team *padata_mt_team_zalloc(unsigned int *nr)
+{
+	struct padata_mt_team *team;
+
+	for (; *nr; *nr /= 2) {
+		team = kzalloc(struct_size(team, helpers, *nr),
+			       GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
+		if (team)
+			return team;
+	}
+	return NULL;
+}
+
+/*
  * Helpers may look at the team after the caller has returned, so it cannot be
- * on the caller's stack.  No memory is reclaimed for it: without, there is no help.
+ * on the caller's stack.  Without memory for it, there are no helpers.
  */
 static struct padata_mt_team *
 padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
 	unsigned int nr = padata_mt_max_helpers(job);
-	struct padata_mt_team *team;
+	struct padata_mt_team *team = padata_mt_team_zalloc(&nr);
 
-	if (!nr)
-		return NULL;
-
-	team = kzalloc(struct_size(team, helpers, nr), GFP_NOWAIT | __GFP_NOWARN);
 	if (!team)
 		return NULL;
 
@@ -464,69 +453,57 @@ padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
 	return team;
 }
 
-static void padata_mt_hire(struct padata_mt_team *team, struct padata_mt_helper *helper,
-			   int cpu)
+static void padata_mt_queue_helper(struct padata_mt_team *team,
+				   struct padata_mt_helper *helper, int cpu)
 {
 	if (!helper->team) {
 		helper->team = team;
-		INIT_WORK(&helper->work, padata_mt_help);
-		team->nr_hired++;
+		team->nr_used++;
 	}
+	/*
+	 * A new item each time.  The workqueue may not have noticed yet that the last
+	 * helper in this slot is gone, and would queue the same item where that was.
+	 */
+	INIT_WORK(&helper->work, padata_mt_helper_fn);
 
-	helper->hired = true;
+	helper->in_use = true;
 	helper->cpu = cpu;
 	refcount_inc(&team->ref);
-	trace_padata_mt_helper(team->run.nr, cpu);
+	trace_padata_mt_helper_start(team->run.nr, cpu);
 	queue_work_on(cpu, padata_mt_wq, &helper->work);
 }
 
 /*
- * padata_mt_recruit - hire as many helpers as there are rooms and places for
+ * padata_mt_start_helpers - start a helper in each free slot, while there are CPUs
  *
  * By the caller, while it has not closed the team.
  *
  * CPU hotplug is not held off.  If a CPU goes away before its helper starts,
  * the workqueue runs the helper elsewhere; if it has gone already, elsewhere or
- * never.  All that the job can lose is the help.
+ * never.  All that the job can lose is a helper.
  */
-void padata_mt_recruit(struct padata_mt_team *team)
+void padata_mt_start_helpers(struct padata_mt_team *team)
 {
 	int i, cpu;
 
 	for (i = 0; i < team->nr_helpers; i++) {
 		struct padata_mt_helper *helper = &team->helpers[i];
 
-		/* Pairs with the release in padata_mt_help(). */
-		if (smp_load_acquire(&helper->hired))
+		/* Pairs with the release in padata_mt_helper_fn(). */
+		if (smp_load_acquire(&helper->in_use))
 			continue;
-		cpu = team->run.backend->place(team);
+		cpu = team->run.backend->choose_cpu(team);
 		if (cpu < 0)
 			return;
-		padata_mt_hire(team, helper, cpu);
+		padata_mt_queue_helper(team, helper, cpu);
 	}
 }
 
-/* With padata_mt_waiting_lock, as it may be asked for from any context. */
-static void padata_mt_wait(struct padata_mt_team *team)
-{
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&padata_mt_waiting_lock, flags);
-	list_add(&team->waiting, &padata_mt_waiting);
-	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
-
-	team->run.backend->wait(team);
-
-	raw_spin_lock_irqsave(&padata_mt_waiting_lock, flags);
-	list_del(&team->waiting);
-	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
-}
-
 /*
- * Send away the helpers that have not started, and wait for those inside.  A
- * helper between the two, off the queue but not inside yet, is neither: once
- * the caller's count is gone, it is either inside and waited for, or finds the
- * job closed.
+ * Cancel the helpers that have not started, and wait for those inside.  A helper
+ * between the two, off the queue but not inside yet, needs neither: once the
+ * caller's count is gone, it is either inside and waited for, or finds the job
+ * closed.
  */
 static void padata_mt_finish(struct padata_mt_team *team)
 {
@@ -535,12 +512,12 @@ static void padata_mt_finish(struct padata_mt_team *team)
 
 	for (i = 0; i < team->nr_helpers; i++) {
 		if (team->helpers[i].team && cancel_work(&team->helpers[i].work))
-			padata_mt_put(team);
+			padata_mt_team_put(team);
 	}
 
-	/* Pairs with the decrement in padata_mt_help(). */
+	/* Pairs with the decrement in padata_mt_helper_fn(). */
 	if (!refcount_dec_and_test(&team->inside))
-		padata_mt_wait(team);
+		backend->wait(team);
 	if (backend->release)
 		backend->release(team);
 }
@@ -579,15 +556,7 @@ static void padata_mt_undo(const struct padata_mt_run *run)
 	}
 }
 
-static bool padata_mt_job_valid(const struct padata_mt_job *job)
-{
-	unsigned long end;
-
-	return job->thread_fn &&
-	       !check_add_overflow(job->start, job->size, &end);
-}
-
-static void padata_mt_run(struct padata_mt_run *run)
+static void padata_mt_run_job(struct padata_mt_run *run)
 {
 	struct padata_mt_job *job = run->job;
 	struct padata_mt_team *team = run->team;
@@ -595,12 +564,12 @@ static void padata_mt_run(struct padata_mt_run *run)
 	job->run = run;
 	trace_padata_mt_job_start(run->nr, job, team ? team->nr_helpers + 1 : 1);
 	if (team)
-		padata_mt_recruit(team);
-	padata_mt_work(run, &run->caller);
+		padata_mt_start_helpers(team);
+	padata_mt_do_chunks(run, &run->caller);
 	if (team)
 		padata_mt_finish(team);
 
-	job->nr_threads = team ? team->nr_hired + 1 : 1;
+	job->nr_threads = team ? team->nr_used + 1 : 1;
 	job->nr_ran = atomic_read(&run->nr_ran);
 	job->run = NULL;
 	if (job->error && job->undo_fn)
@@ -609,28 +578,20 @@ static void padata_mt_run(struct padata_mt_run *run)
 }
 
 /*
- * padata_mt_do - padata_do_multithreaded() with a back end of choice
+ * padata_mt_do_job - padata_do_multithreaded() with a back end of choice
  *
  * For tests, which are to see both back ends at any time.
  */
-int padata_mt_do(struct padata_mt_job *job, struct lock_class_key *key,
-		 const struct padata_mt_backend *backend)
+int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
+		     const struct padata_mt_backend *backend)
 {
 	struct padata_mt_run alone;
 	struct padata_mt_team *team;
 
 	might_sleep();
 
-	if (!padata_mt_job_valid(job)) {
-		pr_warn_once("padata: job from %pS refused: thread_fn %ps, start %lu, size %lu\n",
-			     (void *)_RET_IP_, job->thread_fn, job->start,
-			     job->size);
+	if (padata_mt_job_check(job, _RET_IP_))
 		return -EINVAL;
-	}
-
-	job->nr_threads = 0;
-	job->nr_ran = 0;
-	job->error = 0;
 	if (!job->size)
 		return 0;
 
@@ -638,12 +599,12 @@ int padata_mt_do(struct padata_mt_job *job, struct lock_class_key *key,
 	if (!team)
 		padata_mt_run_init(&alone, job, key, backend);
 	padata_mt_dep_wait(team ? &team->run : &alone);
-	padata_mt_run(team ? &team->run : &alone);
+	padata_mt_run_job(team ? &team->run : &alone);
 	if (team)
-		padata_mt_put(team);
+		padata_mt_team_put(team);
 	return job->error;
 }
-EXPORT_SYMBOL_NS_GPL(padata_mt_do, PADATA_MT_INTERNAL);
+EXPORT_SYMBOL_NS_GPL(padata_mt_do_job, PADATA_MT_INTERNAL);
 
 /*
  * padata_do_multithreaded_key - padata_do_multithreaded() with its lockdep class
@@ -652,83 +613,16 @@ EXPORT_SYMBOL_NS_GPL(padata_mt_do, PADATA_MT_INTERNAL);
  */
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
 {
-	const struct padata_mt_backend *backend = &padata_mt_task;
+	const struct padata_mt_backend *backend = &padata_task_backend;
 
 	if (system_state < SYSTEM_RUNNING)
-		backend = &padata_mt_boot;
-	return padata_mt_do(job, key, backend);
+		backend = &padata_mt_boot_backend;
+	return padata_mt_do_job(job, key, backend);
 }
 EXPORT_SYMBOL_GPL(padata_do_multithreaded_key);
 
-/* What is to be printed of a job, once the lock is dropped. */
-struct padata_mt_info {
-	unsigned int		nr;
-	void			*thread_fn;
-	unsigned int		nr_pids;
-	pid_t			pids[8];
-};
-
-static void padata_mt_get_info(const struct padata_mt_team *team,
-			       struct padata_mt_info *info)
-{
-	int i;
-
-	*info = (struct padata_mt_info){
-		.nr = team->run.nr,
-		.thread_fn = team->run.job->thread_fn,
-	};
-	for (i = 0; i < team->nr_helpers && info->nr_pids < ARRAY_SIZE(info->pids); i++) {
-		struct task_struct *task = READ_ONCE(team->helpers[i].thread.task);
-
-		if (task)
-			info->pids[info->nr_pids++] = task_pid_nr(task);
-	}
-}
-
-static bool padata_mt_find_info(const struct task_struct *task, struct padata_mt_info *info)
-{
-	struct padata_mt_team *team;
-	unsigned long flags;
-	bool found = false;
-
-	if (!raw_spin_trylock_irqsave(&padata_mt_waiting_lock, flags))
-		return false;
-	list_for_each_entry(team, &padata_mt_waiting, waiting) {
-		if (team->run.caller.task == task) {
-			padata_mt_get_info(team, info);
-			found = true;
-			break;
-		}
-	}
-	raw_spin_unlock_irqrestore(&padata_mt_waiting_lock, flags);
-	return found;
-}
-
-/**
- * print_padata_info - say which job a task waits for
- * @task: The task, for which nothing is said if it waits for no job's helpers.
- *
- * Names the job's thread function and PIDs of helpers that have not come back from
- * it.  Those who wait are on a list, and while its lock is held with interrupts off
- * neither the team goes away nor, for RCU's sake, the workers.
- *
- * Context: Any.  Says nothing rather than wait for a lock.
- */
-void print_padata_info(struct task_struct *task)
-{
-	struct padata_mt_info info;
-	unsigned int i;
-
-	if (!padata_mt_find_info(task, &info))
-		return;
-	pr_info("padata: job %u, thread_fn %ps, waits for its helpers\n", info.nr,
-		info.thread_fn);
-	for (i = 0; i < info.nr_pids; i++)
-		pr_info("padata: job %u: helper %d\n", info.nr, info.pids[i]);
-}
-
 /* It is enough that a worker starts on it. */
-static void padata_mt_spare(struct work_struct *work)
+static void padata_mt_spare_worker_fn(struct work_struct *work)
 {
 	kfree(work);
 }
@@ -748,7 +642,7 @@ static int padata_mt_cpu_online(unsigned int cpu)
 	struct work_struct *work = kzalloc(sizeof(*work), GFP_KERNEL);
 
 	if (work) {
-		INIT_WORK(work, padata_mt_spare);
+		INIT_WORK(work, padata_mt_spare_worker_fn);
 		queue_work_on(cpu, padata_mt_wq, work);
 	}
 	return 0;

@@ -4,9 +4,9 @@
  *
  * The engine, padata_mt.c, cuts a job into chunks, keeps count of its threads and
  * knows when it is over.  A back end says which CPUs get a helper and when, and
- * what a helper may do: padata_mt_boot, in the engine's own file, gives a job all
- * that the machine has; padata_mt_task, in padata_mt_task.c, is for jobs that
- * have others beside them.
+ * what a helper may do: padata_mt_boot_backend, in the engine's own file, gives a
+ * job all that the machine has; padata_task_backend, in padata_mt_task.c, is for
+ * jobs that have others beside them.
  */
 
 #ifndef _KERNEL_PADATA_MT_H
@@ -17,18 +17,20 @@
 #include <linux/container_of.h>
 #include <linux/cpumask.h>
 #include <linux/debug_locks.h>
-#include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/mempolicy.h>
 #include <linux/minmax.h>
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "sched/charge.h"
+
+struct cgroup_subsys_state;
 struct mem_cgroup;
-struct mempolicy;
 struct padata_mt_helper;
 struct padata_mt_run;
 struct padata_mt_team;
@@ -44,26 +46,28 @@ struct padata_mt_thread {
 	struct task_struct	*task;		/* while it is at work */
 	unsigned long		start;		/* the last chunk it claimed */
 	unsigned long		end;
+	unsigned long		most;		/* units for the next one, if not 0 */
+	u64			claimed_ns;	/* when it claimed the last one */
 	bool			ran;		/* it claimed one */
 	bool			failed;		/* and did not complete it */
 };
 
 /*
  * struct padata_mt_backend - which helpers a job gets, and what they may do
- * @prepare: How many helpers to keep room for, given the most that make sense.
- *	     From now on the team may be used; 0 if the caller is to be alone.
- * @place: The CPU for another helper, or -1 if there is none now.  Called by the
- *	   caller, and as often as it calls padata_mt_recruit().
- * @enter: The current thread is a helper that came in.
+ * @prepare: How many helpers there may be at once, given the most that make sense.
+ *	     From now on the team may be used; 0 if the caller is to work alone.
+ * @choose_cpu: The CPU for another helper, or -1 if there is none now.  Called by
+ *		the caller, from padata_mt_start_helpers().
+ * @enter: The current thread is a helper that starts on the job.
  * @claim: The thread's next chunk, see padata_mt_claim().  May refuse helpers,
- *	   which then leave; the caller never, or the job would not get done.
- * @leave: The current thread is a helper that is about to go.
+ *	   which then leave; never the caller, or the job would not get done.
+ * @leave: The current thread is a helper that is done with the job.
  * @wait: The caller waits for all helpers to be out, team->all_out.
  * @release: Undoes @prepare.  No helper is inside any more.
  */
 struct padata_mt_backend {
 	unsigned int (*prepare)(struct padata_mt_team *team, unsigned int nr);
-	int (*place)(struct padata_mt_team *team);
+	int (*choose_cpu)(struct padata_mt_team *team);
 	void (*enter)(struct padata_mt_helper *helper);
 	bool (*claim)(struct padata_mt_run *run, struct padata_mt_thread *thread);
 	void (*leave)(struct padata_mt_helper *helper);
@@ -84,9 +88,6 @@ struct padata_mt_run {
 	unsigned long		next;		/* the cursor: all below is claimed */
 	unsigned long		end;
 	unsigned long		stopped;	/* where the cursor was stopped, or end */
-	unsigned long		align;
-	unsigned long		min_chunk;
-	unsigned long		max_chunk;
 	unsigned long		shares;		/* a claim takes 1/shares of the rest */
 	unsigned int		nr;		/* names the job in trace events */
 	atomic_t		nr_ran;		/* threads that got a chunk */
@@ -96,49 +97,55 @@ struct padata_mt_run {
 	unsigned int		dep_depth;	/* of jobs within jobs */
 };
 
-/* CPUs that can still be given a helper, and how to choose among them. */
-struct padata_mt_places {
-	struct cpumask		cpus;		/* boot: without a thread of this job */
-						/* task: all that the job may use */
-	struct cpumask		cores;		/* boot: those on cores without one */
-						/* task: those still to be looked at */
-	int			home;		/* boot: the caller's CPU, if one of them */
-	int			nid;		/* where to look for the nearest */
-	bool			rotate;		/* boot: take nodes in turn */
+/* padata_mt_boot_backend's part of a team: which CPU is next. */
+struct padata_mt_boot_state {
+	struct cpumask		free;		/* CPUs of the job without a thread of it */
+	struct cpumask		free_cores;	/* of these, those on cores without one */
+	int			caller_cpu;	/* if helpers may run on it, else -1 */
+	int			nid;		/* the next helper goes near this node */
+	bool			rotate;		/* each helper near another node */
 };
 
-/* Whom helpers work for: padata_mt_task's part of the team. */
-struct padata_mt_patron {
-	struct task_struct	*task;		/* limits are its; NULL: the kernel's */
-	struct mem_cgroup	*memcg;		/* this and below: the caller's scope */
-	struct mempolicy	*mempolicy;	/* a copy */
-	nodemask_t		mems_allowed;
-	unsigned int		memalloc;	/* PF_MEMALLOC_NOFS and _NOIO */
-	unsigned long		looked;		/* jiffies of the last look for CPUs */
-	raw_spinlock_t		lock;		/* hurry, and helpers' lowered */
-	bool			hurry;		/* the caller has only to wait now */
+/* padata_task_backend's part of a team: CPUs, and what helpers take over. */
+struct padata_mt_task_state {
+	struct cpumask		allowed;	/* CPUs of the job */
+	struct cpumask		candidates;	/* of these, those not looked at yet */
+	int			nid;		/* helpers go near this node */
+	unsigned long		last_search;	/* jiffies when CPUs were last looked at */
+	struct task_struct	*user;		/* limits are its; NULL: a kernel thread */
+	struct mem_cgroup	*memcg;		/* this and below: the caller's */
+	struct cgroup_subsys_state *blkcg;
+	unsigned int		scopes;		/* those of PADATA_TASK_SCOPES */
+	raw_spinlock_t		lock;		/* caller_waits, and helpers' lowered */
+	bool			caller_waits;	/* it has nothing else left to do */
+	spinlock_t		kill_lock;	/* killed, and helpers' may_kill */
+	bool			killed;		/* helpers know that the caller is */
 };
 
 /*
- * struct padata_mt_helper - room for one helper
+ * struct padata_mt_helper - a slot for one helper at a time
  *
- * The helper may leave and another one be hired for the same room, by the
- * caller, which sets @hired; the helper clears it, last of all.
+ * When a helper has left, the caller may start another one in the same slot.  The
+ * caller sets @in_use; the helper clears it, last of all.
  */
 struct padata_mt_helper {
 	struct work_struct	work;
-	struct padata_mt_team	*team;
-	bool			hired;
-	int			cpu;		/* where it was hired for */
+	struct padata_mt_team	*team;		/* NULL: never used */
+	bool			in_use;
+	int			cpu;		/* that was chosen for the helper */
 	struct padata_mt_thread	thread;
-	/* padata_mt_task's: what the thread had before, and has to get back. */
-	bool			lowered;	/* to nice 19, and can be raised */
+	/* padata_task_backend's: what the thread had before, and has to get back. */
+	bool			lowered;	/* to nice 19, and may be boosted */
+	bool			idle;		/* made SCHED_IDLE, and may not */
 	int			nice;
+	bool			may_kill;	/* it may be sent SIGKILL */
 	u64			charged;	/* the thread's CPU time, paid up to here */
 	u64			used;		/* of that, for this job */
-	struct mempolicy	*mempolicy;
+	u64			slice;		/* what the next chunk may take */
+	struct sched_charge	charge;		/* for the chunk that it works on */
+	struct mempolicy	mempolicy;	/* a copy of the caller's */
 	struct mem_cgroup	*memcg;
-	unsigned int		memalloc;
+	unsigned int		scopes;
 };
 
 /*
@@ -153,25 +160,26 @@ struct padata_mt_team {
 	refcount_t		inside;		/* threads that may touch the job */
 	refcount_t		ref;		/* caller and queued helpers */
 	struct completion	all_out;	/* inside reached 0 while the caller waits */
-	struct list_head	waiting;	/* on padata_mt_waiting */
-	struct padata_mt_places	places;		/* the caller's */
-	struct padata_mt_patron	patron;
-	int			nr_hired;	/* rooms that ever had a helper */
-	int			nr_helpers;
+	union {					/* the back end's, and the caller's to write */
+		struct padata_mt_boot_state	boot;
+		struct padata_mt_task_state	task;
+	};
+	int			nr_used;	/* slots that ever had a helper */
+	int			nr_helpers;	/* slots */
 	struct padata_mt_helper	helpers[] __counted_by(nr_helpers);
 };
 
-extern const struct padata_mt_backend padata_mt_boot;
-extern const struct padata_mt_backend padata_mt_task;
+extern const struct padata_mt_backend padata_mt_boot_backend;
+extern const struct padata_mt_backend padata_task_backend;
 
 bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread);
 void padata_mt_stop(struct padata_mt_run *run, int err);
-void padata_mt_recruit(struct padata_mt_team *team);
+void padata_mt_start_helpers(struct padata_mt_team *team);
 void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus);
-void padata_mt_help(struct work_struct *work);
+void padata_mt_helper_fn(struct work_struct *work);
 
-int padata_mt_do(struct padata_mt_job *job, struct lock_class_key *key,
-		 const struct padata_mt_backend *backend);
+int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
+		     const struct padata_mt_backend *backend);
 
 #ifdef CONFIG_LOCKDEP
 /*

@@ -27,9 +27,10 @@
 #include <linux/math.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 #include <linux/prandom.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -66,7 +67,7 @@ struct mt_chunk {
 	unsigned long		start;
 	unsigned long		end;
 	struct task_struct	*task;
-	struct work_struct	*room;		/* the helper's, NULL for the caller */
+	struct work_struct	*work;		/* the helper's, NULL for the caller */
 	int			cpu;
 	int			error;		/* that was given for it, or 0 */
 	bool			first;		/* when no other had been given */
@@ -80,7 +81,7 @@ struct mt_chunk {
  */
 struct mt_trial {
 	struct padata_mt_job	job;
-	const struct padata_mt_backend *backend; /* NULL: padata_mt_boot */
+	const struct padata_mt_backend *backend; /* NULL: padata_mt_boot_backend */
 	struct cpumask		cpus;		/* for job.cpumask to point to */
 	/* Work on a chunk.  NULL: none, the record is all. */
 	void			(*body)(struct mt_trial *t, unsigned long start,
@@ -114,12 +115,12 @@ struct mt_trial {
 	bool			gave_up;	/* one of them has been given */
 	bool			undid_early;	/* or not by the caller */
 	unsigned int		nr_undone;
-	struct mt_chunk		*undone;	/* ranges, of them @room fit */
+	struct mt_chunk		*undone;	/* ranges, of them @capacity fit */
 
 	const struct mt_chunk	*bad;		/* where a rule was broken */
 	atomic_t		nr_chunks;
-	unsigned int		room;
-	struct mt_chunk		chunks[] __counted_by(room);
+	unsigned int		capacity;
+	struct mt_chunk		chunks[] __counted_by(capacity);
 };
 
 /* All jobs are of one class: none takes a lock that the caller of another holds. */
@@ -150,17 +151,17 @@ static void mt_thread_fn(unsigned long start, unsigned long end, void *arg)
 	unsigned int slot = atomic_fetch_inc(&t->nr_chunks);
 
 	mt_note_most(t, atomic_inc_return(&t->inside));
-	if (slot < t->room) {
+	if (slot < t->capacity) {
 		t->chunks[slot].start = start;
 		t->chunks[slot].end = end;
 		t->chunks[slot].task = current;
-		t->chunks[slot].room = current_work();
+		t->chunks[slot].work = current_work();
 		t->chunks[slot].error = 0;
 		t->chunks[slot].cpu = raw_smp_processor_id();
 	}
 	if (t->body)
 		t->body(t, start, end);
-	if (t->fails && slot < t->room && t->fails(t, start, end))
+	if (t->fails && slot < t->capacity && t->fails(t, start, end))
 		mt_give_up(t, &t->chunks[slot]);
 	if (READ_ONCE(t->returned))
 		atomic_inc(&t->late);
@@ -173,7 +174,7 @@ static void mt_undo_fn(unsigned long start, unsigned long end, void *arg)
 
 	if (atomic_read(&t->inside) || current != t->caller || t->returned)
 		t->undid_early = true;
-	if (t->nr_undone < t->room) {
+	if (t->nr_undone < t->capacity) {
 		t->undone[t->nr_undone].start = start;
 		t->undone[t->nr_undone].end = end;
 	}
@@ -188,16 +189,16 @@ static void mt_trial_free(void *arg)
 	kvfree(t);
 }
 
-static struct mt_trial *mt_trial_alloc(unsigned int room)
+static struct mt_trial *mt_trial_alloc(unsigned int capacity)
 {
 	struct mt_trial *t;
 
-	t = kvzalloc(struct_size(t, chunks, room), GFP_KERNEL);
+	t = kvzalloc(struct_size(t, chunks, capacity), GFP_KERNEL);
 	if (!t)
 		return NULL;
 
-	t->room = room;
-	t->undone = kvcalloc(room, sizeof(t->undone[0]), GFP_KERNEL);
+	t->capacity = capacity;
+	t->undone = kvcalloc(capacity, sizeof(t->undone[0]), GFP_KERNEL);
 	if (!t->undone) {
 		kvfree(t);
 		return NULL;
@@ -229,7 +230,7 @@ static int mt_cmp_chunks(const void *a, const void *b)
 
 static unsigned int mt_nr_chunks(const struct mt_trial *t)
 {
-	return min_t(unsigned int, atomic_read(&t->nr_chunks), t->room);
+	return min_t(unsigned int, atomic_read(&t->nr_chunks), t->capacity);
 }
 
 /*
@@ -264,13 +265,13 @@ static void mt_run(struct mt_trial *t)
 	atomic_set(&t->arrived, 0);
 	init_completion(&t->all_here);
 
-	t->ret = padata_mt_do(&t->job, &mt_key, t->backend ?: &padata_mt_boot);
+	t->ret = padata_mt_do_job(&t->job, &mt_key, t->backend ?: &padata_mt_boot_backend);
 
 	WRITE_ONCE(t->returned, true);
 	t->stragglers = atomic_read(&t->inside);
 	mt_wait_for_stragglers(t);
 	sort(t->chunks, mt_nr_chunks(t), sizeof(t->chunks[0]), mt_cmp_chunks, NULL);
-	sort(t->undone, min(t->nr_undone, t->room), sizeof(t->undone[0]),
+	sort(t->undone, min(t->nr_undone, t->capacity), sizeof(t->undone[0]),
 	     mt_cmp_chunks, NULL);
 }
 
@@ -305,13 +306,13 @@ static bool mt_first_of_thread(const struct mt_trial *t, unsigned int i)
 	unsigned int j;
 
 	for (j = 0; j < i; j++) {
-		if (t->chunks[j].room == t->chunks[i].room)
+		if (t->chunks[j].work == t->chunks[i].work)
 			return false;
 	}
 	return true;
 }
 
-/* Helpers that are in a room one after the other count as one. */
+/* Helpers that use a slot one after the other count as one. */
 static int mt_nr_threads(const struct mt_trial *t)
 {
 	unsigned int i;
@@ -344,7 +345,7 @@ static bool mt_follows(struct mt_trial *t, unsigned long *end)
 		pos = t->bad->end;
 	}
 	*end = pos;
-	return atomic_read(&t->nr_chunks) <= t->room;
+	return atomic_read(&t->nr_chunks) <= t->capacity;
 }
 
 static bool mt_covers_once(struct mt_trial *t)
@@ -408,7 +409,7 @@ static bool mt_bounds_threads(struct mt_trial *t)
 	       mt_nr_threads(t) <= mt_max_threads(t);
 }
 
-/* Helpers may take all chunks, but not the caller's place among the threads. */
+/* Helpers may take all chunks, but the caller still counts as one of the threads. */
 static bool mt_counts_caller(struct mt_trial *t)
 {
 	unsigned int i;
@@ -455,7 +456,7 @@ static bool mt_stays_on_cpus(struct mt_trial *t)
  * least min_chunk, rounded up to align.  With the last one goes what is less than
  * another min_chunk.  A thread that is alone has nobody to share with.
  *
- * How many helpers there may be is known in padata_mt_boot, which places them all.
+ * How many helpers there may be is known in padata_mt_boot_backend, which places them all.
  */
 static bool mt_is_guided(struct mt_trial *t)
 {
@@ -535,7 +536,7 @@ static bool mt_stops_who_fails(struct mt_trial *t)
 
 static bool mt_undoes_completed(struct mt_trial *t)
 {
-	unsigned int i, j = 0, nr = min(t->nr_undone, t->room);
+	unsigned int i, j = 0, nr = min(t->nr_undone, t->capacity);
 	unsigned long pos = nr ? t->undone[0].start : 0;
 
 	if (!t->ret || t->no_undo)
@@ -627,68 +628,68 @@ static void mt_run_and_judge(struct kunit *test, struct mt_trial *t)
  * Random jobs
  */
 
-/* Each case throws its own dice, so that it repeats when it runs alone. */
-static void mt_seed_dice(struct kunit *test, struct rnd_state *dice, u32 more)
+/* Each case has random numbers of its own, so that it repeats when it runs alone. */
+static void mt_seed_rng(struct kunit *test, struct rnd_state *rng, u32 more)
 {
 	u32 name = full_name_hash(NULL, test->name, strlen(test->name));
 
-	prandom_seed_state(dice, mt_seed + name + more);
+	prandom_seed_state(rng, mt_seed + name + more);
 }
 
-static u32 mt_below(struct rnd_state *dice, u32 ceil)
+static u32 mt_below(struct rnd_state *rng, u32 ceil)
 {
-	return prandom_u32_state(dice) % ceil;
+	return prandom_u32_state(rng) % ceil;
 }
 
 /* Any number, of any number of bits: small ones are as likely as large ones. */
-static unsigned long mt_any(struct rnd_state *dice)
+static unsigned long mt_any(struct rnd_state *rng)
 {
-	unsigned int bits = mt_below(dice, BITS_PER_LONG + 1);
-	u64 high = prandom_u32_state(dice);
-	u64 both = high << 32 | prandom_u32_state(dice);
+	unsigned int bits = mt_below(rng, BITS_PER_LONG + 1);
+	u64 high = prandom_u32_state(rng);
+	u64 both = high << 32 | prandom_u32_state(rng);
 
 	return bits ? (unsigned long)both >> (BITS_PER_LONG - bits) : 0;
 }
 
 /* Mostly a part of @size, else there is but one chunk.  Often a power of two. */
-static unsigned long mt_any_part(struct rnd_state *dice, unsigned long size)
+static unsigned long mt_any_part(struct rnd_state *rng, unsigned long size)
 {
-	unsigned long part = mt_any(dice);
+	unsigned long part = mt_any(rng);
 
-	if (mt_below(dice, 8))
+	if (mt_below(rng, 8))
 		part %= size / 4 + 1;
-	if (part && mt_below(dice, 2))
+	if (part && mt_below(rng, 2))
 		part = rounddown_pow_of_two(part);
 	return part;
 }
 
 /* Not so small that there is no room for all chunks. */
-static unsigned long mt_any_max_chunk(struct rnd_state *dice, unsigned long size)
+static unsigned long mt_any_max_chunk(struct rnd_state *rng, unsigned long size)
 {
-	return mt_below(dice, 2) ? max(mt_any_part(dice, size), size / 32) : 0;
+	return mt_below(rng, 2) ? max(mt_any_part(rng, size), size / 32) : 0;
 }
 
-static int mt_any_threads(struct rnd_state *dice)
+static int mt_any_threads(struct rnd_state *rng)
 {
 	static const int odd[] = { INT_MIN, -1, 0, 1, INT_MAX };
 
-	if (mt_below(dice, 3))
-		return 1 + mt_below(dice, 2 * num_online_cpus() + 2);
-	return odd[mt_below(dice, ARRAY_SIZE(odd))];
+	if (mt_below(rng, 3))
+		return 1 + mt_below(rng, 2 * num_online_cpus() + 2);
+	return odd[mt_below(rng, ARRAY_SIZE(odd))];
 }
 
 /* Sometimes none at all. */
-static const struct cpumask *mt_any_cpus(struct rnd_state *dice,
+static const struct cpumask *mt_any_cpus(struct rnd_state *rng,
 					 struct cpumask *cpus)
 {
 	unsigned int cpu;
 
-	if (mt_below(dice, 3))
+	if (mt_below(rng, 3))
 		return NULL;
 
 	cpumask_clear(cpus);
 	for_each_online_cpu(cpu) {
-		if (mt_below(dice, 2))
+		if (mt_below(rng, 2))
 			cpumask_set_cpu(cpu, cpus);
 	}
 	return cpus;
@@ -703,24 +704,24 @@ static void mt_nap(struct mt_trial *t, unsigned long start, unsigned long end)
 		cond_resched();
 }
 
-static void mt_throw(struct mt_trial *t, struct rnd_state *dice)
+static void mt_make_random(struct mt_trial *t, struct rnd_state *rng)
 {
 	struct padata_mt_job *job = &t->job;
 
-	job->start = mt_any(dice);
-	if (mt_below(dice, 2))
+	job->start = mt_any(rng);
+	if (mt_below(rng, 2))
 		job->start = ULONG_MAX - job->start;
-	job->size = min(mt_any(dice), ULONG_MAX - job->start);
-	job->align = mt_any_part(dice, job->size);
-	job->min_chunk = mt_any_part(dice, job->size);
-	job->max_chunk = mt_any_max_chunk(dice, job->size);
-	job->max_threads = mt_any_threads(dice);
-	job->numa_aware = mt_below(dice, 2);
-	job->cpumask = mt_any_cpus(dice, &t->cpus);
-	job->killable = mt_below(dice, 2);
-	job->near_nid = mt_below(dice, 2);
-	job->nid = (int)mt_below(dice, 2 * nr_node_ids) - 1;
-	t->body = mt_below(dice, 16) ? NULL : mt_nap;
+	job->size = min(mt_any(rng), ULONG_MAX - job->start);
+	job->align = mt_any_part(rng, job->size);
+	job->min_chunk = mt_any_part(rng, job->size);
+	job->max_chunk = mt_any_max_chunk(rng, job->size);
+	job->max_threads = mt_any_threads(rng);
+	job->numa_aware = mt_below(rng, 2);
+	job->cpumask = mt_any_cpus(rng, &t->cpus);
+	job->killable = mt_below(rng, 2);
+	job->near_nid = mt_below(rng, 2);
+	job->nid = (int)mt_below(rng, 2 * nr_node_ids) - 1;
+	t->body = mt_below(rng, 16) ? NULL : mt_nap;
 }
 
 static void mt_rule_desc(const struct mt_rule *rule, char *desc)
@@ -731,13 +732,13 @@ static void mt_rule_desc(const struct mt_rule *rule, char *desc)
 KUNIT_ARRAY_PARAM(mt_rule, mt_rules, mt_rule_desc);
 
 static void mt_any_jobs(struct kunit *test, struct mt_trial *t,
-			const struct mt_rule *rule, struct rnd_state *dice,
+			const struct mt_rule *rule, struct rnd_state *rng,
 			unsigned int jobs)
 {
 	unsigned int nr;
 
 	for (nr = 0; nr < jobs; nr++) {
-		mt_throw(t, dice);
+		mt_make_random(t, rng);
 		mt_run(t);
 		t->bad = NULL;
 		if (!rule->kept(t)) {
@@ -751,10 +752,10 @@ static void mt_test_any_job(struct kunit *test)
 {
 	const struct mt_rule *rule = test->param_value;
 	struct mt_trial *t = mt_trial_new(test);
-	struct rnd_state dice;
+	struct rnd_state rng;
 
-	mt_seed_dice(test, &dice, rule - mt_rules);
-	mt_any_jobs(test, t, rule, &dice, MT_JOBS);
+	mt_seed_rng(test, &rng, rule - mt_rules);
+	mt_any_jobs(test, t, rule, &rng, MT_JOBS);
 }
 
 /* After boot, with as many helpers as the machine has to spare, or none. */
@@ -762,11 +763,11 @@ static void mt_test_any_job_after_boot(struct kunit *test)
 {
 	const struct mt_rule *rule = test->param_value;
 	struct mt_trial *t = mt_trial_new(test);
-	struct rnd_state dice;
+	struct rnd_state rng;
 
-	t->backend = &padata_mt_task;
-	mt_seed_dice(test, &dice, rule - mt_rules);
-	mt_any_jobs(test, t, rule, &dice, MT_JOBS);
+	t->backend = &padata_task_backend;
+	mt_seed_rng(test, &rng, rule - mt_rules);
+	mt_any_jobs(test, t, rule, &rng, MT_JOBS);
 }
 
 KUNIT_ARRAY_PARAM(mt_failing_rule, mt_failing_rules, mt_rule_desc);
@@ -780,17 +781,17 @@ static void mt_test_any_failing_job(struct kunit *test)
 {
 	const struct mt_rule *rule = test->param_value;
 	struct mt_trial *t = mt_trial_new(test);
-	struct rnd_state dice;
+	struct rnd_state rng;
 	unsigned int i;
 
 	t->fails = mt_fails_by_chance;
-	mt_seed_dice(test, &dice, rule - mt_failing_rules);
+	mt_seed_rng(test, &rng, rule - mt_failing_rules);
 	for (i = 1; i <= 16; i *= 4) {
 		t->fails_one_in = i;
 		t->backend = NULL;
-		mt_any_jobs(test, t, rule, &dice, MT_FAILING_JOBS);
-		t->backend = &padata_mt_task;
-		mt_any_jobs(test, t, rule, &dice, MT_FAILING_JOBS);
+		mt_any_jobs(test, t, rule, &rng, MT_FAILING_JOBS);
+		t->backend = &padata_task_backend;
+		mt_any_jobs(test, t, rule, &rng, MT_FAILING_JOBS);
 	}
 }
 
@@ -952,7 +953,7 @@ static void mt_test_max_threads_below_one_means_one(struct kunit *test)
 	}
 }
 
-/* Helpers run on the CPUs they are told to, each of them. */
+/* Each helper runs on the CPU that was chosen for it. */
 static void mt_test_helper_runs_on_its_cpu(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1238,6 +1239,128 @@ static void mt_test_late_helper_joins(struct kunit *test)
 }
 
 /*
+ * Helpers after boot, whose CPU others want
+ */
+
+/* A thread that is busy on a CPU for some time, whenever it is asked to. */
+struct mt_visitor {
+	struct task_struct	*task;
+	struct completion	wanted;
+	struct completion	over;		/* the helper has found out, or gave up */
+	int			visits;
+	bool			delayed;	/* it was seen asleep on the runqueue */
+	bool			went_on;	/* the helper did, right after that */
+	bool			too_late;
+};
+
+static int mt_visitor_fn(void *arg)
+{
+	struct mt_visitor *v = arg;
+
+	while (!kthread_should_stop()) {
+		if (!wait_for_completion_timeout(&v->wanted, msecs_to_jiffies(10)))
+			continue;
+		mdelay(2);
+		WRITE_ONCE(v->visits, v->visits + 1);
+	}
+	return 0;
+}
+
+static void mt_visitor_stop(void *arg)
+{
+	struct mt_visitor *v = arg;
+
+	kthread_stop(v->task);
+}
+
+/* Return whether the visitor has gone to sleep, and is still on the runqueue. */
+static bool mt_visit(struct mt_visitor *v)
+{
+	ktime_t until = ktime_add_ms(ktime_get(), 50);
+	int before = READ_ONCE(v->visits);
+
+	complete(&v->wanted);
+	while (ktime_before(ktime_get(), until)) {
+		if (READ_ONCE(v->visits) != before && READ_ONCE(v->task->se.sched_delayed))
+			return true;
+		cond_resched();
+	}
+	return false;
+}
+
+/*
+ * The helper returns from its chunk as soon as the visitor is delayed.  Only the caller
+ * could start another helper, and it stays in its chunk.
+ */
+static void mt_be_visited(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	struct mt_visitor *v = t->body_arg;
+	int i;
+
+	if (current == t->caller) {
+		wait_for_completion_timeout(&v->over, MT_PATIENCE);
+		WRITE_ONCE(v->too_late, true);
+		return;
+	}
+
+	if (READ_ONCE(v->too_late))
+		return;
+	if (v->delayed)
+		v->went_on = true;
+	for (i = 0; i < 20 && !v->delayed; i++)
+		v->delayed = mt_visit(v);
+	if (v->went_on || !v->delayed)
+		complete(&v->over);
+}
+
+static struct mt_visitor *mt_visitor_start(struct kunit *test, int cpu)
+{
+	struct mt_visitor *v = kunit_kzalloc(test, sizeof(*v), GFP_KERNEL);
+	struct task_struct *task;
+
+	KUNIT_ASSERT_NOT_NULL(test, v);
+	init_completion(&v->wanted);
+	init_completion(&v->over);
+	task = kthread_run_on_cpu(mt_visitor_fn, v, cpu, "padata_mt_visitor/%u");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	v->task = task;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, mt_visitor_stop, v), 0);
+	return v;
+}
+
+/*
+ * A task that sleeps does not want the CPU, even while the scheduler delays taking it
+ * off the runqueue.
+ */
+static void mt_test_sleepers_do_not_want_the_cpu(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	int cpu = cpumask_last(cpu_online_mask);
+	struct mt_visitor *v;
+	int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	v = mt_visitor_start(test, cpu);
+
+	/* Where the CPU is not idle at the moment, there is no helper. */
+	for (i = 0; i < 10 && !v->delayed; i++) {
+		mt_set_helper_cpus(t, cpumask_of(cpu));
+		t->job.max_chunk = 1;
+		t->backend = &padata_task_backend;
+		t->body = mt_be_visited;
+		t->body_arg = v;
+		v->too_late = false;
+		reinit_completion(&v->over);
+		mt_run_and_judge(test, t);
+	}
+	if (!v->delayed)
+		kunit_skip(test, "no task was delayed");
+	KUNIT_EXPECT_TRUE_MSG(test, v->went_on, "the helper left for a task that sleeps");
+}
+
+/*
  * Many jobs
  */
 
@@ -1292,7 +1415,7 @@ static void mt_start_alone(struct mt_trial *t, unsigned long start, unsigned lon
 		WRITE_ONCE(t->inner_broken, "no memory for an inner job");
 		return;
 	}
-	inner->backend = &padata_mt_task;
+	inner->backend = &padata_task_backend;
 	inner->job.size = 1000;
 	inner->job.max_threads = INT_MAX;
 	inner->body = mt_nap;
@@ -1318,7 +1441,7 @@ static void mt_test_helper_gets_no_helpers(struct kunit *test)
 
 struct mt_runner {
 	struct mt_trial		*t;
-	struct rnd_state	dice;
+	struct rnd_state	rng;
 	struct completion	done;
 	const char		*broken;
 	unsigned int		nr;
@@ -1329,7 +1452,7 @@ static int mt_runner_fn(void *arg)
 	struct mt_runner *runner = arg;
 
 	for (runner->nr = 0; runner->nr < MT_JOBS_PER_RUNNER; runner->nr++) {
-		mt_throw(runner->t, &runner->dice);
+		mt_make_random(runner->t, &runner->rng);
 		mt_run(runner->t);
 		runner->broken = mt_broken(runner->t);
 		if (runner->broken)
@@ -1341,7 +1464,7 @@ static int mt_runner_fn(void *arg)
 static void mt_runner_start(struct kunit *test, struct mt_runner *runner, u32 nr)
 {
 	runner->t = mt_trial_new(test);
-	mt_seed_dice(test, &runner->dice, nr);
+	mt_seed_rng(test, &runner->rng, nr);
 	init_completion(&runner->done);
 }
 
@@ -1383,6 +1506,63 @@ static void mt_test_thread_fn_may_sleep(struct kunit *test)
 	t->job.size = 64;
 	t->body = mt_sleep;
 	mt_run_and_judge(test, t);
+}
+
+/* A job of two threads that do not sleep for as long as it takes, of these chunks. */
+#define MT_BUSY_MS		10
+#define MT_BUSY_CHUNKS		6000
+
+struct mt_busy_job {
+	struct mt_trial		*t;
+	struct completion	done;
+	bool			stop;
+};
+
+static void mt_keep_busy(struct mt_trial *t, unsigned long start, unsigned long end)
+{
+	const struct mt_busy_job *busy = t->body_arg;
+	ktime_t until = ktime_add_ms(ktime_get(), MT_BUSY_MS);
+
+	while (!READ_ONCE(busy->stop) && ktime_before(ktime_get(), until))
+		cpu_relax();
+}
+
+static int mt_busy_fn(void *arg)
+{
+	struct mt_busy_job *busy = arg;
+
+	mt_run(busy->t);
+	kthread_complete_and_exit(&busy->done, 0);
+}
+
+/*
+ * Whoever changes code waits for all tasks to have been where no old code is.  A task
+ * that does not sleep is there between two chunks.
+ */
+static void mt_test_long_job_lets_tasks_rcu_go_on(struct kunit *test)
+{
+	struct mt_trial *t = mt_trial_new(test);
+	struct mt_busy_job busy = { .t = t };
+	struct task_struct *task;
+
+	if (!IS_ENABLED(CONFIG_TASKS_RCU))
+		kunit_skip(test, "needs CONFIG_TASKS_RCU");
+
+	init_completion(&busy.done);
+	mt_set_wide(t, 2);
+	t->job.size = MT_BUSY_CHUNKS;
+	t->job.max_chunk = 1;
+	t->body = mt_keep_busy;
+	t->body_arg = &busy;
+	task = kthread_run(mt_busy_fn, &busy, "padata_mt_busy");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	while (!atomic_read(&t->nr_chunks))
+		fsleep(1000);
+	synchronize_rcu_tasks();
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->returned));
+	WRITE_ONCE(busy.stop, true);
+	wait_for_completion(&busy.done);
+	KUNIT_EXPECT_EQ(test, t->ret, 0);
 }
 
 static void mt_mark(struct mt_trial *t, unsigned long start, unsigned long end)
@@ -1666,7 +1846,9 @@ static struct kunit_case mt_cases[] = {
 	KUNIT_CASE(mt_test_waits_for_helpers_inside),
 	KUNIT_CASE(mt_test_late_helper_touches_nothing),
 	KUNIT_CASE(mt_test_late_helper_joins),
+	KUNIT_CASE(mt_test_sleepers_do_not_want_the_cpu),
 	KUNIT_CASE(mt_test_thread_fn_may_sleep),
+	KUNIT_CASE(mt_test_long_job_lets_tasks_rcu_go_on),
 	KUNIT_CASE(mt_test_jobs_at_the_same_time),
 	KUNIT_CASE(mt_test_jobs_nest),
 	KUNIT_CASE(mt_test_helper_gets_no_helpers),

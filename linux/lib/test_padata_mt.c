@@ -16,17 +16,27 @@
  *		touch	nothing (default)
  *		sleep	sleeps for us= microseconds
  *		busy	keeps the CPU busy for as long
+ *		spin	keeps it busy for as long for each unit of the chunk
  *		work	uses that much CPU time, to within a tick
  *		nested	runs a job of TEST_INNER_SIZE units of its own
- *		alloc	allocates a page for each unit, for its memory cgroup and by
- *			the policy of the thread; they are freed with the result
+ *		alloc	keeps the CPU busy as fn=busy does, and allocates a page for each
+ *			unit, for its memory cgroup and by the policy of the thread;
+ *			they are freed with the result
  *		lock	takes a lock, test_fn_lock
+ *		write	writes a page to file= for each unit, past the page cache
  *		none	there is no thread function: the job is malformed
- *   us=N	microseconds, for fn=sleep, fn=busy and fn=work (default 100)
+ *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work and fn=alloc
+ *		(default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   fail=N	one chunk in N fails, at random (default 0: none)
  *   undo=1	the job has an undo function, which records what it is called for
  *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
+ *   reclaim=1	the caller holds what lockdep takes for a lock of memory reclaim.  Not
+ *		with a thread function that allocates memory.
+ *   scope=SCOPE	the caller is in such a scope: nofs, noio, pin, throttle (of
+ *		PF_LOCAL_THROTTLE), or memalloc (of PF_MEMALLOC).  Without rules=boot,
+ *		a thread function that is in another one than the caller is a failure.
+ *   file=PATH	for fn=write
  *   rules=WHICH
  *		boot	helpers as at boot, one on every CPU (default)
  *		now	helpers as padata_do_multithreaded() has them after boot
@@ -69,6 +79,8 @@
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/kstrtox.h>
@@ -78,9 +90,11 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nodemask.h>
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -92,7 +106,7 @@
 /* There is a bit for every unit, so that checks need not trust each other. */
 #define TEST_MAX_SIZE		((unsigned long)SZ_16M)
 #define TEST_MAX_JOBS		64U
-#define TEST_MAX_US		10000000UL
+#define TEST_MAX_US		20000000UL
 #define TEST_MAX_DESCRIPTION	512
 #define TEST_INNER_SIZE		64UL
 
@@ -100,12 +114,12 @@
 #define TEST_ERROR		(-EREMOTEIO)
 
 enum test_fn {
-	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_WORK, TEST_NESTED, TEST_ALLOC, TEST_LOCK,
-	TEST_NONE,
+	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NESTED, TEST_ALLOC,
+	TEST_LOCK, TEST_WRITE, TEST_NONE,
 };
 
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "work", "nested", "alloc", "lock", "none",
+	"touch", "sleep", "busy", "spin", "work", "nested", "alloc", "lock", "write", "none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -113,6 +127,17 @@ static const char * const test_rules[] = { "boot", "now" };
 
 enum test_context { TEST_TASK, TEST_KTHREAD };
 static const char * const test_contexts[] = { "task", "kthread" };
+
+static const struct { const char *name; unsigned int flags; } test_scopes[] = {
+	{ "nofs", PF_MEMALLOC_NOFS },
+	{ "noio", PF_MEMALLOC_NOIO },
+	{ "pin", PF_MEMALLOC_PIN },
+	{ "throttle", PF_LOCAL_THROTTLE },
+	{ "memalloc", PF_MEMALLOC },
+};
+
+#define TEST_SCOPES	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC_PIN |	\
+			 PF_LOCAL_THROTTLE | PF_MEMALLOC)
 
 /* What was asked for.  Only job.cpumask may be used while cpus is filled in. */
 struct test_desc {
@@ -123,6 +148,9 @@ struct test_desc {
 	unsigned long		fail;
 	bool			undo;
 	bool			hold;
+	bool			reclaim;
+	unsigned int		scope;
+	const char		*path;		/* of the file, while the jobs run */
 	unsigned int		jobs;
 	int			rules;
 	int			fn;
@@ -139,6 +167,8 @@ struct test_job {
 	const struct test_desc	*desc;
 	struct padata_mt_job	job;
 	struct task_struct	*caller;
+	unsigned int		scope;		/* that the caller is in */
+	struct file		*file;
 	unsigned long		*seen;		/* a bit for every unit */
 	unsigned long		*completed;	/* these two as well */
 	unsigned long		*undone;
@@ -191,7 +221,7 @@ static int test_do(struct test_job *tj, struct padata_mt_job *job,
 		   struct lock_class_key *key)
 {
 	if (tj->desc->rules == TEST_BOOT)
-		return padata_mt_do(job, key, &padata_mt_boot);
+		return padata_mt_do_job(job, key, &padata_mt_boot_backend);
 	return padata_do_multithreaded_key(job, key);
 }
 
@@ -236,12 +266,33 @@ static void test_use_cpu_time(unsigned long us)
 	}
 }
 
-static void test_alloc(struct test_job *tj, unsigned long start, unsigned long end)
+static void test_alloc(struct test_job *tj, unsigned long start, unsigned long end,
+		       unsigned long us)
 {
 	unsigned long first = tj->desc->job.start;
 
-	for (; start < end; start++)
+	test_stay_busy(us);
+	/* As loops of the kernel do, this ends when it gets no more and is to die. */
+	for (; start < end; start++) {
 		tj->pages[start - first] = alloc_page(GFP_USER | __GFP_ACCOUNT);
+		if (!tj->pages[start - first] && fatal_signal_pending(current))
+			break;
+	}
+}
+
+/* There is a page for each unit, so that threads do not write to the same place. */
+static void test_write(struct test_job *tj, unsigned long start, unsigned long end)
+{
+	unsigned long first = tj->desc->job.start;
+	void *page = (void *)get_zeroed_page(GFP_KERNEL);
+
+	for (; page && start < end; start++) {
+		loff_t pos = (loff_t)(start - first) * PAGE_SIZE;
+
+		if (kernel_write(tj->file, page, PAGE_SIZE, &pos) != PAGE_SIZE)
+			test_broke(tj, "not-written");
+	}
+	free_page((unsigned long)page);
 }
 
 static void test_take_lock(void)
@@ -261,6 +312,9 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 	case TEST_BUSY:
 		test_stay_busy(us);
 		break;
+	case TEST_SPIN:
+		test_stay_busy(us * (end - start));
+		break;
 	case TEST_WORK:
 		test_use_cpu_time(us);
 		break;
@@ -268,10 +322,13 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 		test_nest(tj);
 		break;
 	case TEST_ALLOC:
-		test_alloc(tj, start, end);
+		test_alloc(tj, start, end, us);
 		break;
 	case TEST_LOCK:
 		test_take_lock();
+		break;
+	case TEST_WRITE:
+		test_write(tj, start, end);
 		break;
 	}
 }
@@ -328,6 +385,12 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 	test_mark_units(tj, tj->seen, start, end, "unit-handed-out-twice");
 }
 
+static void test_check_scope(struct test_job *tj)
+{
+	if (tj->desc->rules != TEST_BOOT && (current->flags & TEST_SCOPES) != tj->scope)
+		test_broke(tj, "scope-is-not-the-callers");
+}
+
 static void test_note_cpu(struct test_job *tj, unsigned long units)
 {
 	const struct cpumask *cpus = tj->desc->job.cpumask;
@@ -373,6 +436,7 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	test_note_most(tj, atomic_inc_return(&tj->inside));
 	atomic_inc(&tj->chunks);
 	test_check_chunk(tj, start, end);
+	test_check_scope(tj);
 	test_note_cpu(tj, end - start);
 	test_work(tj, start, end);
 	test_complete(tj, start, end);
@@ -427,6 +491,25 @@ static void test_check_job(struct test_job *tj)
 		test_broke(tj, "threads-counted-wrong");
 }
 
+/* Jobs of callers that reclaim memory are another class, as others allocate some. */
+static int test_do_scoped(struct test_job *tj)
+{
+	static struct lock_class_key test_reclaim_key;
+	bool reclaim = tj->desc->reclaim;
+	unsigned int flags;
+	int ret;
+
+	flags = memalloc_flags_save(tj->desc->scope);
+	tj->scope = current->flags & TEST_SCOPES;
+	if (reclaim)
+		fs_reclaim_acquire(GFP_KERNEL);
+	ret = test_do(tj, &tj->job, reclaim ? &test_reclaim_key : &test_key);
+	if (reclaim)
+		fs_reclaim_release(GFP_KERNEL);
+	memalloc_flags_restore(flags);
+	return ret;
+}
+
 static void test_run_job(struct test_job *tj)
 {
 	u64 begin;
@@ -442,7 +525,7 @@ static void test_run_job(struct test_job *tj)
 	if (tj->desc->hold)
 		mutex_lock(&test_fn_lock);
 	begin = ktime_get_ns();
-	tj->ret = test_do(tj, &tj->job, &test_key);
+	tj->ret = test_do_scoped(tj);
 	tj->elapsed_ns = ktime_get_ns() - begin;
 	if (tj->desc->hold)
 		mutex_unlock(&test_fn_lock);
@@ -468,6 +551,16 @@ static unsigned long *test_bitmap(const struct test_job *tj)
 	return kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long), GFP_KERNEL);
 }
 
+static int test_open(struct test_job *tj)
+{
+	struct file *file = filp_open(tj->desc->path, O_WRONLY | O_DIRECT, 0);
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	tj->file = file;
+	return 0;
+}
+
 static int test_job_init(struct test_job *tj, struct test_set *set)
 {
 	tj->desc = &set->desc;
@@ -480,6 +573,8 @@ static int test_job_init(struct test_job *tj, struct test_set *set)
 	tj->units = kvcalloc(nr_cpu_ids, sizeof(*tj->units), GFP_KERNEL);
 	if (!tj->seen || !tj->completed || !tj->undone || !tj->units)
 		return -ENOMEM;
+	if (tj->desc->fn == TEST_WRITE)
+		return test_open(tj);
 	if (tj->desc->fn != TEST_ALLOC)
 		return 0;
 
@@ -502,6 +597,8 @@ static void test_job_free(struct test_job *tj)
 {
 	if (tj->desc)
 		test_free_pages(tj);
+	if (tj->file)
+		fput(tj->file);
 	kvfree(tj->seen);
 	kvfree(tj->completed);
 	kvfree(tj->undone);
@@ -614,6 +711,7 @@ static int test_parse_bool(struct test_desc *desc, const char *key,
 		{ "killable", &desc->job.killable },
 		{ "undo", &desc->undo },
 		{ "hold", &desc->hold },
+		{ "reclaim", &desc->reclaim },
 	};
 	unsigned int i;
 
@@ -622,6 +720,19 @@ static int test_parse_bool(struct test_desc *desc, const char *key,
 			return kstrtobool(value, bools[i].to);
 	}
 	return test_parse_number(desc, key, value);
+}
+
+static int test_parse_scope(struct test_desc *desc, const char *value)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(test_scopes); i++) {
+		if (!strcmp(value, test_scopes[i].name)) {
+			desc->scope |= test_scopes[i].flags;
+			return 0;
+		}
+	}
+	return -EINVAL;
 }
 
 static int test_parse_word(struct test_desc *desc, const char *key,
@@ -636,6 +747,12 @@ static int test_parse_word(struct test_desc *desc, const char *key,
 	if (!strcmp(key, "rules"))
 		return test_parse_name(value, test_rules, ARRAY_SIZE(test_rules),
 				       &desc->rules);
+	if (!strcmp(key, "scope"))
+		return test_parse_scope(desc, value);
+	if (!strcmp(key, "file")) {
+		desc->path = value;
+		return 0;
+	}
 	if (!strcmp(key, "jobs"))
 		return kstrtouint(value, 0, &desc->jobs);
 	if (!strcmp(key, "fn"))
@@ -693,6 +810,8 @@ static int test_describe(struct test_desc *desc, char *words)
 	    !test_in_range("us", desc->us, 1, TEST_MAX_US) ||
 	    !test_in_range("us_helper", desc->us_helper, 0, TEST_MAX_US) ||
 	    !test_in_range("fail", desc->fail, 0, U32_MAX))
+		return -EINVAL;
+	if (desc->fn == TEST_WRITE && !desc->path)
 		return -EINVAL;
 
 	desc->us_helper = desc->us_helper ?: desc->us;

@@ -31,7 +31,7 @@
 #include <linux/mmzone.h>
 #include <linux/nmi.h>
 #include <linux/nodemask.h>
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
@@ -75,19 +75,43 @@ bad:
 __setup("deferred_init_threads=", deferred_init_threads_setup);
 
 /**
+ * deferred_init_cores - how many cores some CPUs are
+ * @cpus: the CPUs
+ *
+ * Return: the number of cores that at least one of @cpus is a hardware thread of.
+ */
+unsigned int __init deferred_init_cores(const struct cpumask *cpus)
+{
+	unsigned int cores = 0;
+	int cpu;
+
+	/* A core counts where its first hardware thread of @cpus is. */
+	for_each_cpu(cpu, cpus) {
+		if (cpumask_first_and(topology_sibling_cpumask(cpu), cpus) == cpu)
+			cores++;
+	}
+
+	return cores;
+}
+
+/**
  * deferred_page_init_max_threads - threads that initialise a node's memmap
  * @node_cpumask: CPUs to run on: the node's, or for a node without CPUs those
  *                of the nearest that has some
  *
- * Architectures that know better override it.  The command line may lower what
- * they say, by deferred_init_threads=.
+ * One for each core.  What the work takes is stores, and whether a core's second
+ * thread adds to what the core can store differs by CPU; where nobody has measured
+ * it, siblings are left to whatever else the boot does meanwhile.
+ *
+ * Architectures on which it has been measured override this.  The command line may
+ * lower what they say, by deferred_init_threads=.
  *
  * Return: the most threads to use, one of which is the node's kthread.
  */
 unsigned int __init __weak
 deferred_page_init_max_threads(const struct cpumask *node_cpumask)
 {
-	return max(cpumask_weight(node_cpumask), 1U);
+	return max(deferred_init_cores(node_cpumask), 1U);
 }
 
 static unsigned int __init deferred_max_threads(const struct cpumask *cpus)
@@ -171,20 +195,18 @@ static bool __init deferred_walk_take(struct deferred_walk *walk,
 }
 
 /*
- * Initialise and free what lies below @limit in the section that the walk is in.
- * Freeing a page looks at its buddies, which are in the same section, so all of
- * it is initialised before any of it is freed.
+ * Initialise and free what lies below @limit, which is in the section that the walk
+ * is in.  Freeing a page looks at its buddies, which are of the same block, so all
+ * of a block is initialised before any of it is freed.
  *
  * Return: number of pages.
  */
-static unsigned long __init deferred_init_section(struct deferred_walk *walk,
-						  unsigned long limit)
+static unsigned long __init deferred_init_step(struct deferred_walk *walk,
+					       unsigned long limit)
 {
 	struct deferred_walk again = *walk;
 	struct zone *zone = walk->zone;
 	unsigned long spfn, epfn, nr = 0;
-
-	limit = min(limit, ALIGN(walk->spfn + 1, PAGES_PER_SECTION));
 
 	while (deferred_walk_take(walk, limit, &spfn, &epfn)) {
 		memmap_init_pages(spfn, epfn, zone_idx(zone), zone_to_nid(zone),
@@ -193,7 +215,7 @@ static unsigned long __init deferred_init_section(struct deferred_walk *walk,
 	}
 	while (deferred_walk_take(&again, limit, &spfn, &epfn)) {
 		memmap_init_pageblocks(spfn, epfn, MIGRATE_MOVABLE);
-		memmap_free_pages(spfn, epfn);
+		memmap_free_pages(zone, spfn, epfn);
 	}
 
 	return nr;
@@ -221,7 +243,7 @@ static void __init deferred_init_chunk(unsigned long start_pfn,
 
 	deferred_walk_init(&walk, node->zone, start_pfn);
 	while (walk.spfn < end_pfn) {
-		nr += deferred_init_section(&walk, end_pfn);
+		nr += deferred_init_step(&walk, memmap_step_end(walk.spfn, end_pfn));
 		cond_resched();
 	}
 
@@ -265,9 +287,15 @@ static void __init deferred_init_node(pg_data_t *pgdat)
 	};
 	s64 ns;
 
+	if (first_pfn == ULONG_MAX)
+		return;
+	/* Struct pages that are nobody's, or somebody else's, are not touched. */
+	if (WARN_ON(first_pfn < pgdat->node_start_pfn ||
+		    first_pfn > pgdat_end_pfn(pgdat)))
+		return;
+	WARN_ON(pgdat->nr_zones < MAX_NR_ZONES && populated_zone(zone + 1));
 	if (first_pfn >= zone_end_pfn(zone))
 		return;
-	WARN_ON_ONCE(first_pfn < pgdat->node_start_pfn);
 
 	job.size = zone_end_pfn(zone) - first_pfn;
 	padata_do_multithreaded(&job);
@@ -411,8 +439,11 @@ bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 	deferred_walk_init(&walk, zone, first_pfn);
 	while (walk.spfn != ULONG_MAX && nr < want) {
 		first_pfn = ALIGN(walk.spfn + 1, PAGES_PER_SECTION);
-		nr += deferred_init_section(&walk, first_pfn);
-		touch_nmi_watchdog();
+		while (walk.spfn < first_pfn) {
+			nr += deferred_init_step(&walk, ALIGN(walk.spfn + 1,
+							      MAX_ORDER_NR_PAGES));
+			touch_nmi_watchdog();
+		}
 	}
 	if (walk.spfn == ULONG_MAX)
 		first_pfn = ULONG_MAX;

@@ -10,12 +10,16 @@
  * themselves are never touched, so with User-mode Linux a machine may have more
  * memory than the host, and a memmap much larger than caches.
  *
+ * A second suite looks at how many threads deferred init has on each node.
+ *
  * The functions under test are __init, so this is built in, and runs before
  * init memory is freed.
  */
 
 #include <kunit/test.h>
 #include <linux/align.h>
+#include <linux/cpumask.h>
+#include <linux/deferred_init.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
@@ -24,12 +28,14 @@
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/module.h>
+#include <linux/nodemask.h>
 #include <linux/page-flags.h>
 #include <linux/pageblock-flags.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/topology.h>
 #include <linux/vmstat.h>
 
 #include "internal.h"
@@ -227,9 +233,9 @@ struct bulk_range {
 static const struct bulk_range init_ranges[] = {
 	{ "the first page", 0, 1 },
 	{ "one page", 77, 78 },
-	{ "less than a turn of an unrolled loop", 3, 10 },
-	{ "one turn", 3, 11 },
-	{ "one turn and a page", 8, 17 },
+	{ "less than a turn of an unrolled loop", 3, 18 },
+	{ "one turn", 3, 19 },
+	{ "one turn and a page", 8, 25 },
 	{ "an odd start", 1, MAX_ORDER_NR_PAGES },
 	{ "an odd end", 0, MAX_ORDER_NR_PAGES - 1 },
 	{ "a block", MAX_ORDER_NR_PAGES, 2 * MAX_ORDER_NR_PAGES },
@@ -325,25 +331,32 @@ static void __init bulk_bench_init_same(struct kunit *test)
 struct bulk_layout {
 	const char		*name;
 	struct bulk_range	pieces[MAX_PIECES + 1];
-	/* The block whose pageblocks are of another type, or -1. */
-	int			odd_block;
+	enum migratetype	type;
+	/* They have been in use, and are whole blocks. */
+	bool			used;
 };
 
 #define B	MAX_ORDER_NR_PAGES
 
 static const struct bulk_layout layouts[] = {
-	{ "a section", { { .to = RUN_PAGES } }, -1 },
-	{ "a block", { { .from = 3 * B, .to = 4 * B } }, -1 },
-	{ "one page", { { .from = 5, .to = 6 } }, -1 },
-	{ "an odd start", { { .from = 1, .to = 3 * B } }, -1 },
-	{ "an odd end", { { .from = B, .to = 3 * B - 1 } }, -1 },
-	{ "less than a block", { { .from = B + 3, .to = 2 * B - 5 } }, -1 },
-	{ "pieces that meet", { { .to = 100 }, { .from = 100, .to = 2 * B } }, -1 },
+	{ "a section", { { .to = RUN_PAGES } }, MIGRATE_MOVABLE },
+	{ "a block", { { .from = 3 * B, .to = 4 * B } }, MIGRATE_MOVABLE },
+	{ "one page", { { .from = 5, .to = 6 } }, MIGRATE_MOVABLE },
+	{ "an odd start", { { .from = 1, .to = 3 * B } }, MIGRATE_MOVABLE },
+	{ "an odd end", { { .from = B, .to = 3 * B - 1 } }, MIGRATE_MOVABLE },
+	{ "less than a block", { { .from = B + 3, .to = 2 * B - 5 } },
+	  MIGRATE_MOVABLE },
+	{ "pieces that meet", { { .to = 100 }, { .from = 100, .to = 2 * B } },
+	  MIGRATE_MOVABLE },
 	{ "pieces with holes",
 	  { { .from = 7, .to = B + 9 }, { .from = B + 10, .to = 4 * B },
-	    { .from = 5 * B, .to = 7 * B + 1 } }, -1 },
-	{ "a block of another migratetype", { { .to = RUN_PAGES } }, 4 },
-	{ "the first of another migratetype", { { .to = RUN_PAGES } }, 0 },
+	    { .from = 5 * B, .to = 7 * B + 1 } }, MIGRATE_MOVABLE },
+	{ "another migratetype", { { .to = RUN_PAGES } }, MIGRATE_UNMOVABLE },
+	{ "a used section", { { .to = RUN_PAGES } }, MIGRATE_MOVABLE, true },
+	{ "a used block", { { .from = B, .to = 2 * B } }, MIGRATE_MOVABLE, true },
+	{ "used blocks with a hole",
+	  { { .from = B, .to = 2 * B }, { .from = 3 * B, .to = 6 * B } },
+	  MIGRATE_UNMOVABLE, true },
 };
 
 #undef B
@@ -426,6 +439,17 @@ static void __init outcome_lists(struct bulk_outcome *outcome,
 	spin_unlock_irqrestore(&zone->lock, flags);
 }
 
+static void __init free_in_bulk(struct kunit *test, struct zone *zone,
+				unsigned long pfn, unsigned long end_pfn)
+{
+	const struct bulk_layout *layout = test->param_value;
+
+	if (!layout->used)
+		memmap_free_pages(zone, pfn, end_pfn);
+	else
+		KUNIT_ASSERT_TRUE(test, memmap_free_used(zone, pfn, end_pfn));
+}
+
 /* Free the pieces, note what that leaves behind, and take them back. */
 static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 			       bool bulk, struct bulk_outcome *outcome,
@@ -443,7 +467,7 @@ static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 		unsigned long end_pfn = run->pfn + piece->to;
 
 		if (bulk)
-			memmap_free_pages(pfn, end_pfn);
+			free_in_bulk(test, zone, pfn, end_pfn);
 		else
 			free_by_page(run, pfn, end_pfn);
 		nr += end_pfn - pfn;
@@ -458,22 +482,51 @@ static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 	uncount_managed(run, nr);
 }
 
+/*
+ * Leave in a struct page what whoever had the page could have: all that may be in
+ * one that is freed.
+ */
+static void __init use_page(struct page *page, bool head)
+{
+	page->flags |= PAGE_FLAGS_CHECK_AT_PREP &
+		       ~(PAGE_FLAGS_CHECK_AT_FREE | 1UL << PG_head);
+	__SetPageReserved(page);
+	page->index = 0x1234;
+	page->private = 0x5678;
+	if (!head)
+		return;
+
+	page->mapping = (void *)PAGE_MAPPING_MOVABLE;
+	folio_xchg_last_cpupid((struct folio *)page, 0);
+}
+
+static void __init use_layout(const struct bulk_layout *layout,
+			      const struct bulk_run *run)
+{
+	const struct bulk_range *piece;
+	unsigned long i;
+
+	for (piece = layout->pieces; piece->to; piece++) {
+		for (i = piece->from; i < piece->to; i++)
+			use_page(pfn_to_page(run->pfn + i),
+				 IS_ALIGNED(i, MAX_ORDER_NR_PAGES));
+	}
+}
+
 static void __init init_layout(const struct bulk_layout *layout,
 			       const struct bulk_run *run,
 			       enum memmap_state state)
 {
-	unsigned long odd_pfn = run->pfn + layout->odd_block * MAX_ORDER_NR_PAGES;
 	const struct bulk_range *piece;
 
 	init_reference(run, run->pfn, run->end_pfn, MEMMAP_USED);
 	for (piece = layout->pieces; piece->to; piece++)
 		init_reference(run, run->pfn + piece->from,
 			       run->pfn + piece->to, state);
+	if (layout->used)
+		use_layout(layout, run);
 
-	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
-	if (layout->odd_block >= 0)
-		memmap_init_pageblocks(odd_pfn, odd_pfn + MAX_ORDER_NR_PAGES,
-				       MIGRATE_UNMOVABLE);
+	memmap_init_pageblocks(run->pfn, run->end_pfn, layout->type);
 }
 
 /* Whether blocks were freed at once in both ways, and never merged. */
@@ -503,13 +556,19 @@ static void __init forget_old_lists(struct page *memmap)
 /* The same free lists, in the same order, counters and struct pages. */
 static void __init bulk_free_same(struct kunit *test)
 {
+	const struct bulk_layout *layout = test->param_value;
 	const struct bulk_run *run = &borrowed[0];
 	struct page *memmap = test->priv;
 
-	init_layout(test->param_value, run, MEMMAP_USED);
+	if (layout->used && (want_init_on_free() || IS_ENABLED(CONFIG_KASAN) ||
+			     page_poisoning_enabled_static() ||
+			     debug_pagealloc_enabled_static()))
+		kunit_skip(test, "here each page has to be looked at");
+
+	init_layout(layout, run, MEMMAP_USED);
 	free_layout(test, run, false, &outcomes[0], memmap);
 
-	init_layout(test->param_value, run, MEMMAP_FREE);
+	init_layout(layout, run, layout->used ? MEMMAP_USED : MEMMAP_FREE);
 	free_layout(test, run, true, &outcomes[1], memmap + RUN_PAGES);
 
 	KUNIT_EXPECT_EQ(test, outcomes[0].pgfree, outcomes[1].pgfree);
@@ -520,7 +579,7 @@ static void __init bulk_free_same(struct kunit *test)
 			   sizeof(outcomes[0].nr_free));
 	KUNIT_EXPECT_MEMEQ(test, outcomes[0].entries, outcomes[1].entries,
 			   sizeof(outcomes[0].entries));
-	if (!layout_is_blocks(test->param_value)) {
+	if (!layout_is_blocks(layout)) {
 		forget_old_lists(memmap);
 		forget_old_lists(memmap + RUN_PAGES);
 	}
@@ -550,21 +609,60 @@ static void __init bench_bulk(const struct bulk_run *run)
 	memmap_init_pages(run->pfn, run->end_pfn, run->zone, run->nid,
 			  MEMMAP_FREE);
 	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
-	memmap_free_pages(run->pfn, run->end_pfn);
+	memmap_free_pages(&NODE_DATA(run->nid)->node_zones[run->zone], run->pfn,
+			  run->end_pfn);
+	cond_resched();
+}
+
+/* A store past the cache, where there is one. */
+#ifdef CONFIG_X86_64
+static __always_inline void bench_stream(unsigned long *word)
+{
+	asm volatile("movnti %1, %0" : "=m" (*word) : "r" (~0UL));
+}
+#else
+static __always_inline void bench_stream(unsigned long *word)
+{
+	WRITE_ONCE(*word, ~0UL);
+}
+#endif
+
+/*
+ * What the machine's memory takes: as many bytes, and nothing else done.  A loop that
+ * is not unrolled would take longer than the memory.
+ */
+static void __init bench_limit(const struct bulk_run *run)
+{
+	unsigned long *word = (unsigned long *)pfn_to_page(run->pfn);
+	unsigned long *end = (void *)word + RUN_BYTES;
+
+	for (; word < end; word += 8) {
+		bench_stream(word);
+		bench_stream(word + 1);
+		bench_stream(word + 2);
+		bench_stream(word + 3);
+		bench_stream(word + 4);
+		bench_stream(word + 5);
+		bench_stream(word + 6);
+		bench_stream(word + 7);
+	}
+	wmb();		/* All of it counts. */
 	cond_resched();
 }
 
 struct bulk_way {
 	const char		*name;
 	void			(*do_run)(const struct bulk_run *run);
+	bool			frees;
 };
 
 static const struct bulk_way ways[] __initconst = {
-	{ "stock", bench_stock },
-	{ "bulk", bench_bulk },
+	{ "stock", bench_stock, true },
+	{ "bulk", bench_bulk, true },
+	{ "limit", bench_limit, false },
 };
 
-/* ns for all runs, which are taken back again. */
+/* ns for all runs, which are taken back again if they were freed. */
 static u64 __init bench_round(struct kunit *test, const struct bulk_way *way)
 {
 	u64 begin, ns;
@@ -575,12 +673,20 @@ static u64 __init bench_round(struct kunit *test, const struct bulk_way *way)
 		way->do_run(&borrowed[i]);
 	ns = ktime_get_ns() - begin;
 
-	for (i = 0; i < nr_borrowed; i++) {
+	for (i = 0; way->frees && i < nr_borrowed; i++) {
 		const struct bulk_run *run = &borrowed[i];
 
 		KUNIT_ASSERT_EQ(test, RUN_PAGES,
 				take_free(run->pfn, run->end_pfn));
 		uncount_managed(run, RUN_PAGES);
+	}
+
+	/* Nobody is to find struct pages that are none. */
+	for (i = 0; !way->frees && i < nr_borrowed; i++) {
+		const struct bulk_run *run = &borrowed[i];
+
+		memmap_init_pages(run->pfn, run->end_pfn, run->zone, run->nid,
+				  MEMMAP_FREE);
 	}
 
 	return ns;
@@ -641,7 +747,79 @@ static struct kunit_suite __refdata bulk_test_suite = {
 	.test_cases = bulk_test_cases,
 };
 
+/* How many threads initialise what is deferred */
+
+#ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
+static cpumask_t cpus_left __initdata;
+
+/* Cores of @cpus, taken away with all of their threads one after the other. */
+static unsigned int __init count_cores(const struct cpumask *cpus)
+{
+	unsigned int cores = 0;
+
+	cpumask_copy(&cpus_left, cpus);
+	while (!cpumask_empty(&cpus_left)) {
+		unsigned int cpu = cpumask_first(&cpus_left);
+
+		cpumask_andnot(&cpus_left, &cpus_left,
+			       topology_sibling_cpumask(cpu));
+		cores++;
+	}
+
+	return cores;
+}
+
+static void __init threads_one_per_core(struct kunit *test)
+{
+	int cpu, nid;
+
+	for_each_node_state(nid, N_CPU) {
+		const struct cpumask *cpus = cpumask_of_node(nid);
+
+		KUNIT_EXPECT_EQ(test, count_cores(cpus),
+				deferred_init_cores(cpus));
+	}
+
+	/* The second thread of a core is one if the first is left out. */
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, 1, deferred_init_cores(cpumask_of(cpu)));
+		KUNIT_EXPECT_EQ(test, 1,
+				deferred_init_cores(topology_sibling_cpumask(cpu)));
+	}
+	KUNIT_EXPECT_EQ(test, 0, deferred_init_cores(cpu_none_mask));
+}
+
+/* What the architecture makes of it: x86 has all threads, others have the cores. */
+static void __init threads_of_architecture(struct kunit *test)
+{
+	int nid;
+
+	for_each_node_state(nid, N_CPU) {
+		const struct cpumask *cpus = cpumask_of_node(nid);
+		unsigned int threads = deferred_init_cores(cpus);
+
+		if (IS_ENABLED(CONFIG_X86))
+			threads = cpumask_weight(cpus);
+		KUNIT_EXPECT_EQ(test, threads,
+				deferred_page_init_max_threads(cpus));
+	}
+}
+
+static struct kunit_case __refdata threads_test_cases[] = {
+	KUNIT_CASE(threads_one_per_core),
+	KUNIT_CASE(threads_of_architecture),
+	{}
+};
+
+static struct kunit_suite __refdata threads_test_suite = {
+	.name = "deferred_init",
+	.test_cases = threads_test_cases,
+};
+
+kunit_test_init_section_suites(&bulk_test_suite, &threads_test_suite);
+#else
 kunit_test_init_section_suites(&bulk_test_suite);
+#endif
 
 MODULE_DESCRIPTION("KUnit test of struct pages initialised and freed by the run");
 MODULE_LICENSE("GPL");

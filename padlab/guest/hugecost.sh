@@ -3,10 +3,10 @@
 # is zeroed, by the TSC.  The second time counts: the first one finds cold caches of
 # translated code, of allocators and so on.
 
-cd /sys/kernel/tracing
+cd /sys/kernel/tracing || exit
 echo 1 >/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages
 echo x86-tsc >trace_clock
-for event in padata/padata_mt_job_start padata/padata_mt_helper padata/padata_mt_chunk \
+for event in padata/padata_mt_job_start padata/padata_mt_helper_start padata/padata_mt_chunk \
 	exceptions/page_fault_user; do
 	echo 1 >events/$event/enable
 done
@@ -14,5 +14,4 @@ for _ in 1 2; do
 	echo >trace
 	hugepages time private 1048576 1 >/dev/null || say trouble "no page of 1 GiB to be had"
 done
-dmesg -n 1
-grep -B1 -A80 padata_mt_job_start trace | sed 's/^/PADLAB: trace /'
+grep -B1 -A80 padata_mt_job_start trace | say_lines trace

@@ -17,9 +17,9 @@ touch_pages() {
 reserve 1048576 1
 reserve 2048 32
 vm=/proc/sys/vm
-[ ! -e $vm/folio_zero_threshold_kb ] || echo 64 >$vm/folio_zero_threshold_kb
+[ ! -e $vm/huge_page_zero_threshold_kbytes ] || echo 64 >$vm/huge_page_zero_threshold_kbytes
 for threads in $(sed -n 's/.*huge_threads=\([0-9,]*\).*/\1/p' /proc/cmdline | tr , ' '); do
-	[ ! -e $vm/folio_zero_max_threads ] || echo "$threads" >$vm/folio_zero_max_threads
+	[ ! -e $vm/huge_page_zero_max_threads ] || echo "$threads" >$vm/huge_page_zero_max_threads
 	# Once to have the memory behind them, on the host.
 	hugepages time private 1048576 1 >/dev/null
 	hugepages time private 2048 32 >/dev/null

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Role "locks": how often zone->lock was taken while deferred init ran, from the
-# trace of the boot (see padlab/locks.py).  Messages of the kernel are in it, too,
+# trace of the boot (see padlab/check/lockstat.py).  Messages of the kernel are in it, too,
 # and tell when that was.
 
 echo 0 >/sys/kernel/tracing/tracing_on
@@ -12,6 +12,6 @@ awk '
 	/console: .*Memory: / { exit }
 	END {
 		if (told)
-			print "PADLAB: zone-lock", until_last + 0
+			print "zone-lock", until_last + 0
 	}
 ' /sys/kernel/tracing/trace

@@ -5,8 +5,8 @@
 if [ -n "$padlab_online" ]; then
 	mount -t sysfs sysfs /sys
 	for state in /sys/devices/system/memory/memory*/state; do
-		read -r was <$state
-		[ "$was" != offline ] || echo "$padlab_online" >$state || say trouble "cannot online $state"
+		read -r was <"$state"
+		[ "$was" != offline ] || echo "$padlab_online" >"$state" || say trouble "cannot online $state"
 	done
 	umount /sys
 fi

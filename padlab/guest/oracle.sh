@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Role "oracle": print what the module found when it was loaded (see /early),
-# and the kernel's own counters.  Kernel messages stay off the console
-# meanwhile, so that none cuts a line in two.
+# and the kernel's own counters.
 
 [ -r /proc/memmap_oracle ] || exit 1
 say blocks "$(cat /sys/devices/system/memory/memory*/state | sort | uniq -c | tr -s '\n ' ' ')"
@@ -9,11 +8,10 @@ if [ -e /sys/kernel/tracing/per_cpu ]; then
 	say events "$(awk '/^(entries|overrun):/ { n += $2 } END { print n + 0 }' \
 		/sys/kernel/tracing/per_cpu/cpu*/stats)"
 fi
-dmesg -n 1
-sed 's/^/PADLAB: oracle /' /proc/memmap_oracle
+say_lines oracle /proc/memmap_oracle
 grep -E '^Node|^  pages free|^ +(spanned|present|managed|cma|start_pfn)' /proc/zoneinfo |
-	sed 's/^/PADLAB: zoneinfo /'
-grep ' : Kernel ' /proc/iomem | sed 's/^ */PADLAB: kernel-image /'
+	say_lines zoneinfo
+grep ' : Kernel ' /proc/iomem | sed 's/^ *//' | say_lines kernel-image
 for file in buddyinfo pagetypeinfo; do
-	sed "s/^/PADLAB: $file /" /proc/$file
+	say_lines $file /proc/$file
 done

@@ -3,10 +3,8 @@
 # of its own; which page table locks do they wait for?
 
 echo 48 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
-cd /sys/kernel/tracing
+cd /sys/kernel/tracing || exit
 echo 1 >events/lock/lock_contended/enable || say trouble "no lock_contended event (CONFIG_LOCK_STAT)"
 said=$(hugepages locks file 2048 16) || say trouble "hugepages: $said"
 echo 0 >tracing_on
-say contended-all "$(grep -c ' lock_contended: ' trace)"
-sed -n 's/.* lock_contended: \([^ ]*\) \(.*\)/\2 \1/p' trace | grep 'page_table_lock\|ptlock_ptr' |
-	sort | uniq -c | sort -rn | sed 's/^ */PADLAB: contended /'
+grep ' lock_contended: .*\(page_table_lock\|ptlock_ptr\)' trace | say_lines trace

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Role "selftest": run the padata kselftests as their runner does, one after
-# another.  The output is printed when a test has ended, with kernel messages
-# off the console, so that none of its lines is cut in two.
+# another.  The output is printed when a test has ended.
 #
 # padlab_tests=KIND on the command line runs those named test_KIND_*, which are not
 # run otherwise: they want a machine, or an outcome, of their own.
 
 export PADATA_MODULE=/lib/test_padata_mt.ko
 failed=0
-cd /selftests/padata
+cd /selftests/padata || exit
 limit=$(sed -n 's/^timeout=//p' settings)
 limit=${limit:-45}
-kinds='time\|report\|huge'
+kinds='time\|report\|huge\|nodes'
 if [ -n "$padlab_tests" ]; then
 	tests=$(grep "^test_${padlab_tests}_" /selftests/progs)
 else
@@ -27,11 +26,9 @@ for test in $tests; do
 	timeout "$limit" "./$test" >/tmp/out 2>&1
 	status=$?
 	took=$(($(uptime_s) - began))
-	dmesg -n 1
-	sed "s/^/PADLAB: ktap-$test /" /tmp/out
-	[ $took -le "$limit" ] || say "ktap-$test Bail out! ended after $took s"
+	say_lines "ktap $test" /tmp/out
+	[ $took -le "$limit" ] || say ktap "$test" "Bail out! ended after $took s"
 	say status "$test" $status
-	dmesg -n 7
 	# 4: skipped, which the KTAP lines tell with a reason.
 	[ $status -eq 0 ] || [ $status -eq 4 ] || failed=1
 done

@@ -3,16 +3,16 @@
 # and what is needed to judge it: CPUs with node and core, nodes with distances
 # and zones.
 
-cd /sys/devices/system/cpu
+cd /sys/devices/system/cpu || exit
 for cpu in cpu[0-9]*; do
-	node=$(echo $cpu/node[0-9]*)
+	node=$(echo "$cpu"/node[0-9]*)
 	say cpu "${cpu#cpu}" node "${node##*node}" \
-		core "$(cat $cpu/topology/thread_siblings_list)"
+		core "$(cat "$cpu/topology/thread_siblings_list")"
 done
 
-cd /sys/devices/system/node
+cd /sys/devices/system/node || exit
 for node in node[0-9]*; do
-	say distance "${node#node}" "$(cat $node/distance)"
+	say distance "${node#node}" "$(cat "$node/distance")"
 done
 
 cd /
@@ -20,10 +20,9 @@ awk '
 	/^Node/			{ node = $2 + 0 }
 	$1 == "spanned"		{ spanned = $2 }
 	$1 == "start_pfn:" && spanned {
-		print "PADLAB: span", node, $2, $2 + spanned
+		print "span", node, $2, $2 + spanned
 		spanned = 0
 	}
 ' /proc/zoneinfo
 
-dmesg -n 1
-grep -v '^#' /sys/kernel/tracing/trace | sed 's/^/PADLAB: trace /'
+grep -v '^#' /sys/kernel/tracing/trace | say_lines trace

@@ -1,159 +1,313 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * populate.c - allocate the huge pages of a range of a file, and zero them as one
+ * populate.c - allocate the huge pages of a range of a file, and zero several at once
  *
- * To zero page after page uses many threads for each and all of them for none.
- * So the pages of a range are allocated and put into the page cache first, locked,
- * then zeroed by one job, and unlocked.  In between they are there and not up to
- * date.  Whoever finds a page of hugetlbfs in the page cache locks it before it
- * looks, and so waits.  memfd_pin_folios() does not: udmabuf calls it with the inode
- * locked, and for others it waits for pages that are not up to date.  A long range is
- * done in batches, so that nobody waits for long.
+ * A page of 2 MiB is too small for many threads, a range of them is not.  So the pages
+ * of a range are allocated in batches.  Each batch is zeroed by one job for each node
+ * that has pages of it, then its pages are added to the page cache.
  *
- * Faults take the fault mutex and then lock the page.  Here pages are locked when
- * the next mutex is taken, so that is only tried: if somebody has it, who may be
- * waiting for one of these pages, they are zeroed and let go first.
+ * As in a page fault, the fault mutex of a page's index is held from before the page is
+ * allocated until it is in the page cache.  It cannot be dropped in between: a fault
+ * that finds no page at the index allocates one, too.  Then two pages have been taken for
+ * the one that was reserved, and until one of them is freed, another task may find the
+ * pool empty and get a SIGBUS.  Nor can pages be added to the page cache before they are
+ * zeroed, locked and not up to date: a fault would find the page, and wait for its lock
+ * with the fault mutex and the VMA's lock held.
+ *
+ * So the mutexes of all pages of a batch are held until it is done.  A fault at one of
+ * them waits for the mutex and holds no lock of hugetlbfs meanwhile, just as when pages
+ * are zeroed one by one.  Indexes share mutexes by a hash, so faults in other files may
+ * have to wait, too.  This is limited:
+ *
+ *  - There are at least eight mutexes for each CPU.  A batch has no more pages than
+ *    there are CPUs, so one fault in eight, at most, has to wait for a batch.
+ *
+ *  - A batch has as many pages as were zeroed in HUGETLBFS_BATCH_NS at the rate of the
+ *    batch before, or the fewest that make up a job.
+ *
+ *  - Without a job nothing is gained, so a batch is a single page unless helpers are
+ *    allowed and there is an idle CPU for one.
+ *
+ *  - No huge page is allocated with the mutexes of others held if that might have to
+ *    reclaim or compact memory.
+ *
+ * A task that is preempted, or has used up its CPU bandwidth, keeps the mutexes until it
+ * runs again, as it would keep that of a single page.
+ *
+ * Nobody waits for a mutex with another one held, so there is no deadlock: if the mutex
+ * of the next page is taken, the batch is done first.
  */
 
+#include <linux/cgroup.h>
+#include <linux/cpumask.h>
+#include <linux/cpuset.h>
 #include <linux/err.h>
 #include <linux/folio_zero.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
+#include <linux/nodemask.h>
 #include <linux/page-flags.h>
 #include <linux/pagemap.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/time64.h>
 
 #include "populate.h"
 
-/*
- * A fault, or read(), may have to wait for as long as it takes to zero a batch, and
- * to allocate it: hence two limits.  128 MiB take a thread as long as it takes 8 of
- * them to zero 1 GiB.
- */
-#define HUGETLBFS_BATCH		SZ_128M
-#define HUGETLBFS_BATCH_TIME	max(HZ / 100, 1)
+/* 4 MiB for each of 8 threads.  Lockdep can cope with 48 locks of a task. */
+#define HUGETLBFS_BATCH_PAGES	16U
+#define HUGETLBFS_BATCH_SIZE	((unsigned long)SZ_32M)
 
-/* Pages in the page cache that are locked, and still to be zeroed. */
-struct hugetlbfs_batch {
-	struct folio		**folios;
-	struct folio		*one;		/* folios, without memory for more */
-	unsigned int		nr;
-	unsigned int		room;
-	unsigned long		until;		/* jiffies, once there is a page */
+/* So long a fault may have to wait, where 2 MiB are zeroed in 0.1 to 0.2 ms. */
+#define HUGETLBFS_BATCH_NS	(2 * NSEC_PER_MSEC)
+
+struct hugetlbfs_page {
+	struct folio		*folio;
+	pgoff_t			index;
+	struct mutex		*mutex;		/* NULL: that of a page before */
 };
 
-/* Without helpers there is nothing to be gained. */
-static void hugetlbfs_batch_init(struct hugetlbfs_batch *batch, struct hstate *h,
-				 pgoff_t nr)
+struct hugetlbfs_batch {
+	struct hstate		*h;
+	struct address_space	*mapping;
+	struct vm_area_struct	*pseudo_vma;
+
+	struct hugetlbfs_page	pages[HUGETLBFS_BATCH_PAGES];
+	unsigned int		nr;
+	unsigned int		max;		/* pages, once there is one */
+	u64			began;		/* when the first mutex was taken */
+
+	unsigned int		rate;		/* pages zeroed in HUGETLBFS_BATCH_NS */
+	unsigned long		busy;		/* jiffies, when no CPU was idle */
+};
+
+/* A hint: the job looks for itself. */
+static bool hugetlbfs_other_cpu_is_idle(void)
 {
-	unsigned long room = HUGETLBFS_BATCH / huge_page_size(h);
+	int this_cpu = raw_smp_processor_id();
+	int cpu;
 
-	*batch = (struct hugetlbfs_batch){ .folios = &batch->one, .room = 1 };
-	room = min(room, nr);
-	if (room <= 1 || !folio_zero_may_have_helpers())
-		return;
-
-	batch->folios = kvmalloc_array(room, sizeof(*batch->folios), GFP_KERNEL);
-	if (batch->folios)
-		batch->room = room;
-	else
-		batch->folios = &batch->one;
-}
-
-static void hugetlbfs_batch_free(struct hugetlbfs_batch *batch)
-{
-	if (batch->folios != &batch->one)
-		kvfree(batch->folios);
-}
-
-/* folio_put(): the page cache has a reference of its own. */
-static void hugetlbfs_batch_zero(struct hugetlbfs_batch *batch)
-{
-	unsigned int i;
-
-	if (!batch->nr)
-		return;
-
-	folios_zero_user(batch->folios, batch->nr);
-	for (i = 0; i < batch->nr; i++) {
-		struct folio *folio = batch->folios[i];
-
-		folio_mark_uptodate(folio);
-		folio_set_hugetlb_migratable(folio);
-		folio_unlock(folio);
-		folio_put(folio);
-	}
-	batch->nr = 0;
-}
-
-/*
- * With the fault mutex held.  No memory policy but the task's applies: there is
- * no address.  avoid_reserve is not set, as shared mappings of the file may have
- * reserved what is allocated here.
- */
-static int hugetlbfs_populate_one(struct hugetlbfs_batch *batch,
-				  struct vm_area_struct *pseudo_vma,
-				  struct address_space *mapping, pgoff_t index)
-{
-	struct hstate *h = hstate_inode(mapping->host);
-	unsigned long addr = index << huge_page_shift(h);
-	struct folio *folio;
-	int error;
-
-	folio = filemap_get_folio(mapping, index << huge_page_order(h));
-	if (!IS_ERR(folio)) {
-		folio_put(folio);
-		return 0;
-	}
-
-	folio = alloc_hugetlb_folio(pseudo_vma, addr, false);
-	if (IS_ERR(folio))
-		return PTR_ERR(folio);
-
-	/* It is, if it was a private page last. */
-	folio_clear_uptodate(folio);
-
-	/* Locks the folio. */
-	error = hugetlb_add_to_page_cache(folio, mapping, index);
-	if (error) {
-		restore_reserve_on_error(h, pseudo_vma, addr, folio);
-		folio_put(folio);
-		return error;
-	}
-	if (!batch->nr)
-		batch->until = jiffies + HUGETLBFS_BATCH_TIME;
-	batch->folios[batch->nr++] = folio;
-	return 0;
-}
-
-static bool hugetlbfs_batch_is_due(const struct hugetlbfs_batch *batch)
-{
-	unsigned int i;
-
-	if (batch->nr == batch->room ||
-	    (batch->nr && time_after(jiffies, batch->until)))
-		return true;
-	for (i = 0; i < batch->nr; i++) {
-		if (folio_test_waiters(batch->folios[i]))
+	for_each_cpu_and(cpu, current->cpus_ptr, cpu_online_mask) {
+		if (cpu != this_cpu && available_idle_cpu(cpu))
 			return true;
 	}
 	return false;
 }
 
-static void hugetlbfs_batch_lock(struct hugetlbfs_batch *batch, struct mutex *mutex)
+/*
+ * How many pages the next batch may have.  If all CPUs are busy, it takes a while to
+ * find that out on a machine with many of them: that is done once in a tick.
+ */
+static unsigned int hugetlbfs_batch_max(struct hugetlbfs_batch *batch)
 {
-	if (hugetlbfs_batch_is_due(batch))
-		hugetlbfs_batch_zero(batch);
-	if (mutex_trylock(mutex))
-		return;
+	unsigned long most = min3(HUGETLBFS_BATCH_PAGES, num_possible_cpus(),
+				  HUGETLBFS_BATCH_SIZE >> huge_page_shift(batch->h));
+	unsigned long job_pages = folio_zero_job_pages();
+
+	if (!most || job_pages > most << huge_page_order(batch->h) ||
+	    time_before_eq(jiffies, batch->busy))
+		return 1;
+
+	if (!hugetlbfs_other_cpu_is_idle()) {
+		batch->busy = jiffies;
+		return 1;
+	}
+	return clamp(batch->rate, DIV_ROUND_UP(job_pages, pages_per_huge_page(batch->h)),
+		     most);
+}
+
+#ifdef CONFIG_MEMCG
+static bool hugetlbfs_charges_memcg(void)
+{
+	return cgrp_dfl_root.flags & CGRP_ROOT_MEMORY_HUGETLB_ACCOUNTING;
+}
+#else
+static bool hugetlbfs_charges_memcg(void)
+{
+	return false;
+}
+#endif
+
+#ifdef CONFIG_NUMA
+static bool hugetlbfs_has_mempolicy(void)
+{
+	return current->mempolicy;
+}
+#else
+static bool hugetlbfs_has_mempolicy(void)
+{
+	return false;
+}
+#endif
+
+/*
+ * May the next page have to come from the page allocator, or its charge reclaim memory?
+ * Not if the pool has a page, or may not grow.  The numbers may change at any moment.
+ * Then, at worst, one page is waited for.
+ */
+static bool hugetlbfs_allocation_may_wait(const struct hstate *h)
+{
+	unsigned long free = 0;
+	int nid;
+
+	if (hugetlbfs_charges_memcg())
+		return true;
+	if (READ_ONCE(h->surplus_huge_pages) >= READ_ONCE(h->nr_overcommit_huge_pages))
+		return false;
+	/* The policy may be for nodes that have no page left. */
+	if (hugetlbfs_has_mempolicy())
+		return true;
+	for_each_node_mask(nid, cpuset_current_mems_allowed)
+		free += READ_ONCE(h->free_huge_pages_node[nid]);
+	return free <= READ_ONCE(h->resv_huge_pages);
+}
+
+static bool hugetlbfs_batch_is_due(const struct hugetlbfs_batch *batch)
+{
+	return batch->nr == batch->max || hugetlbfs_allocation_may_wait(batch->h) ||
+	       ktime_get_ns() - batch->began > HUGETLBFS_BATCH_NS;
+}
+
+static void hugetlbfs_batch_zero(struct hugetlbfs_batch *batch)
+{
+	struct folio *folios[HUGETLBFS_BATCH_PAGES];
+	u64 ns = ktime_get_ns();
+	unsigned int i;
+
+	for (i = 0; i < batch->nr; i++)
+		folios[i] = batch->pages[i].folio;
+	folios_zero_user(folios, batch->nr);
+
+	ns = ktime_get_ns() - ns;
+	batch->rate = min(div64_u64(batch->nr * HUGETLBFS_BATCH_NS, max(ns, 1)),
+			  HUGETLBFS_BATCH_PAGES);
+}
+
+/* With the mutex of its index held, as when it was allocated. */
+static int hugetlbfs_add_page(struct hugetlbfs_batch *batch,
+			      const struct hugetlbfs_page *page)
+{
+	struct folio *folio = page->folio;
+	int error;
+
+	__folio_mark_uptodate(folio);
+
+	/* Locks the folio. */
+	error = hugetlb_add_to_page_cache(folio, batch->mapping, page->index);
+	if (error) {
+		restore_reserve_on_error(batch->h, batch->pseudo_vma,
+					 page->index << huge_page_shift(batch->h), folio);
+	} else {
+		folio_set_hugetlb_migratable(folio);
+		folio_unlock(folio);
+	}
+	/* The page cache has a reference of its own. */
+	folio_put(folio);
+	return error;
+}
+
+/* Zero what has been allocated, make it part of the file, and let all mutexes go. */
+static int hugetlbfs_batch_finish(struct hugetlbfs_batch *batch)
+{
+	unsigned int i;
+	int error = 0;
+
+	if (!batch->nr)
+		return 0;
+
 	hugetlbfs_batch_zero(batch);
-	mutex_lock(mutex);
+	for (i = 0; i < batch->nr; i++)
+		error = hugetlbfs_add_page(batch, &batch->pages[i]) ?: error;
+	for (i = 0; i < batch->nr; i++) {
+		if (batch->pages[i].mutex)
+			mutex_unlock(batch->pages[i].mutex);
+	}
+	batch->nr = 0;
+	return error;
+}
+
+static bool hugetlbfs_batch_has_mutex(const struct hugetlbfs_batch *batch,
+				      const struct mutex *mutex)
+{
+	unsigned int i;
+
+	for (i = 0; i < batch->nr; i++) {
+		if (batch->pages[i].mutex == mutex)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Take the mutex of the next page.  @held is NULL if the batch has it already.  If it
+ * has to be waited for, the batch is done first.
+ */
+static int hugetlbfs_batch_lock(struct hugetlbfs_batch *batch, struct mutex *mutex,
+				struct mutex **held)
+{
+	int error = 0;
+
+	*held = mutex;
+	if (batch->nr && hugetlbfs_batch_is_due(batch))
+		error = hugetlbfs_batch_finish(batch);
+	if (hugetlbfs_batch_has_mutex(batch, mutex)) {
+		*held = NULL;
+	} else if (!mutex_trylock(mutex)) {
+		error = hugetlbfs_batch_finish(batch) ?: error;
+		mutex_lock(mutex);
+	}
+	return error;
+}
+
+/*
+ * With the mutex of @index held.  No memory policy but the task's applies: there is no
+ * address.  avoid_reserve is not set, as shared mappings of the file may have reserved
+ * what is allocated here.
+ *
+ * Return: 1 if the page is part of the batch now, 0 if the file has it already.
+ */
+static int hugetlbfs_batch_add(struct hugetlbfs_batch *batch, pgoff_t index,
+			       struct mutex *held)
+{
+	struct hstate *h = batch->h;
+	struct folio *folio;
+
+	folio = filemap_get_folio(batch->mapping, index << huge_page_order(h));
+	if (!IS_ERR(folio)) {
+		folio_put(folio);
+		return 0;
+	}
+
+	if (!batch->nr) {
+		batch->began = ktime_get_ns();
+		batch->max = hugetlbfs_batch_max(batch);
+	}
+	folio = alloc_hugetlb_folio(batch->pseudo_vma, index << huge_page_shift(h), false);
+	if (IS_ERR(folio))
+		return PTR_ERR(folio);
+
+	batch->pages[batch->nr++] = (struct hugetlbfs_page){ folio, index, held };
+	return 1;
+}
+
+static int hugetlbfs_populate_one(struct hugetlbfs_batch *batch, pgoff_t index)
+{
+	u32 hash = hugetlb_fault_mutex_hash(batch->mapping, index);
+	struct mutex *held = NULL;
+	int error, ret;
+
+	error = hugetlbfs_batch_lock(batch, &hugetlb_fault_mutex_table[hash], &held);
+	ret = error ?: hugetlbfs_batch_add(batch, index, held);
+	if (ret <= 0 && held)
+		mutex_unlock(held);
+	return min(ret, 0);
 }
 
 /**
@@ -164,32 +318,30 @@ static void hugetlbfs_batch_lock(struct hugetlbfs_batch *batch, struct mutex *mu
  * @end: The page after the last.
  *
  * Context: Process context, with the inode locked: nothing is taken out of the
- * page cache meanwhile.
- * Return: 0, %-EINTR for a signal, or why a page could not be allocated.  Pages
- * that were allocated before stay in the file.
+ * page cache meanwhile, and nothing reserved.
+ * Return: 0, %-EINTR for a signal, or why a page could not be allocated or added.
+ * Pages that were added before stay in the file.
  */
 int hugetlbfs_populate(struct file *file, struct vm_area_struct *pseudo_vma,
 		       pgoff_t start, pgoff_t end)
 {
-	struct address_space *mapping = file->f_mapping;
-	struct hugetlbfs_batch batch;
-	int error = 0;
+	struct hugetlbfs_batch batch = {
+		.h		= hstate_file(file),
+		.mapping	= file->f_mapping,
+		.pseudo_vma	= pseudo_vma,
+		.rate		= 1,
+		.busy		= jiffies - 1,
+	};
+	int error = 0, last;
 
-	hugetlbfs_batch_init(&batch, hstate_file(file), end - start);
 	for (; start < end && !error; start++) {
-		u32 hash = hugetlb_fault_mutex_hash(mapping, start);
-
 		cond_resched();
 		if (signal_pending(current)) {
 			error = -EINTR;
 			break;
 		}
-
-		hugetlbfs_batch_lock(&batch, &hugetlb_fault_mutex_table[hash]);
-		error = hugetlbfs_populate_one(&batch, pseudo_vma, mapping, start);
-		mutex_unlock(&hugetlb_fault_mutex_table[hash]);
+		error = hugetlbfs_populate_one(&batch, start);
 	}
-	hugetlbfs_batch_zero(&batch);
-	hugetlbfs_batch_free(&batch);
-	return error;
+	last = hugetlbfs_batch_finish(&batch);
+	return last ?: error;
 }

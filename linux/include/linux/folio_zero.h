@@ -10,7 +10,8 @@ struct page;
 
 void folio_zero_user(struct folio *folio, unsigned long addr_hint);
 void folios_zero_user(struct folio **folios, unsigned int nr);
-bool folio_zero_may_have_helpers(void);
+unsigned long folio_zero_job_pages(void);
 void zero_user_pages(struct page *page, unsigned long addr, unsigned long nr);
+void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
 
 #endif /* _LINUX_FOLIO_ZERO_H */

@@ -3,14 +3,22 @@
  * charge.c - CPU time that one task spends for another
  *
  * A kernel thread that helps a task runs in the root task group, where nothing
- * limits it.  These functions let it pay with the task's CPU bandwidth instead,
- * and account its time to the task's cgroup: it measures what it used, and
- * charges that afterwards.
+ * limits it.  These functions let it use the task's CPU bandwidth instead, and
+ * account its time to the task's cgroup.  As a CPU's runqueue does, it takes a
+ * slice of the group's runtime before it works, as much as it expects to need.
+ * It measures what it used, and settles the difference afterwards.
  *
- * Afterwards means that the bandwidth may not suffice any more.  What is missing
- * is a debt of the task group, repaid out of the quota of the next periods.  Over
- * a time long against a period, a group gets its quota and no more; over one period
- * it may exceed it by what its helpers use between two charges.
+ * If it used more than the slice, the group may have no runtime left for the rest.
+ * What is missing is a debt of the group, repaid out of the quota of the next
+ * periods.  Over a time long against a period, a group gets its quota and no more;
+ * over one period it may exceed it by what its helpers use beyond their slices.
+ *
+ * Every group on the way to the root is charged for itself.  So a debt that is lost
+ * with its group is owed to nobody else: the groups above have paid.  It stays when
+ * cpu.max is written.
+ *
+ * The functions at the end say how much such a thread may weigh, and when it is in the
+ * way of others.
  */
 
 #include <linux/cgroup.h>
@@ -42,28 +50,66 @@ static bool task_group_has_quota(struct task_group *tg)
  * The timer has to run from here on, as after any use of bandwidth, and the period
  * that begins now is not an idle one.
  */
-static void cfs_bandwidth_charge(struct cfs_bandwidth *cfs_b, u64 ns)
+static void cfs_bandwidth_use(struct cfs_bandwidth *cfs_b, u64 ns)
 {
-	u64 paid;
+	u64 paid = min(ns, cfs_b->runtime);
 
+	lockdep_assert_held(&cfs_b->lock);
+	cfs_b->runtime -= paid;
+	cfs_b->debt += ns - paid;
+	cfs_b->idle = 0;
+	start_cfs_bandwidth(cfs_b);
+}
+
+/* All of @ns, or nothing. */
+static bool cfs_bandwidth_take(struct cfs_bandwidth *cfs_b, u64 ns)
+{
+	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
+		return true;
+
+	guard(raw_spinlock_irqsave)(&cfs_b->lock);
+	if (cfs_b->quota == RUNTIME_INF)
+		return true;
+	if (cfs_b->debt || cfs_b->runtime < ns)
+		return false;
+	cfs_bandwidth_use(cfs_b, ns);
+	return true;
+}
+
+/* What is given back may be of a period that is over, as what a runqueue has left. */
+static void cfs_bandwidth_settle(struct cfs_bandwidth *cfs_b, u64 slice, u64 ns)
+{
 	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
 		return;
 
-	raw_spin_lock(&cfs_b->lock);
-	if (cfs_b->quota != RUNTIME_INF) {
-		paid = min(ns, cfs_b->runtime);
-		cfs_b->runtime -= paid;
-		cfs_b->debt += ns - paid;
-		cfs_b->idle = 0;
-		start_cfs_bandwidth(cfs_b);
-	}
-	raw_spin_unlock(&cfs_b->lock);
+	guard(raw_spinlock_irqsave)(&cfs_b->lock);
+	if (cfs_b->quota == RUNTIME_INF)
+		return;
+	cfs_b->runtime += slice;
+	cfs_bandwidth_use(cfs_b, ns);
 }
 
-static void task_group_charge(struct task_group *tg, u64 ns)
+static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
 {
 	for (; tg; tg = tg->parent)
-		cfs_bandwidth_charge(&tg->cfs_bandwidth, ns);
+		cfs_bandwidth_settle(&tg->cfs_bandwidth, slice, ns);
+}
+
+static bool task_group_take(struct task_group *tg, u64 ns)
+{
+	struct task_group *paid;
+	struct task_group *pos;
+
+	for (pos = tg; pos; pos = pos->parent) {
+		if (!cfs_bandwidth_take(&pos->cfs_bandwidth, ns))
+			goto undo;
+	}
+	return true;
+
+undo:
+	for (paid = tg; paid != pos; paid = paid->parent)
+		cfs_bandwidth_settle(&paid->cfs_bandwidth, ns, 0);
+	return false;
 }
 
 /*
@@ -91,7 +137,12 @@ static bool task_group_has_quota(struct task_group *tg)
 	return true;
 }
 
-static void task_group_charge(struct task_group *tg, u64 ns)
+static bool task_group_take(struct task_group *tg, u64 ns)
+{
+	return true;
+}
+
+static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
 {
 }
 #endif
@@ -101,7 +152,7 @@ static void task_group_charge(struct task_group *tg, u64 ns)
  * @p: The task, which the caller keeps from exiting.
  *
  * Asks @p's task group and all above it for CPU bandwidth (cpu.max).  The answer
- * may be out of date when it comes: what is spent is charged, one way or another.
+ * may be out of date when it comes: sched_charge_begin() asks again.
  *
  * Context: Any.  RCU keeps a group that @p is just moved out of.
  * Return: false if one of the groups has used up its quota.
@@ -113,22 +164,193 @@ bool sched_task_has_quota(struct task_struct *p)
 }
 
 /**
- * sched_charge_task - charge a task's cgroups for CPU time spent for it
+ * sched_charge_begin - take CPU bandwidth for what is to be done for a task
+ * @charge: Says what was taken, for sched_charge_end().
+ * @p: The task, which the caller keeps from exiting.
+ * @ns: How long that is expected to take, in nanoseconds of CPU time.
+ *
+ * Takes @ns of the runtime of @p's task group and of all above it.  Threads that
+ * begin at the same time do not find the same runtime.
+ *
+ * Context: Any but under a runqueue lock.  RCU keeps a group that @p is just moved
+ * out of, and its timers are stopped after that.
+ * Return: false, with nothing taken, if one of the groups has less, or has debts.
+ */
+bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns)
+{
+	struct task_group *tg;
+
+	guard(rcu)();
+	tg = task_group(p);
+	if (!task_group_take(tg, ns))
+		return false;
+	charge->tg = tg;
+	charge->slice = ns;
+	return true;
+}
+
+/**
+ * sched_charge_end - charge a task's cgroups for CPU time spent for it
+ * @charge: From sched_charge_begin(), or with nothing taken.  Nothing is left of it.
  * @p: The task, which the caller keeps from exiting.
  * @ns: The time, on some CPU other than @p's, in nanoseconds.
  *
  * As if @p had spent it in the kernel: the time shows in cpu.stat of its cgroup,
- * and is docked from its CPU bandwidth at every level.  Not charged are @p itself
- * (its own CPU clocks and the process's rusage) and the group's share by weight.
- * With cgroup v1, the cpuacct root counts the time twice, as a kernel thread's, too.
+ * and is docked from its CPU bandwidth at every level, less what was taken for it.
+ * If @p was moved meanwhile, the new group pays for all of it, and the old one does
+ * not get back what was taken.  Not charged are @p itself (its own CPU clocks and the
+ * process's rusage) and the group's share by weight.  With cgroup v1, the cpuacct
+ * root counts the time twice, as a kernel thread's, too.
  *
  * Context: Any but under a runqueue lock.  @p's runqueue lock keeps it in its group
  * meanwhile, and is what cpuacct_charge() wants.
  */
-void sched_charge_task(struct task_struct *p, u64 ns)
+void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
 {
+	struct task_group *tg;
+
 	guard(task_rq_lock)(p);
+	tg = task_group(p);
 	cgroup_account_cputime(p, ns);
 	cgroup_account_cputime_field(p, CPUTIME_SYSTEM, ns);
-	task_group_charge(task_group(p), ns);
+	task_group_settle(tg, tg == charge->tg ? charge->slice : 0, ns);
+	*charge = (struct sched_charge){};
+}
+
+/*
+ * How much a helper of a task may weigh
+ */
+#ifdef CONFIG_FAIR_GROUP_SCHED
+#ifdef CONFIG_SMP
+static unsigned long task_group_load(struct task_group *tg)
+{
+	return atomic_long_read(&tg->load_avg);
+}
+#else
+static unsigned long task_group_load(struct task_group *tg)
+{
+	return 0;
+}
+#endif
+
+/*
+ * What each of @nr threads that weigh @weight within a group, on CPUs of their own,
+ * weighs outside it: the group's shares are divided by all that it has on any CPU, see
+ * calc_group_shares().  The task that they work for has its part, too: it has just run.
+ */
+static unsigned long task_group_weight(struct task_group *tg, unsigned long weight,
+				       unsigned int nr)
+{
+	u64 part = (u64)scale_load_down(READ_ONCE(tg->shares)) * weight;
+
+	return div64_u64(part, task_group_load(tg) + nr * weight);
+}
+
+/* The least on the way to the root group; 0 if a group on the way is idle. */
+static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
+					     unsigned int nr)
+{
+	unsigned long least = weight;
+
+	for (; tg->parent && least; tg = tg->parent) {
+		if (tg->idle)
+			return 0;
+		weight = task_group_weight(tg, weight, nr);
+		least = min(least, weight);
+	}
+	return least;
+}
+#else
+static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
+					     unsigned int nr)
+{
+	return weight;
+}
+#endif
+
+/**
+ * sched_helper_nice - the nice value of kernel threads that help a task
+ * @p: The task, which the caller keeps from exiting.
+ * @nr: How many threads help it at the same time, each on a CPU of its own.
+ *
+ * In the root group, where they are, such threads weigh at most what each of @nr
+ * threads like @p would weigh there, from within @p's cgroup: no more than @p's nice
+ * value says, and no more than their part of the shares of each group above @p.
+ *
+ * For a task that is realtime for now, its nice value counts all the same.
+ *
+ * Context: Any.  RCU keeps a group that @p is just moved out of.
+ * Return: the nice value; more than MAX_NICE if that weighs too much, or if @p or one
+ * of its groups is SCHED_IDLE, so that the threads should be, too.
+ */
+int sched_helper_nice(struct task_struct *p, unsigned int nr)
+{
+	int prio = READ_ONCE(p->static_prio) - MAX_RT_PRIO;
+	unsigned long weight;
+
+	if (task_has_idle_policy(p))
+		return MAX_NICE + 1;
+
+	guard(rcu)();
+	weight = task_group_least_weight(task_group(p), sched_prio_to_weight[prio], nr);
+	while (prio < NICE_WIDTH && sched_prio_to_weight[prio] > weight)
+		prio++;
+	return prio + MIN_NICE;
+}
+
+/*
+ * When helpers are in the way
+ */
+#ifdef CONFIG_SCHED_CORE
+static bool core_has_cookies(int cpu)
+{
+	int sibling;
+
+	if (!sched_core_enabled(cpu_rq(cpu)))
+		return false;
+	for_each_cpu(sibling, cpu_smt_mask(cpu)) {
+		if (!RB_EMPTY_ROOT(&cpu_rq(sibling)->core_tree))
+			return true;
+	}
+	return false;
+}
+#else
+static bool core_has_cookies(int cpu)
+{
+	return false;
+}
+#endif
+
+/**
+ * sched_helper_allowed - may a CPU that is idle otherwise run a helper?
+ * @cpu: The CPU.
+ *
+ * Not under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of
+ * its own, where nobody sees that they wait, and need not care for nice values.  Nor
+ * beside a task that has a core scheduling cookie: a helper has none, so that they
+ * cannot run at the same time.
+ *
+ * Context: Any.  The answer may be out of date when it comes.
+ */
+bool sched_helper_allowed(int cpu)
+{
+	return !scx_enabled() && !core_has_cookies(cpu);
+}
+
+/**
+ * sched_helper_unwanted - is the current thread, a helper, in the way of others?
+ *
+ * They want its CPU if they are on its runqueue.  A task that has gone to sleep may
+ * still be there, until it has made up for what it ran too much (DELAY_DEQUEUE).
+ * It wants nothing, and is not counted.
+ *
+ * Context: Threads that are bound to their CPU.  Without the lock of the runqueue,
+ * which may change meanwhile: who comes after that has to wait until the next time.
+ */
+bool sched_helper_unwanted(void)
+{
+	struct rq *rq = raw_rq();
+	unsigned int asleep = READ_ONCE(rq->cfs.h_nr_queued) - READ_ONCE(rq->cfs.h_nr_runnable);
+
+	return READ_ONCE(rq->nr_running) - asleep > 1 || !sched_helper_allowed(cpu_of(rq));
 }

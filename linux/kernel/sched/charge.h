@@ -8,10 +8,27 @@
 #include <linux/types.h>
 
 struct cfs_bandwidth;
+struct task_group;
 struct task_struct;
 
+/*
+ * struct sched_charge - CPU bandwidth that was taken, and not settled yet
+ *
+ * @tg is only compared: the group may be gone, and another one in its place gets
+ * back what that one paid.
+ */
+struct sched_charge {
+	const struct task_group	*tg;
+	u64			slice;
+};
+
 bool sched_task_has_quota(struct task_struct *p);
-void sched_charge_task(struct task_struct *p, u64 ns);
+bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns);
+void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns);
+
+int sched_helper_nice(struct task_struct *p, unsigned int nr);
+bool sched_helper_allowed(int cpu);
+bool sched_helper_unwanted(void);
 
 #ifdef CONFIG_PADATA
 void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b);

@@ -11,13 +11,21 @@
 #include <linux/minmax.h>
 
 /*
- * Every hardware thread of the node, SMT siblings included.
+ * Every hardware thread of the node, where the default is one thread per core.
  *
- * In the published thread sweeps of six machines (Skylake, Haswell, Broadwell
- * and Zen, bare metal and KVM guests: "mm: parallelize deferred_init_memmap()",
- * 2020) each machine is quickest with all of them, by 6 to 30 % over half of
- * them.  A thread waits for memory most of the time here, which is when its
- * sibling can work.
+ * It has been measured on x86: in the thread sweeps published with "mm: parallelize
+ * deferred_init_memmap()" (2020) each of six machines is quickest with all threads.
+ * Deferred init took, with as many threads as the node has cores and with all, ms:
+ *
+ *   Skylake, 2 nodes, 52 threads each		174	138
+ *   Haswell, 2 nodes, 36 threads each		101	 90
+ *   Broadwell, KVM guest, 32 threads		134	126
+ *   Zen, KVM guest, 16 threads			 65	 47
+ *   Haswell, KVM guest, 4 threads		 76	 53
+ *   Zen, KVM guest, 4 threads			 28	 22
+ *
+ * A thread waits for memory most of the time here, which is when its sibling can
+ * work.
  */
 unsigned int __init
 deferred_page_init_max_threads(const struct cpumask *node_cpumask)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * x86: zero many pages with one string instruction.
+ * x86: zero many pages at once.
  *
- * Page by page the CPU begins anew each time, and has to guess that more is to
- * come.  Told the length of it, it is about 15 % faster over 1 GiB (Sapphire
- * Rapids, see ./lab bench hugepages).
+ * Page by page the CPU begins anew each time, and has to guess that more is to come.
+ * Here one instruction has the whole length, or CLZERO is used, which does not read the
+ * line first.
  */
 
 #include <linux/cpufeature.h>
@@ -12,7 +12,14 @@
 #include <linux/kmsan-checks.h>
 #include <linux/mm.h>
 
+#include <asm/barrier.h>
 #include <asm/page.h>
+
+/*
+ * What CLZERO zeroes is a cache line, which has 64 bytes on every CPU that has it.  Were
+ * it less on another one, old contents would stay, so the size is looked at.
+ */
+#define CLZERO_BYTES	64
 
 static void zero_bytes(void *to, unsigned long bytes)
 {
@@ -39,18 +46,61 @@ static void zero_pages_one_by_one(void *to, unsigned long nr)
 }
 
 /*
- * All of a folio is contiguous where the kernel has it mapped.  The choice is that
- * of clear_page().
+ * CLZERO is ordered like a non-temporal store: it may become visible later than
+ * plain stores that follow it.  sfence makes them wait.  It pairs with whatever
+ * orders the reader of the page after the store that published it: the lock of the
+ * page table, or the walk that found the entry there; the folio's lock or uptodate
+ * flag in a page cache.  Without it, old contents could be seen through the mapping.
  */
-void zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
+static void zero_lines(void *to, unsigned long bytes)
+{
+	void *end = to + bytes;
+
+	/* Binutils know it since 2.26.  To unroll the loop gains nothing. */
+	for (; to < end; to += CLZERO_BYTES)
+		asm volatile(".byte 0x0f, 0x01, 0xfc	# clzero" : : "a" (to) : "memory");
+
+	/* Pairs with whoever is given the pages next, see above. */
+	wmb();
+}
+
+/*
+ * The choice.  CLZERO neither reads what it overwrites nor leaves it in the cache.  On
+ * an AMD EPYC (Zen 4) it zeroes 1 GiB in 17 ms, and rep stosb page by page in 42; 2 MiB
+ * in 28 us instead of 76 to 86.  To write to half of the 2 MiB after that takes 37 us
+ * instead of 11 if it is in order, and 128 instead of 20 if it is at random.
+ *
+ * For what is used soon, and on CPUs without CLZERO, it is the choice of clear_page(),
+ * but for all pages at once.
+ */
+static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 {
 	void *to = page_address(page);
+	unsigned long bytes = nr * PAGE_SIZE;
+	unsigned long i;
 
-	kmsan_unpoison_memory(to, nr * PAGE_SIZE);
-	if (static_cpu_has(X86_FEATURE_ERMS))
-		zero_bytes(to, nr * PAGE_SIZE);
+	/* KMSAN's metadata may be contiguous for no more than a page. */
+	for (i = 0; i < nr; i++)
+		kmsan_unpoison_memory(to + i * PAGE_SIZE, PAGE_SIZE);
+
+	if (!used_soon && static_cpu_has(X86_FEATURE_CLZERO) &&
+	    boot_cpu_data.x86_clflush_size == CLZERO_BYTES)
+		zero_lines(to, bytes);
+	else if (static_cpu_has(X86_FEATURE_ERMS))
+		zero_bytes(to, bytes);
 	else if (static_cpu_has(X86_FEATURE_REP_GOOD))
-		zero_words(to, nr * PAGE_SIZE);
+		zero_words(to, bytes);
 	else
 		zero_pages_one_by_one(to, nr);
+}
+
+/* All of a folio is contiguous where the kernel has it mapped. */
+void zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
+{
+	zero_contiguous(page, nr, true);
+}
+
+void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr)
+{
+	zero_contiguous(page, nr, false);
 }

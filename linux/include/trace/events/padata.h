@@ -9,7 +9,7 @@
 #if !defined(_TRACE_PADATA_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _TRACE_PADATA_H
 
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 #include <linux/tracepoint.h>
 
 TRACE_EVENT(padata_mt_job_start,
@@ -34,7 +34,7 @@ TRACE_EVENT(padata_mt_job_start,
 );
 
 /* A helper was queued on @cpu. */
-TRACE_EVENT(padata_mt_helper,
+TRACE_EVENT(padata_mt_helper_start,
 	    TP_PROTO(unsigned int nr, int cpu),
 	    TP_ARGS(nr, cpu),
 	    TP_STRUCT__entry(__field(unsigned int, nr)
@@ -58,8 +58,8 @@ TRACE_EVENT(padata_mt_chunk,
 		      __entry->nr, __entry->start, __entry->end)
 );
 
-/* A helper leaves after @ns of CPU time, charged to whom it worked for. */
-TRACE_EVENT(padata_mt_helper_left,
+/* A helper leaves after @ns of CPU time, charged to the task that called. */
+TRACE_EVENT(padata_mt_helper_end,
 	    TP_PROTO(unsigned int nr, u64 ns),
 	    TP_ARGS(nr, ns),
 	    TP_STRUCT__entry(__field(unsigned int, nr)

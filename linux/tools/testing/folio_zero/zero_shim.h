@@ -17,7 +17,9 @@
 #define SZ_1K			0x400
 #define SZ_512K			0x80000
 #define SZ_256K			0x40000
+#define SZ_1M			0x100000
 #define SZ_4M			0x400000
+#define MAX_ORDER_NR_PAGES	1024UL
 #define BIT(nr)			(0x1UL << (nr))
 #define ALIGN_DOWN(x, a)	zero_align_down(x, a)
 #define __read_mostly
@@ -53,34 +55,50 @@ static inline bool rt_or_dl_task(const struct task_struct *task)
 	return false;
 }
 
+/* Of three nodes, in no order: folios of one node are zeroed by a job of their own. */
 static inline int folio_nid(const struct folio *folio)
 {
-	return 0;
+	return (uintptr_t)folio->pages / PAGE_SIZE * 0x9e3779b1UL / 1024 % 3;
 }
 
+#define swap(a, b)							\
+	do {								\
+		typeof(a) *__a = &(a), *__b = &(b), __was = *__a;	\
+									\
+		*__a = *__b;						\
+		*__b = __was;						\
+	} while (0)
 #define nth_page(page, n)	((page) + (n))
 #define page_address(page)	((void *)(page))
 
-/* What the kernel has for one page, with "enhanced" string instructions. */
-static inline void clear_page(void *page)
-{
-	unsigned long bytes = PAGE_SIZE;
+/* As the kernel on this CPU, see zero_kernel.c. */
+void clear_page(void *page);
 
-	asm volatile("rep stosb" : "+D" (page), "+c" (bytes) : "a" (0) : "memory");
-}
-
-static inline void clear_user_highpage(struct page *page, unsigned long addr)
-{
-	clear_page(page);
-}
+void clear_user_highpage(struct page *page, unsigned long addr);
 
 static inline void kmsan_unpoison_memory(const void *p, size_t bytes)
 {
 }
 
-enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD };
+enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD, X86_FEATURE_CLZERO };
 
+/* As CPUID says it, see zero_kernel.c. */
+extern struct shim_cpuinfo {
+	unsigned int		x86_clflush_size;
+} boot_cpu_data;
+
+/* Of those that this CPU has, the ones that the program lets the kernel's code see. */
 bool static_cpu_has(int feature);
+
+/* As the program says, see zero_kernel.c. */
+extern bool kernel_is_preemptible;
+#define preempt_model_preemptible()	kernel_is_preemptible
+
+/* What the stores end with; they say what it pairs with. */
+static inline void wmb(void)
+{
+	asm volatile("sfence" : : : "memory");
+}
 
 /* <linux/sysctl.h>: the benchmark finds the switches in the table. */
 

@@ -16,38 +16,26 @@
  * after that.
  */
 
-#define _GNU_SOURCE
 #include <getopt.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../padata/bench.h"
 #include "../padata/pool.h"
 #include "memmap_bench.h"
-#include "movdir64b.h"
 
-#define NS_PER_S		1000000000UL
-#define HUGE_BYTES		(2UL << 20)
 #define SECTION_BYTES		(PAGES_PER_SECTION * sizeof(struct page))
 /* Memory to use beside the size of the caches, and at least. */
 #define TIMES_CACHE		20
 #define LEAST_MIB		4096UL
 #define MAX_ROUNDS		999
 
-/* Runs to check, fewer of them with signals, and the longest of them. */
+/* Runs to check, and the longest of them. */
 #define CHECK_RUNS		2000
-#define EMULATED_RUNS		200
 #define CHECK_PAGES		4096
 #define CHECK_SECTIONS		8UL
 
-bool shim_movdir64b;
-
-static int host_cpus[SHIM_NR_CPUS];
-static unsigned int nr_host_cpus;
-static struct shim_machine host;
+const char *const bench_name = "memmap_bench";
 
 static struct {
 	bool			check;
@@ -56,49 +44,6 @@ static struct {
 	unsigned int		rounds;
 	unsigned int		threads;
 } options = { .rounds = 9 };
-
-#define say(...)	(printf("memmap_bench: " __VA_ARGS__), putchar('\n'), fflush(stdout))
-
-#define fail(...)							\
-({									\
-	printf("memmap_bench: FAILED: " __VA_ARGS__);			\
-	putchar('\n');							\
-	exit(1);							\
-})
-
-/* The host */
-
-static void pin_to(unsigned int nr)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(host_cpus[nr % nr_host_cpus], &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail("a thread could not be bound to CPU %d", host_cpus[nr % nr_host_cpus]);
-}
-
-/* The CPUs that the program may use are CPUs 0, 1, ... of the engine's. */
-static void host_init(void)
-{
-	cpu_set_t set;
-	int cpu;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		fail("the CPUs of this process are not known");
-	for (cpu = 0; cpu < CPU_SETSIZE && nr_host_cpus < SHIM_NR_CPUS; cpu++) {
-		if (CPU_ISSET(cpu, &set))
-			host_cpus[nr_host_cpus++] = cpu;
-	}
-
-	shim_machine_init(&host, nr_host_cpus, 1, 1);
-	shim_machine = &host;
-	pin_to(0);
-	pool_on_start = pin_to;
-	pool_start(nr_host_cpus, options.seed);
-	if (shim_initcall())
-		fail("the engine has no workqueue");
-}
 
 /* Of CPU 0's last level, as the kernel tells it. */
 static unsigned long cache_bytes(void)
@@ -116,23 +61,13 @@ static unsigned long cache_bytes(void)
 
 /* Memory */
 
+/* Page faults are not to be timed, so all of it is there. */
 static void memmap_alloc(unsigned long bytes)
 {
-	unsigned long all = bytes + HUGE_BYTES;
-	char *mem = mmap(NULL, all, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (mem == MAP_FAILED)
-		fail("no memory: %lu MiB", all >> 20);
-	mem = (char *)ALIGN((unsigned long)mem, HUGE_BYTES);
-	madvise(mem, bytes, MADV_HUGEPAGE);
-	/* Page faults are not to be timed. */
-	memset(mem, 0xa5, bytes);
-
-	shim_memmap = (struct page *)mem;
+	shim_memmap = (struct page *)bench_memory(bytes);
 	shim_pageblocks = calloc(bytes / sizeof(struct page) / pageblock_nr_pages, 1);
 	if (!shim_pageblocks)
-		fail("no memory");
+		bench_fail("no memory");
 }
 
 static unsigned long huge_mib(void)
@@ -158,9 +93,9 @@ static unsigned long bench_bytes(void)
 		bytes = max(TIMES_CACHE * cache_bytes(), LEAST_MIB << 20);
 		bytes = min(bytes, free / 2);
 	}
-	bytes = ALIGN_DOWN(bytes, SECTION_BYTES);
+	bytes -= bytes % SECTION_BYTES;
 	if (!bytes)
-		fail("no memory for a section of struct pages");
+		bench_fail("no memory for a section of struct pages");
 	return bytes;
 }
 
@@ -180,11 +115,8 @@ static unsigned long random_length(void)
 	return shim_random() % (shim_random() % 8 ? 40 : CHECK_PAGES);
 }
 
-typedef void (*stamp_fn)(struct page *page, struct page *end,
-			 const struct memmap_template *template);
-
 /* One run by x86's stores, then by the portable ones, and nothing else written. */
-static void check_run(stamp_fn stamp, unsigned long *ours, const char *what)
+static void check_run(unsigned long *ours)
 {
 	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
 	unsigned long from = shim_random() % CHECK_PAGES, nr = random_length();
@@ -197,35 +129,74 @@ static void check_run(stamp_fn stamp, unsigned long *ours, const char *what)
 	template.page.lru.prev = NULL;
 
 	check_fill(words, nr_words);
-	stamp(shim_memmap + from, shim_memmap + from + nr, &template);
+	arch_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
 	memcpy(ours, words, nr_words * sizeof(*words));
 
 	check_fill(words, nr_words);
 	plain_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
 	for (i = 0; i < nr_words; i++) {
 		if (ours[i] != words[i])
-			fail("%s: run of %lu from %lu: word %lu is %#lx, not %#lx, seed %#lx",
-			     what, nr, from, i, ours[i], words[i], options.seed);
+			bench_fail("run of %lu from %lu: word %lu is %#lx, not %#lx, seed %#lx",
+				   nr, from, i, ours[i], words[i], options.seed);
 	}
 }
 
-static void check_stores(const char *what, stamp_fn stamp, bool movdir64b, unsigned int runs)
+static void check_stores(void)
 {
 	unsigned long *ours = malloc(2 * CHECK_PAGES * sizeof(struct page));
 	unsigned int i;
 
 	if (!ours)
-		fail("no memory");
-
-	shim_movdir64b = movdir64b;
-	movdir64b_emulated = 0;
-	for (i = 0; i < runs; i++)
-		check_run(stamp, ours, what);
-	shim_movdir64b = false;
+		bench_fail("no memory");
+	for (i = 0; i < CHECK_RUNS; i++) {
+		check_run(ours);
+		if (bench_is_time())
+			bench_say("run %u of %u", i + 1, CHECK_RUNS);
+	}
 	free(ours);
+	bench_say("stores: movnti: %u runs, seed %#lx", CHECK_RUNS, options.seed);
+}
 
-	say("stores: %s: %u runs, %lu instructions emulated, seed %#lx",
-	    what, runs, movdir64b_emulated, options.seed);
+/* Checks: the states */
+
+/* In each state, the same as page by page, and nothing else written. */
+static void check_state(struct page *ours, enum memmap_state state)
+{
+	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length();
+	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
+	unsigned long zone = shim_random() % 2 ? BENCH_ZONE : SHIM_HIGHMEM_ZONE;
+	unsigned long *words = (unsigned long *)shim_memmap;
+
+	shim_free_singly = shim_random() % 2;
+	check_fill(words, nr_words);
+	memmap_init_pages(from, from + nr, zone, BENCH_NODE, state);
+	memcpy(ours, words, nr_words * sizeof(*words));
+
+	check_fill(words, nr_words);
+	page_by_page(from, from + nr, zone, state);
+	for (i = 0; i < 2 * CHECK_PAGES; i++) {
+		if (memcmp(ours + i, shim_memmap + i, sizeof(*ours)))
+			bench_fail("state %u, run of %lu from %lu: page %lu is wrong, seed %#lx",
+				   state, nr, from, i, options.seed);
+	}
+	shim_free_singly = false;
+}
+
+static void check_states(void)
+{
+	struct page *ours = malloc(2 * CHECK_PAGES * sizeof(struct page));
+	unsigned int i;
+
+	if (!ours)
+		bench_fail("no memory");
+	for (i = 0; i < CHECK_RUNS; i++) {
+		check_state(ours, i % (MEMMAP_OFFLINE + 1));
+		if (bench_is_time())
+			bench_say("run %u of %u", i + 1, CHECK_RUNS);
+	}
+	free(ours);
+	bench_say("states: %u runs, struct pages of %zu bytes, seed %#lx", CHECK_RUNS,
+		  sizeof(struct page), options.seed);
 }
 
 /* Checks: the outcome */
@@ -241,14 +212,15 @@ static void check_zone(unsigned long nr_pages, const char *what)
 
 		if (page->_mapcount != PAGE_TYPE_BUDDY || page->_refcount ||
 		    page_to_pfn(page) % MAX_ORDER_NR_PAGES || pos->next->prev != pos)
-			fail("%s: page %lu is wrong on the free list", what, page_to_pfn(page));
+			bench_fail("%s: page %lu is wrong on the free list", what,
+				   page_to_pfn(page));
 		nr++;
 	}
 	nr <<= MAX_PAGE_ORDER;
 	if (nr != nr_pages || shim_zone.nr_free_pages != nr || shim_zone.managed_pages != nr ||
 	    shim_zone.nr_free << MAX_PAGE_ORDER != nr)
-		fail("%s: %lu pages are on the free list, %lu counted, %lu managed; not %lu",
-		     what, nr, shim_zone.nr_free_pages, shim_zone.managed_pages, nr_pages);
+		bench_fail("%s: %lu pages are on the free list, %lu counted, %lu managed; not %lu",
+			   what, nr, shim_zone.nr_free_pages, shim_zone.managed_pages, nr_pages);
 }
 
 static void check_way(unsigned int (*init)(unsigned long nr_pages, unsigned int threads),
@@ -262,7 +234,27 @@ static void check_way(unsigned int (*init)(unsigned long nr_pages, unsigned int 
 	check_zone(nr_pages, what);
 	for (i = 0; i < nr_pages; i++) {
 		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
-			fail("%s: page %lu is not as stock makes it", what, i);
+			bench_fail("%s: page %lu is not as stock makes it", what, i);
+	}
+}
+
+/* However pages are used, they are then as stock leaves them. */
+static void check_use(const struct use *use, unsigned long nr_pages, struct page *expected)
+{
+	unsigned long i, bytes = nr_pages * sizeof(struct page);
+	unsigned int way;
+
+	for (way = USE_STOCK; way <= USE_MOVNTI; way++) {
+		memset(shim_memmap, 0xa5, bytes);
+		zone_reset(nr_pages);
+		use_pages(use, way, 0, nr_pages);
+		if (way == USE_STOCK)
+			memcpy(expected, shim_memmap, bytes);
+		for (i = 0; i < nr_pages; i++) {
+			if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
+				bench_fail("%s, way %u: page %lu is not as stock makes it",
+					   use->name, way, i);
+		}
 	}
 }
 
@@ -272,9 +264,10 @@ static void check_outcome(void)
 	unsigned long nr_pages = CHECK_SECTIONS * PAGES_PER_SECTION;
 	unsigned long bytes = nr_pages * sizeof(struct page);
 	struct page *expected = malloc(bytes);
+	unsigned int i;
 
 	if (!expected)
-		fail("no memory");
+		bench_fail("no memory");
 	memset(shim_memmap, 0xa5, bytes);
 	zone_reset(nr_pages);
 	stock_init(nr_pages, 1);
@@ -283,19 +276,21 @@ static void check_outcome(void)
 
 	check_way(bulk_init, nr_pages, expected, "bulk");
 	check_way(plain_init, nr_pages, expected, "plain");
-	say("outcome: %lu pages by 3 ways are the same", nr_pages);
+	for (i = 0; i < nr_uses; i++)
+		check_use(&uses[i], nr_pages, expected);
+	bench_say("outcome: %lu pages for %u uses are the same by all ways", nr_pages,
+		  nr_uses + 1);
 	free(expected);
 }
 
 static void check(void)
 {
+	/* Each run fills, stamps, copies and compares; each outcome is made three times. */
+	bench_say_work(CHECK_RUNS, 2 * CHECK_RUNS * 6 * 2 * CHECK_PAGES * sizeof(struct page) +
+		       3 * 4 * (1 + nr_uses) * CHECK_SECTIONS * SECTION_BYTES);
 	memmap_alloc(CHECK_SECTIONS * SECTION_BYTES);
-	movdir64b_emulate();
-	check_stores("movnti", arch_memmap_stamp, false, CHECK_RUNS);
-	check_stores("movdir64b", arch_memmap_stamp, true, CHECK_RUNS);
-	check_stores("emulated movdir64b", emulated_memmap_stamp, true, EMULATED_RUNS);
-	if (!movdir64b_emulated)
-		fail("no instruction was emulated");
+	check_stores();
+	check_states();
 	check_outcome();
 }
 
@@ -304,22 +299,32 @@ static void check(void)
 static const struct way {
 	const char		*name;
 	unsigned int		(*init)(unsigned long nr_pages, unsigned int threads);
-	bool			movdir64b;
+	bool			frees;		/* all pages are on a free list then */
 } ways[] = {
-	{ "stock", stock_init, false },
-	{ "movnti", bulk_init, false },
-	{ "movdir64b", bulk_init, true },
-	{ "plain", plain_init, false },
+	{ "stock", stock_init, true },
+	{ "movnti", bulk_init, true },
+	{ "plain", plain_init, true },
+	{ "limit", limit_init, false },
 };
 
 #define NR_WAYS		ARRAY_SIZE(ways)
 
-static uint64_t now_ns(void)
-{
-	struct timespec time;
+static const char *const use_ways[] = {
+	[USE_STOCK] = "stock",
+	[USE_OURS] = "ours",
+	[USE_MOVNTI] = "movnti",
+};
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * NS_PER_S + time.tv_nsec;
+#define NR_USE_WAYS	ARRAY_SIZE(use_ways)
+
+static void say_time(const char *use, const char *way, unsigned int threads, unsigned int ran,
+		     unsigned int round, uint64_t ns)
+{
+	if (round)
+		bench_say("round %u threads %u ran %u %s%s %lu ns", round, threads, ran,
+			  use, way, ns);
+	else
+		bench_say("warming up: %s%s, threads %u", use, way, threads);
 }
 
 static void bench_once(const struct way *way, unsigned long nr_pages, unsigned int threads,
@@ -328,59 +333,103 @@ static void bench_once(const struct way *way, unsigned long nr_pages, unsigned i
 	unsigned int ran;
 	uint64_t begin, ns;
 
-	shim_movdir64b = way->movdir64b;
 	zone_reset(nr_pages);
-	begin = now_ns();
+	begin = bench_now_ns();
 	ran = way->init(nr_pages, threads);
-	ns = now_ns() - begin;
-	check_zone(nr_pages, way->name);
-	if (round)
-		say("round %u threads %u ran %u %s %lu ns", round, threads, ran,
-		    way->name, ns);
+	ns = bench_now_ns() - begin;
+	if (way->frees)
+		check_zone(nr_pages, way->name);
+	say_time("", way->name, threads, ran, round, ns);
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median_ns(uint64_t *ns, unsigned long nr)
+{
+	qsort(ns, nr, sizeof(*ns), compare_ns);
+	return ns[nr / 2];
+}
+
+/*
+ * What is compared here may differ by very little.  So the ways take turns slice
+ * by slice, each of which is done by all of them, and the median slice counts: as
+ * if all had taken so long.
+ */
+static void bench_use(const struct use *use, unsigned long nr_pages, unsigned int round)
+{
+	unsigned long slice = max(use->window, PAGES_PER_SECTION);
+	unsigned long nr_slices = nr_pages / slice, i;
+	uint64_t *ns[NR_USE_WAYS], begin;
+	unsigned int pass, way;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s ", use->name);
+	for (way = 0; way < NR_USE_WAYS; way++) {
+		ns[way] = calloc(nr_slices + 1, sizeof(**ns));
+		if (!ns[way])
+			bench_fail("no memory");
+	}
+	for (pass = 0; pass < NR_USE_WAYS; pass++) {
+		zone_reset(nr_pages);
+		for (i = 0; i < nr_slices; i++) {
+			way = (i + pass + round) % NR_USE_WAYS;
+			begin = bench_now_ns();
+			use_pages(use, way, i * slice, (i + 1) * slice);
+			ns[way][i] = bench_now_ns() - begin;
+		}
+	}
+	for (way = 0; way < NR_USE_WAYS; way++) {
+		if (nr_slices)
+			say_time(name, use_ways[way], 1, 1, round,
+				 median_ns(ns[way], nr_slices) * nr_pages / slice);
+		free(ns[way]);
+	}
 }
 
 /* 1, 2, 4, ... and all of them */
 static unsigned int next_threads(unsigned int threads)
 {
-	unsigned int most = min(nr_host_cpus, options.threads ? options.threads : nr_host_cpus);
+	unsigned int most = min(bench_nr_cpus(), options.threads ?: bench_nr_cpus());
 
 	return threads == most ? 0 : min(2 * threads, most);
 }
 
-/* Some CPUs have it and do not say so, in guests. */
-static bool movdir64b_works(void)
+static void bench_round(unsigned int round, unsigned long nr_pages)
 {
-	unsigned long words[16] __aligned(64) = { };
+	unsigned int threads, i;
 
-	movdir64b_emulate();
-	movdir64b_emulated = 0;
-	movdir64b(words, words + 8);
-	return !movdir64b_emulated;
+	if (round)
+		bench_say("round %u reference %lu ns", round,
+			  bench_reference_ns(shim_memmap, nr_pages * sizeof(struct page)));
+	for (threads = 1; threads; threads = next_threads(threads)) {
+		for (i = 0; i < NR_WAYS; i++)
+			bench_once(&ways[(i + round) % NR_WAYS], nr_pages, threads, round);
+	}
+	for (i = 0; i < nr_uses; i++)
+		bench_use(&uses[i], nr_pages, round);
 }
 
 /* Round 0 warms up. */
 static void bench(void)
 {
 	unsigned long bytes = bench_bytes(), nr_pages = bytes / sizeof(struct page);
-	unsigned int round, threads, i;
-	bool with_movdir64b;
+	/* A use goes over its pages twice. */
+	unsigned int round, threads, nr = 2 * NR_USE_WAYS * nr_uses;
 
+	for (threads = 1; threads; threads = next_threads(threads))
+		nr += NR_WAYS;
+	bench_say_work(options.rounds, (1 + (options.rounds + 1) * nr) * bytes);
 	memmap_alloc(bytes);
-	with_movdir64b = movdir64b_works();
-	say("memory: %lu pages, %lu MiB of struct pages, %lu MiB huge, cache %lu KiB",
-	    nr_pages, bytes >> 20, huge_mib(), cache_bytes() >> 10);
-	say("kernel's choice: %s", movdir64b_in_cpu() ? "movdir64b" : "movnti");
+	bench_say("memory: %lu pages, %lu MiB of struct pages, %lu MiB huge, cache %lu KiB",
+		  nr_pages, bytes >> 20, huge_mib(), cache_bytes() >> 10);
 
-	for (round = 0; round <= options.rounds; round++) {
-		for (threads = 1; threads; threads = next_threads(threads)) {
-			for (i = 0; i < NR_WAYS; i++) {
-				const struct way *way = &ways[(i + round) % NR_WAYS];
-
-				if (!way->movdir64b || with_movdir64b)
-					bench_once(way, nr_pages, threads, round);
-			}
-		}
-	}
+	for (round = 0; round <= options.rounds; round++)
+		bench_round(round, nr_pages);
 }
 
 /* The command line */
@@ -402,7 +451,7 @@ static unsigned long parse_number(const char *text, unsigned long most)
 	unsigned long value = strtoul(text, &end, 0);
 
 	if (!*text || *end || value < 1 || value > most)
-		fail("'%s' is not a number from 1 to %lu", text, most);
+		bench_fail("'%s' is not a number from 1 to %lu", text, most);
 	return value;
 }
 
@@ -446,12 +495,12 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv);
 	shim_random_seed(options.seed);
-	host_init();
+	bench_start(bench_nr_cpus(), options.seed);
 	if (options.check)
 		check();
 	else
 		bench();
 	pool_stop(&stats);
-	say("ok");
+	bench_say("ok");
 	return 0;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * memmap_bench.h - two ways to initialise and free all pages of a zone
+ * memmap_bench.h - ways to initialise and free all pages of a zone
  */
 
 #ifndef _MEMMAP_BENCH_H
 #define _MEMMAP_BENCH_H
 
 #include <linux/memmap_bulk.h>
+
+#define BENCH_ZONE	2	/* ZONE_NORMAL */
+#define BENCH_NODE	0
 
 /* Nothing is free, and there are so many pages. */
 void zone_reset(unsigned long nr_pages);
@@ -20,10 +23,40 @@ unsigned int stock_init(unsigned long nr_pages, unsigned int threads);
 unsigned int bulk_init(unsigned long nr_pages, unsigned int threads);
 /* The same with memmap_bulk.c's portable stores. */
 unsigned int plain_init(unsigned long nr_pages, unsigned int threads);
+/*
+ * What the machine's memory takes: non-temporal stores to the struct pages, of
+ * nothing that is of use, and all else left out.
+ */
+unsigned int limit_init(unsigned long nr_pages, unsigned int threads);
 
-/* arch_memmap_stamp() with MOVDIR64B emulated, whatever the CPU has. */
-void emulated_memmap_stamp(struct page *page, struct page *end,
-			   const struct memmap_template *template);
+/* Page by page, as before. */
+void page_by_page(unsigned long pfn, unsigned long end_pfn, unsigned long zone,
+		  enum memmap_state state);
+
+/*
+ * What pages are initialised for, if not to be freed together: @window of them are
+ * initialised, and then all of these are used, by @stock_next or @next.
+ */
+struct use {
+	const char		*name;
+	enum memmap_state	state;
+	unsigned long		window;
+	void			(*stock_next)(unsigned long pfn, unsigned long end_pfn);
+	void			(*next)(unsigned long pfn, unsigned long end_pfn);
+};
+
+enum use_way {
+	USE_STOCK,
+	USE_OURS,
+	USE_MOVNTI,	/* with x86's stores, where the kernel has others */
+};
+
+extern const struct use uses[];
+extern const unsigned int nr_uses;
+
+/* On one thread. */
+void use_pages(const struct use *use, enum use_way way, unsigned long pfn,
+	       unsigned long end_pfn);
 
 /* arch_memmap_stamp() and memmap_init_pages() with the portable stores. */
 void plain_memmap_stamp(struct page *page, struct page *end,

@@ -7,8 +7,9 @@
  * file (see the Makefile), but for <linux/memmap_bulk.h>, which is the real one.
  *
  * There is one node with one zone, of pages that do not exist: only their struct
- * pages do.  A struct page has the size and the fields of x86-64's, and what
- * initialises and frees it stores what the kernel's functions store.
+ * pages do.  A struct page has the fields of x86-64's, and its size unless the
+ * Makefile is asked for another; what initialises and frees it stores what the
+ * kernel's functions store.
  *
  * Below the line are functions that memmap_bulk.c needs to be compiled, and that
  * no program here gets to.
@@ -21,9 +22,16 @@
 
 #include "../padata/shim.h"
 
+/* <linux/types.h> */
+
+struct list_head {
+	struct list_head	*next, *prev;
+};
+
 /* Not here, but in the Makefile: what the compiler has by other names. */
 
 #define __meminit
+#define __ref
 #define CONFIG_SPARSEMEM	1
 #define CONFIG_DEFERRED_STRUCT_PAGE_INIT 1
 #ifdef __clang__
@@ -84,6 +92,16 @@ enum migratetype { MIGRATE_UNMOVABLE, MIGRATE_MOVABLE, MIGRATE_TYPES };
 #define PAGE_TYPE_BUDDY		0xf0000000U
 #define PAGE_TYPE_OFFLINE	0xf2000000U
 
+/*
+ * The size of a struct page is up to the configuration, and so is whether it has
+ * the page's address, see the Makefile.
+ */
+#ifdef WANT_PAGE_VIRTUAL
+#define SHIM_PAGE_MORE		((SHIM_PAGE_BYTES - 64) / sizeof(unsigned long))
+#else
+#define SHIM_PAGE_MORE		((SHIM_PAGE_BYTES - 56) / sizeof(unsigned long))
+#endif
+
 struct page {
 	unsigned long		flags;
 	union {
@@ -95,8 +113,17 @@ struct page {
 	unsigned long		private;
 	unsigned int		_mapcount;
 	int			_refcount;
-	unsigned long		memcg_data;
+#ifdef WANT_PAGE_VIRTUAL
+	void			*virtual;
+#endif
+	/* What the configuration adds, such as memcg_data. */
+	unsigned long		more[SHIM_PAGE_MORE];
 };
+
+/* What is in them: the first is zero, of the others some are not. */
+#define SHIM_MORE(i)		((i) * 0x1fffffUL)
+
+static_assert(sizeof(struct page) == SHIM_PAGE_BYTES, "fields do not add up");
 
 struct zone {
 	pthread_spinlock_t	lock;		/* this and all up to nr_free_pages */
@@ -114,6 +141,8 @@ struct zone {
 extern struct page *shim_memmap;
 extern unsigned char *shim_pageblocks;
 extern struct zone shim_zone;
+/* Blocks cannot be freed together. */
+extern bool shim_free_singly;
 
 #define pfn_to_page(pfn)	(shim_memmap + (pfn))
 #define page_to_pfn(page)	((unsigned long)((page) - shim_memmap))
@@ -143,10 +172,41 @@ static inline void __SetPageOffline(struct page *page)
 	page->_mapcount = PAGE_TYPE_OFFLINE;
 }
 
-/* The nine stores that gcc makes of it in stock's loops. */
+static inline void __ClearPageOffline(struct page *page)
+{
+	page->_mapcount = PAGE_TYPE_NONE;
+}
+
+/* Where the kernel maps all memory.  Memory of the last zone is not mapped. */
+#define SHIM_PAGE_OFFSET	0xffff888000000000UL
+#define SHIM_HIGHMEM_ZONE	3
+
+static inline void *lowmem_page_address(const struct page *page)
+{
+	return (void *)(SHIM_PAGE_OFFSET + (page_to_pfn(page) << 12));
+}
+
+#ifdef WANT_PAGE_VIRTUAL
+static inline void shim_set_address(struct page *page, unsigned long pfn,
+				    unsigned long zone)
+{
+	page->virtual = NULL;
+	if (zone != SHIM_HIGHMEM_ZONE)
+		page->virtual = (void *)(SHIM_PAGE_OFFSET + (pfn << 12));
+}
+#else
+static inline void shim_set_address(struct page *page, unsigned long pfn,
+				    unsigned long zone)
+{
+}
+#endif
+
+/* The nine stores that gcc makes of it in stock's loops, of struct pages of 64 bytes. */
 static inline void __init_single_page(struct page *page, unsigned long pfn,
 				      unsigned long zone, int nid)
 {
+	unsigned int i;
+
 	page->flags = zone << PAGE_ZONE_SHIFT |
 		      (unsigned long)nid << PAGE_NODE_SHIFT | PAGE_CPUPID_NONE;
 	page->lru.next = &page->lru;
@@ -155,7 +215,9 @@ static inline void __init_single_page(struct page *page, unsigned long pfn,
 	page->index = 0;
 	page->private = 0;
 	page->_mapcount = PAGE_TYPE_NONE;
-	page->memcg_data = 0;
+	for (i = 0; i != SHIM_PAGE_MORE; i++)
+		page->more[i] = SHIM_MORE(i);
+	shim_set_address(page, pfn, zone);
 	set_page_count(page, 1);
 }
 
@@ -178,61 +240,83 @@ static inline bool page_ref_tracepoint_active(int event)
 
 /* <asm/...> */
 
-#define X86_FEATURE_MOVDIR64B	0
-
-/* Whether to use MOVDIR64B: the program's choice. */
-extern bool shim_movdir64b;
-
-static inline bool static_cpu_has(int feature)
-{
-	return shim_movdir64b;
-}
-
 /* What the stores end with; they say what it pairs with. */
 static inline void wmb(void)
 {
 	asm volatile("sfence" : : : "memory");
 }
 
-/* What no CPU has, for objects that are to have the instruction emulated. */
-#ifdef SHIM_ILLEGAL
-#define SHIM_UD2		"ud2\n\t"
-#else
-#define SHIM_UD2		""
-#endif
+/* Nothing has to see pages that are freed, but one may say that it has to. */
 
-/* As in <asm/special_insns.h>: an assembler need not know it. */
-static inline void movdir64b(void *dst, const void *src)
+static inline bool page_poisoning_enabled_static(void)
 {
-	const struct { char _[64]; } *__src = src;
-	struct { char _[64]; } *__dst = dst;
+	return false;
+}
 
-	asm volatile(SHIM_UD2 ".byte 0x66, 0x0f, 0x38, 0xf8, 0x02"
-		     : "+m" (*__dst)
-		     : "m" (*__src), "a" (__dst), "d" (__src));
+static inline bool want_init_on_free(void)
+{
+	return shim_free_singly;
+}
+
+static inline bool debug_pagealloc_enabled_static(void)
+{
+	return false;
+}
+
+static inline bool mem_alloc_profiling_enabled(void)
+{
+	return false;
+}
+
+static inline bool trace_mm_page_free_enabled(void)
+{
+	return false;
+}
+
+static inline bool range_contains_unaccepted_memory(unsigned long start,
+						    unsigned long size)
+{
+	return false;
+}
+
+static inline void arch_free_page(struct page *page, int order)
+{
+}
+
+#define PFN_PHYS(pfn)		((pfn) << 12)
+#define atomic_long_add(nr, counter) \
+	__atomic_fetch_add(counter, nr, __ATOMIC_RELAXED)
+
+enum vm_event { PGFREE };
+
+void count_vm_events(int event, unsigned long nr);
+
+/* Nobody waits for this CPU. */
+static inline bool irqs_disabled(void)
+{
+	return true;
 }
 
 /* mm/internal.h, mm/page_alloc.c */
 
 enum meminit_context { MEMINIT_EARLY, MEMINIT_HOTPLUG };
 
-enum memmap_state {
-	MEMMAP_USED,
-	MEMMAP_FREE,
-	MEMMAP_RESERVED,
-	MEMMAP_OFFLINE,
-};
+static const struct shim_node {
+	unsigned long first_deferred_pfn;
+} shim_node = { ULONG_MAX };
 
-unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
-void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
-		       unsigned long zone, int nid, enum memmap_state state);
-void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
-			    int migratetype);
-void memmap_free_pages(unsigned long pfn, unsigned long end_pfn);
-unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);
-bool can_free_new_blocks(struct page *page, unsigned long nr_blocks);
-bool new_pages_are_good(struct page *page, struct page *end);
-bool free_new_blocks(struct page *page, unsigned long nr_blocks, int migratetype);
+static inline const struct shim_node *NODE_DATA(int nid)
+{
+	return &shim_node;
+}
+
+static inline bool node_online(int nid)
+{
+	return true;
+}
+
+#include "../../../mm/memmap_bulk.h"
+
 void __free_pages_core(struct page *page, unsigned int order,
 		       enum meminit_context context);
 
@@ -256,9 +340,17 @@ static inline int early_pfn_to_nid(unsigned long pfn)
 	return 0;
 }
 
-static inline unsigned long first_deferred_pfn(int nid)
+static const bool check_pages_enabled;
+#define static_branch_unlikely(key) (*(key))
+
+static inline bool PageMappingFlags(const struct page *page)
 {
-	return ULONG_MAX;
+	return (unsigned long)page->mapping & 3;
+}
+
+static inline void page_cpupid_reset_last(struct page *page)
+{
+	page->flags |= PAGE_CPUPID_NONE;
 }
 
 /* One range: all of the zone. */
@@ -288,6 +380,5 @@ static inline struct page *__pageblock_pfn_to_page(unsigned long pfn,
 }
 
 void set_zone_contiguous(struct zone *zone);
-void set_zone_contiguous_boot(struct zone *zone);
 
 #endif /* _MEMMAP_SHIM_H */

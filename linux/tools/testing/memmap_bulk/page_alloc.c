@@ -49,34 +49,28 @@ static void add_to_free_list(struct page *page, struct zone *zone, int type)
 	zone->nr_free++;
 }
 
-/* Nothing here has to see each page, or looks at pages that are freed. */
-bool can_free_new_blocks(struct page *page, unsigned long nr_blocks)
-{
-	return true;
-}
+bool shim_free_singly;
 
-bool new_pages_are_good(struct page *page, struct page *end)
+/* Nothing here looks at pages that are freed. */
+bool prepare_new_pages(struct page *page, struct page *end)
 {
 	return true;
 }
 
 /* As patched: all blocks under one hold of the lock, counted once. */
-bool free_new_blocks(struct page *page, unsigned long nr_blocks, int migratetype)
+void add_new_blocks(struct page *page, struct page *end, struct zone *zone,
+		    int migratetype)
 {
-	unsigned long nr_pages = nr_blocks << MAX_PAGE_ORDER;
-	struct zone *zone = page_zone(page);
-	struct page *end = page + nr_pages;
-
-	__atomic_fetch_add(&zone->managed_pages, nr_pages, __ATOMIC_RELAXED);
-
 	pthread_spin_lock(&zone->lock);
+	zone->nr_free_pages += end - page;
 	for (; page < end; page += MAX_ORDER_NR_PAGES)
 		add_to_free_list(page, zone, migratetype);
-	zone->nr_free_pages += nr_pages;
 	pthread_spin_unlock(&zone->lock);
+}
 
-	vm_event_pgfree += nr_pages;
-	return true;
+void count_vm_events(int event, unsigned long nr)
+{
+	vm_event_pgfree += nr;
 }
 
 /* What free_pages_prepare() does to pages that have nothing to be looked at. */
@@ -101,9 +95,16 @@ void __free_pages_core(struct page *page, unsigned int order,
 
 	assert(order == MAX_PAGE_ORDER);
 
-	for (i = 0; i < nr_pages; i++) {
-		__ClearPageReserved(page + i);
-		set_page_count(page + i, 0);
+	if (context == MEMINIT_HOTPLUG) {
+		for (i = 0; i < nr_pages; i++) {
+			__ClearPageOffline(page + i);
+			set_page_count(page + i, 0);
+		}
+	} else {
+		for (i = 0; i < nr_pages; i++) {
+			__ClearPageReserved(page + i);
+			set_page_count(page + i, 0);
+		}
 	}
 	__atomic_fetch_add(&zone->managed_pages, nr_pages, __ATOMIC_RELAXED);
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ways.c - how a zone's pages are initialised and freed: before, and by the run
+ * ways.c - how struct pages are initialised, and what the kernel does with them
+ * then: before, and by the run; and how fast the memory takes as many bytes
  *
  * Stock's way is written out from what Linux 6.12 does in mm/mm_init.c and
  * kernel/padata.c.  Its helpers are threads that exist already, like ours: what
  * it takes to start them is not compared here.
  */
 
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 
 #include "memmap_bench.h"
-
-#define BENCH_ZONE	2	/* ZONE_NORMAL */
-#define BENCH_NODE	0
 
 static struct cpumask all_cpus(unsigned int threads)
 {
@@ -126,27 +124,28 @@ typedef void (*init_pages_fn)(unsigned long pfn, unsigned long end_pfn,
 			      unsigned long zone, int nid,
 			      enum memmap_state state);
 
-/* deferred_init_section(), without memblock. */
+/* deferred_init_step(), without memblock. */
 static void bulk_init_chunk(unsigned long start, unsigned long end, void *arg)
 {
 	init_pages_fn init_pages = *(init_pages_fn *)arg;
 	unsigned long next;
 
 	for (; start < end; start = next) {
-		next = memmap_run_end(start, end);
+		next = memmap_step_end(start, end);
 		init_pages(start, next, BENCH_ZONE, BENCH_NODE, MEMMAP_FREE);
 		memmap_init_pageblocks(start, next, MIGRATE_MOVABLE);
-		memmap_free_pages(start, next);
+		memmap_free_pages(&shim_zone, start, next);
 	}
 }
 
-static unsigned int bulk_run(unsigned long nr_pages, unsigned int threads,
-			     init_pages_fn init_pages)
+static unsigned int run_job(unsigned long nr_pages, unsigned int threads,
+			    void (*fn)(unsigned long start, unsigned long end, void *arg),
+			    void *arg)
 {
 	struct cpumask cpus = all_cpus(threads);
 	struct padata_mt_job job = {
-		.thread_fn   = bulk_init_chunk,
-		.fn_arg	     = &init_pages,
+		.thread_fn   = fn,
+		.fn_arg	     = arg,
 		.size	     = nr_pages,
 		.align	     = PAGES_PER_SECTION,
 		.min_chunk   = PAGES_PER_SECTION,
@@ -161,10 +160,219 @@ static unsigned int bulk_run(unsigned long nr_pages, unsigned int threads,
 
 unsigned int bulk_init(unsigned long nr_pages, unsigned int threads)
 {
-	return bulk_run(nr_pages, threads, memmap_init_pages);
+	init_pages_fn init_pages = memmap_init_pages;
+
+	return run_job(nr_pages, threads, bulk_init_chunk, &init_pages);
 }
 
 unsigned int plain_init(unsigned long nr_pages, unsigned int threads)
 {
-	return bulk_run(nr_pages, threads, plain_memmap_init_pages);
+	init_pages_fn init_pages = plain_memmap_init_pages;
+
+	return run_job(nr_pages, threads, bulk_init_chunk, &init_pages);
+}
+
+/*
+ * The limit: no cache line is read, none of them is zero.  A loop that is not unrolled
+ * would take longer than the memory.
+ */
+static __always_inline void limit_store(unsigned long *word)
+{
+	asm volatile("movnti %1, %0" : "=m" (*word) : "r" (~0UL));
+}
+
+static void limit_chunk(unsigned long start, unsigned long end, void *arg)
+{
+	unsigned long *word = (unsigned long *)pfn_to_page(start);
+	unsigned long *last = (unsigned long *)pfn_to_page(end);
+
+	for (; word < last; word += 8) {
+		limit_store(word);
+		limit_store(word + 1);
+		limit_store(word + 2);
+		limit_store(word + 3);
+		limit_store(word + 4);
+		limit_store(word + 5);
+		limit_store(word + 6);
+		limit_store(word + 7);
+	}
+
+	/* All of them count. */
+	wmb();
+}
+
+unsigned int limit_init(unsigned long nr_pages, unsigned int threads)
+{
+	return run_job(nr_pages, threads, limit_chunk, NULL);
+}
+
+/* Page by page */
+
+/* A loop of its own for each state, as stock has them. */
+static __always_inline void init_each(unsigned long pfn, unsigned long end_pfn,
+				      unsigned long zone, enum memmap_state state)
+{
+	struct page *page = pfn_to_page(pfn);
+
+	for (; pfn < end_pfn; pfn++, page++) {
+		__init_single_page(page, pfn, zone, BENCH_NODE);
+		if (state == MEMMAP_FREE)
+			set_page_count(page, 0);
+		if (state == MEMMAP_RESERVED)
+			__SetPageReserved(page);
+		if (state == MEMMAP_OFFLINE)
+			__SetPageOffline(page);
+	}
+}
+
+void page_by_page(unsigned long pfn, unsigned long end_pfn, unsigned long zone,
+		  enum memmap_state state)
+{
+	if (state == MEMMAP_USED)
+		init_each(pfn, end_pfn, zone, MEMMAP_USED);
+	else if (state == MEMMAP_FREE)
+		init_each(pfn, end_pfn, zone, MEMMAP_FREE);
+	else if (state == MEMMAP_RESERVED)
+		init_each(pfn, end_pfn, zone, MEMMAP_RESERVED);
+	else
+		init_each(pfn, end_pfn, zone, MEMMAP_OFFLINE);
+}
+
+/* What comes after */
+
+static void free_blocks(unsigned long pfn, unsigned long end_pfn, enum meminit_context context)
+{
+	for (; pfn < end_pfn; pfn += MAX_ORDER_NR_PAGES)
+		__free_pages_core(pfn_to_page(pfn), MAX_PAGE_ORDER, context);
+}
+
+static void free_deferred(unsigned long pfn, unsigned long end_pfn)
+{
+	free_blocks(pfn, end_pfn, MEMINIT_EARLY);
+}
+
+/* online_pages_range() */
+static void online(unsigned long pfn, unsigned long end_pfn)
+{
+	free_blocks(pfn, end_pfn, MEMINIT_HOTPLUG);
+}
+
+/* memblock_free_all() */
+static void free_early(unsigned long pfn, unsigned long end_pfn)
+{
+	if (memmap_free_early(pfn, end_pfn) != end_pfn)
+		assert(!"pages that memmap_free_early() does not free");
+}
+
+/* init_cma_reserved_pageblock() */
+static void free_reserved(unsigned long pfn, unsigned long end_pfn)
+{
+	struct page *page = pfn_to_page(pfn), *end = pfn_to_page(end_pfn);
+
+	for (; page < end; page++) {
+		__ClearPageReserved(page);
+		set_page_count(page, 0);
+	}
+	free_deferred(pfn, end_pfn);
+}
+
+static void free_singly(unsigned long pfn, unsigned long end_pfn)
+{
+	memmap_free_pages(&shim_zone, pfn, end_pfn);
+}
+
+static void leave(unsigned long pfn, unsigned long end_pfn)
+{
+}
+
+/* In pages. */
+#define BLOCK			MAX_ORDER_NR_PAGES
+#define SECTION			PAGES_PER_SECTION
+#define MIB_OF_STRUCT_PAGES(mib) (((mib) << 20) / 64)
+
+#define USE(name_, state_, window_, stock_next_, next_)			\
+{									\
+	.name	      = name_,						\
+	.state	      = MEMMAP_##state_,				\
+	.window	      = window_,					\
+	.stock_next   = stock_next_,					\
+	.next	      = next_,						\
+}
+
+const struct use uses[] = {
+	/* Deferred pages, where blocks cannot be freed together. */
+	USE("singly", FREE, BLOCK, free_deferred, free_singly),
+	/* A memory block of 128 MiB, and one of 2 GiB. */
+	USE("hotplug", OFFLINE, SECTION, online, online),
+	USE("hotplug_large", OFFLINE, 16 * SECTION, online, online),
+	/* The lower zones of a PC, and what is several times the size of caches. */
+	USE("early", USED, MIB_OF_STRUCT_PAGES(64), free_deferred, free_early),
+	USE("early_large", USED, MIB_OF_STRUCT_PAGES(256), free_deferred, free_early),
+	/* CMA, and what nobody frees. */
+	USE("cma", RESERVED, MIB_OF_STRUCT_PAGES(16), free_reserved, free_reserved),
+	USE("reserved", RESERVED, SECTION, leave, leave),
+};
+
+const unsigned int nr_uses = ARRAY_SIZE(uses);
+
+static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
+			     unsigned long zone, int nid, enum memmap_state state)
+{
+	/* Stock frees pages that have a reference. */
+	if (state == MEMMAP_FREE)
+		state = MEMMAP_USED;
+	page_by_page(pfn, end_pfn, zone, state);
+}
+
+/* With x86's stores, whatever the state. */
+static void movnti_init_pages(unsigned long pfn, unsigned long end_pfn,
+			      unsigned long zone, int nid, enum memmap_state state)
+{
+	struct memmap_template template;
+
+	page_by_page(pfn, pfn + 1, zone, state);
+	template.page = *pfn_to_page(pfn);
+	arch_memmap_stamp(pfn_to_page(pfn), pfn_to_page(end_pfn), &template);
+	/* As memmap_init_pages() does. */
+	wmb();
+}
+
+/* Initialise a window of pages, by the section, and go over them once more. */
+static void use_window(const struct use *use, unsigned long pfn, unsigned long end_pfn,
+		       init_pages_fn init_pages,
+		       void (*next_pass)(unsigned long pfn, unsigned long end_pfn))
+{
+	unsigned long start = pfn, next;
+
+	for (; pfn < end_pfn; pfn = next) {
+		next = memmap_run_end(pfn, end_pfn);
+		init_pages(pfn, next, BENCH_ZONE, BENCH_NODE, use->state);
+		memmap_init_pageblocks(pfn, next, MIGRATE_MOVABLE);
+	}
+	for (pfn = start; pfn < end_pfn; pfn = next) {
+		next = memmap_run_end(pfn, end_pfn);
+		next_pass(pfn, next);
+	}
+}
+
+void use_pages(const struct use *use, enum use_way way, unsigned long pfn,
+	       unsigned long end_pfn)
+{
+	static const init_pages_fn init_pages[] = {
+		[USE_STOCK] = stock_init_pages,
+		[USE_OURS] = memmap_init_pages,
+		[USE_MOVNTI] = movnti_init_pages,
+	};
+	unsigned long next;
+
+	shim_free_singly = use->state == MEMMAP_FREE;
+	for (; pfn < end_pfn; pfn = next) {
+		next = pfn + min(use->window, end_pfn - pfn);
+		/* That it is a block is the kernel's decision. */
+		if (use->state == MEMMAP_FREE && way != USE_STOCK)
+			next = memmap_step_end(pfn, end_pfn);
+		use_window(use, pfn, next, init_pages[way],
+			   way == USE_STOCK ? use->stock_next : use->next);
+	}
+	shim_free_singly = false;
 }

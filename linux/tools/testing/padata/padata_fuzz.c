@@ -9,8 +9,9 @@
  *
  * Half of the jobs are those of boot.  The others have a back end that is here and
  * does all that the engine says a back end may do: no CPU is free now and then,
- * helpers leave in the middle of the job and others are hired for their rooms, and
- * the job is stopped.  It checks in turn that it is called as it has to be.
+ * helpers leave in the middle of the job and others start in their slots, and the
+ * job is stopped.  It checks in turn that it is called as it has to be.  Some jobs are
+ * done as in a kernel without the engine, see alone.c.
  *
  * What cannot be seen in the chunks is left to the sanitizers: thread functions
  * write to memory without any ordering of their own and the caller reads it
@@ -33,8 +34,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <linux/padata.h>
+#include <linux/padata_mt.h>
 
+#include "alone.h"
 #include "padata_mt.h"
 #include "pool.h"
 #include "shim.h"
@@ -57,6 +59,7 @@
 #define NR_MACHINES	8
 #define NR_UNITS	64	/* jobs up to this size count each unit */
 #define MAX_DEPTH	2	/* of jobs in jobs */
+#define WANTED		64	/* a thread may want no more than one in so many units */
 #define MAX_FAILS	256	/* two of each thread */
 #define MAX_LIVE	2000	/* teams, before it is called a leak */
 #define ENOUGH_JOBS	20000	/* for each thing that can happen to have happened */
@@ -78,7 +81,7 @@ enum rule {
 	RULE_UNDO,
 	RULE_MAX_CHUNK,
 	RULE_COUNTS,
-	RULE_PLACES,
+	RULE_CPUS,
 	RULE_BACKEND,
 };
 
@@ -96,7 +99,7 @@ static const char * const rules[] = {
 	[RULE_UNDO]		= "guarantee 9 (what was completed is undone, once all are out)",
 	[RULE_MAX_CHUNK]	= "max_chunk is kept",
 	[RULE_COUNTS]		= "nr_threads and nr_ran are right",
-	[RULE_PLACES]		= "helpers are on CPUs of the job",
+	[RULE_CPUS]		= "helpers are on CPUs of the job",
 	[RULE_BACKEND]		= "back ends are called in order",
 };
 
@@ -118,8 +121,9 @@ struct shape {
 	bool			no_fn;
 	bool			numa_aware;
 	bool			has_mask;
-	bool			no_memory;
+	bool			alone;		/* without the engine */
 	bool			on_stack;
+	size_t			max_alloc;	/* the most memory in one piece */
 	struct cpumask		mask;
 	struct shim_machine	*machine;
 	int			cpu;		/* the caller's */
@@ -129,15 +133,16 @@ struct shape {
 	unsigned int		fail;		/* chunks */
 	unsigned int		kill;		/* claims before which the job is stopped */
 	unsigned int		refuse;		/* claims of helpers */
-	unsigned int		recruit;	/* claims of the caller */
-	unsigned int		no_place;	/* attempts to hire */
+	unsigned int		start_more;	/* claims of the caller */
+	unsigned int		no_cpu;		/* attempts to start a helper */
+	unsigned int		want;		/* claims that want no more than they say */
 };
 
-/* [start, end) was done by the caller, or a helper in @room. */
+/* [start, end) was done by the caller, or a helper, with @work. */
 struct chunk {
 	unsigned long		start;
 	unsigned long		end;
-	struct work_struct	*room;
+	struct work_struct	*work;
 	bool			failed;
 };
 
@@ -152,9 +157,9 @@ struct trial {
 	uint64_t		seed;
 	struct padata_mt_job	*job;
 	struct task_struct	*caller;
-	struct cpumask		placed;		/* boot: CPUs with a helper */
-	int			place;		/* or else, for the next, or -1 */
-	int			nr_rooms;	/* that had a helper */
+	struct cpumask		helper_cpus;	/* boot: CPUs with a helper */
+	int			next_cpu;	/* or else, for the next, or -1 */
+	int			nr_slots;	/* that had a helper */
 	int			nr_again;	/* how often one had another */
 	bool			prepared;
 	bool			released;
@@ -182,11 +187,10 @@ struct caller {
 	unsigned long		jobs;		/* how many that makes */
 	unsigned long		helped;		/* jobs of which a helper did a part */
 	unsigned long		helpers;	/* that did so */
-	unsigned long		again;		/* hired for a room that had been used */
+	unsigned long		again;		/* started in a slot that had been used */
 	unsigned long		failed;		/* jobs in which a thread failed */
 	unsigned long		killed;
 	unsigned long		undone;		/* ranges */
-	struct task_struct	*task;
 };
 
 static struct {
@@ -207,9 +211,10 @@ static struct caller callers[MAX_CALLERS];
 static unsigned long next_job;
 static unsigned long inner_jobs;
 static bool stopping;
+static bool engine_is_up;		/* with its workqueue */
 static __thread struct trial *current_trial;
 
-/* Telling what is wrong */
+/* Saying what is wrong */
 
 static void describe(char *text, size_t size, const struct shape *s)
 {
@@ -222,15 +227,15 @@ static void describe(char *text, size_t size, const struct shape *s)
 	snprintf(text + len, size - len, "%s%s%s%s, %s, on CPU %d of %u",
 		 s->no_fn ? " without thread_fn" : "", s->numa_aware ? " numa_aware" : "",
 		 s->killable ? " killable" : "", s->undo ? " with undo_fn" : "",
-		 s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
+		 s->alone ? "alone" : s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
 }
 
-/* Whoever is first tells, and ends the program. */
+/* Whoever is first says what is wrong, and ends the program. */
 static void leave(const char *line)
 {
-	static atomic_t told;
+	static atomic_t reports;
 
-	if (atomic_inc_return_relaxed(&told) == 1) {
+	if (atomic_inc_return_relaxed(&reports) == 1) {
 		/* Past libc, which a sanitizer that is dying may not enter again. */
 		syscall(SYS_write, STDERR_FILENO, line, strlen(line));
 		syscall(SYS_exit_group, 1);
@@ -347,14 +352,14 @@ static void shape_max_chunk(struct shape *s)
 /* A range that wraps around is cut off at the end, or kept to be refused. */
 static void shape_range(struct shape *s)
 {
-	unsigned int dice = below(100);
+	unsigned int percent = below(100);
 	unsigned long last;
 
-	if (dice < 75)
+	if (percent < 75)
 		shape_small(s);
-	else if (dice < 80)
+	else if (percent < 80)
 		shape_medium(s);
-	else if (dice < 92)
+	else if (percent < 92)
 		shape_any(s);
 	else
 		shape_edge(s);
@@ -377,6 +382,14 @@ static int any_max_threads(void)
 	return one_in(6) ? odd[below(8)] : (int)(1 + below(8));
 }
 
+/* For a team with so many helpers, or next to nothing. */
+static size_t memory_for(unsigned long helpers)
+{
+	struct padata_mt_team *team;
+
+	return helpers ? struct_size(team, helpers, helpers) : 1;
+}
+
 static void shape_threads(struct shape *s)
 {
 	s->max_threads = any_max_threads();
@@ -387,16 +400,20 @@ static void shape_threads(struct shape *s)
 	s->mask.bits = one_in(8) ? 0 : shim_random() | (one_in(2) ? shim_random() : 0);
 	if (s->machine->nr_cpus < 64)
 		s->mask.bits &= (1UL << s->machine->nr_cpus) - 1;
-	s->no_memory = one_in(30);
+	s->max_alloc = SIZE_MAX;
+	if (one_in(30))
+		s->max_alloc = memory_for(below(8));
 }
 
 static void shape_events(struct shape *s)
 {
-	unsigned int dice = below(100);
+	unsigned int percent = below(100);
 
 	s->on_stack = one_in(2);
-	s->body = dice < 45 ? BODY_NOTHING : dice < 75 ? BODY_YIELD : dice < 95 ? BODY_MEET :
-		  dice < 98 ? BODY_SLEEP : BODY_NEST;
+	s->body = percent < 45 ? BODY_NOTHING :
+		  percent < 75 ? BODY_YIELD :
+		  percent < 95 ? BODY_MEET :
+		  percent < 98 ? BODY_SLEEP : BODY_NEST;
 	s->late = one_in(3) ? below(101) : below(10);
 	s->never = one_in(20) ? 100 : one_in(4) ? below(101) : 0;
 }
@@ -409,15 +426,17 @@ static void shape_trouble(struct shape *s)
 	s->fail_last = one_in(16);
 	s->undo = !one_in(4);
 	s->killable = one_in(3);
-	s->task = one_in(2);
+	s->alone = one_in(16);
+	s->task = one_in(2) && !s->alone;
+	if ((s->task || s->alone) && s->killable && one_in(2))
+		s->kill = below(20);
 	if (!s->task)
 		return;
 
-	if (s->killable && one_in(2))
-		s->kill = below(20);
 	s->refuse = one_in(3) ? 0 : below(60);
-	s->recruit = below(101);
-	s->no_place = one_in(2) ? below(101) : 0;
+	s->start_more = below(101);
+	s->no_cpu = one_in(2) ? below(101) : 0;
+	s->want = one_in(2) ? below(101) : 0;
 }
 
 static void shape_make(struct shape *s, uint64_t seed)
@@ -450,7 +469,7 @@ static int shape_max_threads(const struct shape *s)
 /*
  * No claim takes less than one of 2 * threads of what is left, so each time that
  * many claims leave less than half of it.  Those that max_chunk makes shorter are
- * that long.
+ * that long, those that a thread wants shorter more than half as long.
  */
 static int shape_max_chunks(const struct shape *s)
 {
@@ -458,6 +477,8 @@ static int shape_max_chunks(const struct shape *s)
 
 	if (s->max_chunk)
 		most += s->size / s->max_chunk + 1;
+	if (s->want)
+		most += 2 * WANTED;
 	return s->size < most ? s->size : most;
 }
 
@@ -525,14 +546,6 @@ static bool nest(struct trial *t, unsigned long start)
 	return run_trial(t, mix(t->seed, start), t->nr, NULL) && one_in(2);
 }
 
-/* Any caller may wait, or may have begun its next job. */
-static void ask_for_info(void)
-{
-	struct task_struct *task = READ_ONCE(callers[below(opt.callers)].task);
-
-	print_padata_info(task);
-}
-
 /* Returns whether the chunk fails. */
 static bool body(struct trial *t, unsigned long start, unsigned long end)
 {
@@ -558,8 +571,6 @@ static bool body(struct trial *t, unsigned long start, unsigned long end)
 	default:
 		break;
 	}
-	if (one_in(64))
-		ask_for_info();
 	return fails;
 }
 
@@ -597,7 +608,7 @@ static void fail(struct trial *t)
 		broken(t, RULE_STOP, "it failed %d times", nr);
 	t->fails[nr] = has_failed(t) ? 0 : BEFORE_FAIL;
 	t->fails[nr] |= all_kills_are_over(t) ? 0 : BEFORE_KILL;
-	padata_mt_fail(t->job, trial_error(t, nr));
+	(t->shape.alone ? alone_fail : padata_mt_fail)(t->job, trial_error(t, nr));
 	/* Pairs with the acquire in has_failed(). */
 	smp_store_release(&t->failed, true);
 }
@@ -608,6 +619,25 @@ static void fail_chunk(struct trial *t, struct chunk *chunk)
 	fail(t);
 	if (one_in(4))
 		fail(t);
+}
+
+/* A job without the engine: its caller gets a fatal signal. */
+static void kill_caller(struct trial *t)
+{
+	if (!has_failed(t))
+		t->may_be_killed = true;
+	atomic_inc(&t->kills);
+	shim_killed = true;
+	t->kills_over++;
+}
+
+/* A job without the engine: none after it has failed, or its caller is killed. */
+static void check_alone(const struct trial *t, unsigned long start, unsigned long end)
+{
+	if (has_failed(t) || t->kills_over)
+		broken(t, RULE_STOP, "%lu to %lu was", start, end);
+	if (current != t->caller)
+		broken(t, RULE_CPUS, "a helper is there without the engine");
 }
 
 static void mark_units(struct trial *t, unsigned long start, unsigned long end)
@@ -621,7 +651,7 @@ static void mark_units(struct trial *t, unsigned long start, unsigned long end)
 	}
 }
 
-/* What goes wrong in here is told here; the rest is left in the chunks. */
+/* What goes wrong in here is reported here; the rest is left in the chunks. */
 static void do_chunk(unsigned long start, unsigned long end, void *arg)
 {
 	struct trial *t = arg, *outer = current_trial;
@@ -636,13 +666,17 @@ static void do_chunk(unsigned long start, unsigned long end, void *arg)
 		broken(t, RULE_MAX_THREADS, "%d threads are in thread_fn", inside);
 	if (i >= t->max_chunks)
 		broken(t, RULE_ONCE, "more than %d chunks", t->max_chunks);
+	if (t->shape.alone)
+		check_alone(t, start, end);
 	chunk = &t->chunks[i];
-	*chunk = (struct chunk){ .start = start, .end = end, .room = current_work() };
+	*chunk = (struct chunk){ .start = start, .end = end, .work = current_work() };
 	if (t->shape.size <= NR_UNITS)
 		mark_units(t, start, end);
 
 	if (body(t, start, end))
 		fail_chunk(t, chunk);
+	if (t->shape.alone && by_chance(t->shape.kill))
+		kill_caller(t);
 	atomic_dec(&t->inside);
 	current_trial = outer;
 }
@@ -665,29 +699,29 @@ static void undo_chunks(unsigned long start, unsigned long end, void *arg)
 }
 
 /* For each helper that is queued. */
-static void check_boot_place(struct trial *t, int cpu)
+static void check_boot_cpu(struct trial *t, int cpu)
 {
-	if (cpumask_test_cpu(cpu, &t->placed))
-		broken(t, RULE_PLACES, "two helpers are on CPU %d", cpu);
-	cpumask_set_cpu(cpu, &t->placed);
+	if (cpumask_test_cpu(cpu, &t->helper_cpus))
+		broken(t, RULE_CPUS, "two helpers are on CPU %d", cpu);
+	cpumask_set_cpu(cpu, &t->helper_cpus);
 }
 
-static void check_task_place(struct trial *t, int cpu)
+static void check_task_cpu(struct trial *t, int cpu)
 {
-	if (cpu != t->place)
-		broken(t, RULE_PLACES, "a helper is on CPU %d, not on %d", cpu, t->place);
-	t->place = -1;
+	if (cpu != t->next_cpu)
+		broken(t, RULE_CPUS, "a helper is on CPU %d, not on %d", cpu, t->next_cpu);
+	t->next_cpu = -1;
 }
 
 /* By the caller, so that none of it is for helpers to look at. */
-static void count_room(struct trial *t, struct work_struct *work)
+static void count_slot(struct trial *t, struct work_struct *work)
 {
 	struct padata_mt_helper *helper = container_of(work, struct padata_mt_helper, work);
 
 	if (helper->used++)
 		t->nr_again++;
 	else
-		t->nr_rooms++;
+		t->nr_slots++;
 }
 
 static enum pool_fate choose_fate(struct work_struct *work, int cpu)
@@ -699,11 +733,11 @@ static enum pool_fate choose_fate(struct work_struct *work, int cpu)
 	if (s->has_mask)
 		allowed = s->mask.bits;
 	if (cpu < 0 || cpu >= (int)s->machine->nr_cpus)
-		broken(t, RULE_PLACES, "a helper is on CPU %d, which does not exist", cpu);
+		broken(t, RULE_CPUS, "a helper is on CPU %d, which does not exist", cpu);
 	if (!(allowed >> cpu & 1))
-		broken(t, RULE_PLACES, "a helper is on CPU %d, not one of 0x%lx", cpu, allowed);
-	(s->task ? check_task_place : check_boot_place)(t, cpu);
-	count_room(t, work);
+		broken(t, RULE_CPUS, "a helper is on CPU %d, not one of 0x%lx", cpu, allowed);
+	(s->task ? check_task_cpu : check_boot_cpu)(t, cpu);
+	count_slot(t, work);
 
 	if (by_chance(s->never))
 		return POOL_NEVER;
@@ -735,30 +769,30 @@ static unsigned int fuzz_prepare(struct padata_mt_team *team, unsigned int nr)
 		return 0;
 
 	t->prepared = true;
-	padata_mt_job_cpus(team->run.job, &team->places.cpus);
+	padata_mt_job_cpus(team->run.job, &team->task.allowed);
 	return 1 + below(nr);
 }
 
 /* Any of the CPUs, if one is free. */
-static int fuzz_place(struct padata_mt_team *team)
+static int fuzz_choose_cpu(struct padata_mt_team *team)
 {
 	struct trial *t = run_trial_of(&team->run);
-	unsigned long cpus = team->places.cpus.bits;
+	unsigned long cpus = team->task.allowed.bits;
 	unsigned int skip;
 
-	must_be_caller(team, "place()");
-	if (t->place >= 0)
-		broken(t, RULE_BACKEND, "CPU %d was asked for and not used", t->place);
-	if (!cpus || by_chance(t->shape.no_place))
+	must_be_caller(team, "choose_cpu()");
+	if (t->next_cpu >= 0)
+		broken(t, RULE_BACKEND, "CPU %d was asked for and not used", t->next_cpu);
+	if (!cpus || by_chance(t->shape.no_cpu))
 		return -1;
 
 	for (skip = below(__builtin_popcountl(cpus)); skip; skip--)
 		cpus &= cpus - 1;
-	t->place = __builtin_ctzl(cpus);
-	return t->place;
+	t->next_cpu = __builtin_ctzl(cpus);
+	return t->next_cpu;
 }
 
-/* Not atomic: a sanitizer is to see a room in which there are two. */
+/* Not atomic: a sanitizer is to see a slot in which there are two. */
 static void fuzz_enter(struct padata_mt_helper *helper)
 {
 	struct trial *t = run_trial_of(&helper->team->run);
@@ -766,7 +800,7 @@ static void fuzz_enter(struct padata_mt_helper *helper)
 	if (current_work() != &helper->work || helper->thread.task != current)
 		broken(t, RULE_BACKEND, "a thread enters for another");
 	if (helper->lowered)
-		broken(t, RULE_BACKEND, "two helpers are in a room");
+		broken(t, RULE_BACKEND, "two helpers are in a slot");
 	helper->lowered = true;
 	atomic_inc(&t->at_work);
 }
@@ -779,6 +813,24 @@ static void fuzz_leave(struct padata_mt_helper *helper)
 		broken(t, RULE_BACKEND, "a helper leaves that had not entered");
 	helper->lowered = false;
 	atomic_dec(&t->at_work);
+}
+
+/*
+ * A chunk ends where @most, or min_chunk if that is more, makes it end, or on the next
+ * boundary, or at the end if less than min_chunk is left.
+ */
+static void check_length(const struct trial *t, const struct chunk *chunk, unsigned long most)
+{
+	const struct shape *s = &t->shape;
+	unsigned long least = s->min_chunk ? s->min_chunk : 1;
+	__uint128_t end = (__uint128_t)chunk->start + (most > least ? most : least);
+
+	if (s->align)
+		end = (end + s->align - 1) / s->align * s->align;
+	if (chunk->end == s->start + s->size)
+		end += least - 1;
+	if (chunk->end > end)
+		broken(t, RULE_MAX_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
 }
 
 static void kill_job(struct trial *t, struct padata_mt_run *run)
@@ -801,6 +853,19 @@ static bool fuzz_refuse(struct trial *t, struct padata_mt_thread *thread)
 	return by_chance(t->shape.refuse);
 }
 
+/* The share of the rest, or what the thread wants if that is less. */
+static void check_most(const struct trial *t, const struct padata_mt_run *run,
+		       const struct padata_mt_thread *thread)
+{
+	unsigned long end = t->shape.start + t->shape.size;
+	unsigned long most = (end - thread->start) / run->shares;
+	struct chunk chunk = { .start = thread->start, .end = thread->end };
+
+	if (thread->most && thread->most < most)
+		most = thread->most;
+	check_length(t, &chunk, most);
+}
+
 static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
 	struct trial *t = run_trial_of(run);
@@ -812,14 +877,19 @@ static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *threa
 		kill_job(t, run);
 	if (thread != &run->caller && fuzz_refuse(t, thread))
 		return false;
-	if (thread == &run->caller && run->team && by_chance(t->shape.recruit))
-		padata_mt_recruit(run->team);
+	if (thread == &run->caller && run->team && by_chance(t->shape.start_more))
+		padata_mt_start_helpers(run->team);
 
+	if (by_chance(t->shape.want))
+		thread->most = t->shape.size / WANTED + 1 +
+			       below(t->shape.size / run->shares / 2 + 1);
 	over = has_failed(t) || nr_kills_over(t);
 	if (!padata_mt_claim(run, thread))
 		return false;
 	if (over)
 		broken(t, RULE_STOP, "%lu to %lu was", thread->start, thread->end);
+	check_most(t, run, thread);
+	thread->most = 0;
 	return true;
 }
 
@@ -841,9 +911,9 @@ static void fuzz_release(struct padata_mt_team *team)
 	t->released = true;
 }
 
-const struct padata_mt_backend padata_mt_task = {
+const struct padata_mt_backend padata_task_backend = {
 	.prepare	= fuzz_prepare,
-	.place		= fuzz_place,
+	.choose_cpu	= fuzz_choose_cpu,
 	.enter		= fuzz_enter,
 	.claim		= fuzz_claim,
 	.leave		= fuzz_leave,
@@ -862,11 +932,11 @@ static int compare_chunks(const void *one, const void *other)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-static int compare_rooms(const void *one, const void *other)
+static int compare_works(const void *one, const void *other)
 {
 	const struct chunk *a = one, *b = other;
 
-	return a->room < b->room ? -1 : a->room > b->room;
+	return a->work < b->work ? -1 : a->work > b->work;
 }
 
 /* Most jobs have few chunks, nearly in order. */
@@ -899,24 +969,6 @@ static void check_units(const struct trial *t, unsigned long end)
 	}
 }
 
-/*
- * A chunk ends where max_chunk, or min_chunk if that is more, makes it end, or on
- * the next boundary, or at the end if less than min_chunk is left.
- */
-static void check_max_chunk(const struct trial *t, const struct chunk *chunk)
-{
-	const struct shape *s = &t->shape;
-	unsigned long most = s->max_chunk > s->min_chunk ? s->max_chunk : s->min_chunk;
-	__uint128_t end = (__uint128_t)chunk->start + most;
-
-	if (s->align)
-		end = (end + s->align - 1) / s->align * s->align;
-	if (chunk->end == s->start + s->size && s->min_chunk)
-		end += s->min_chunk - 1;
-	if (s->max_chunk && chunk->end > end)
-		broken(t, RULE_MAX_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
-}
-
 static void check_chunk(const struct trial *t, const struct chunk *chunk, unsigned long pos)
 {
 	const struct shape *s = &t->shape;
@@ -929,7 +981,8 @@ static void check_chunk(const struct trial *t, const struct chunk *chunk, unsign
 		broken(t, RULE_ALIGN, "chunk %lu to %lu", chunk->start, chunk->end);
 	if (chunk->end - chunk->start < least)
 		broken(t, RULE_MIN_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
-	check_max_chunk(t, chunk);
+	if (s->max_chunk)
+		check_length(t, chunk, s->max_chunk);
 }
 
 /* Puts chunks in order, and returns where they end. */
@@ -995,33 +1048,46 @@ static void check_undone(struct trial *t, int nr)
 		       undone->end);
 }
 
-/* Helpers that are in a room one after the other count as one. */
-static int count_rooms(struct trial *t, int nr)
+/* Helpers that use a slot one after the other count as one. */
+static int count_slots(struct trial *t, int nr)
 {
-	int i, rooms = 0;
+	int i, slots = 0;
 
-	sort_chunks(t->chunks, nr, compare_rooms);
+	sort_chunks(t->chunks, nr, compare_works);
 	for (i = 0; i < nr; i++)
-		rooms += !i || t->chunks[i].room != t->chunks[i - 1].room;
-	return rooms;
+		slots += !i || t->chunks[i].work != t->chunks[i - 1].work;
+	return slots;
+}
+
+/* With a mask, all of its CPUs may be offline.  CPU 0 never is. */
+static bool must_have_helpers(const struct shape *s)
+{
+	unsigned long least = max3(s->align, s->min_chunk, 1UL);
+	const struct cpumask *free = s->machine->housekeeping;
+
+	return READ_ONCE(engine_is_up) && !s->task && !s->alone && !s->has_mask &&
+	       s->max_alloc >= memory_for(1) && s->max_threads > 1 && s->size / least > 1 &&
+	       free[HK_TYPE_DOMAIN].bits & free[HK_TYPE_WQ].bits & 1;
 }
 
 static void check_counts(struct trial *t, const struct padata_mt_job *job, int nr)
 {
 	const struct shape *s = &t->shape;
-	bool alone = s->no_memory || (s->has_mask && !s->mask.bits);
-	int rooms = count_rooms(t, nr);
+	bool alone = s->alone || s->max_alloc < memory_for(1) || (s->has_mask && !s->mask.bits);
+	int slots = count_slots(t, nr);
 
 	if (job->nr_threads > shape_max_threads(s))
 		broken(t, RULE_MAX_THREADS, "%d threads were put to work", job->nr_threads);
-	if (job->nr_threads != (s->size ? t->nr_rooms + 1 : 0))
+	if (job->nr_threads != (s->size ? t->nr_slots + 1 : 0))
 		broken(t, RULE_COUNTS, "nr_threads is %d, with %d helpers", job->nr_threads,
-		       t->nr_rooms);
-	if (job->nr_ran != rooms || rooms > job->nr_threads)
+		       t->nr_slots);
+	if (job->nr_ran != slots || slots > job->nr_threads)
 		broken(t, RULE_COUNTS, "nr_ran is %d of %d, %d got a chunk", job->nr_ran,
-		       job->nr_threads, rooms);
-	if (alone && t->nr_rooms)
-		broken(t, RULE_PLACES, "%d helpers for a job that can have none", t->nr_rooms);
+		       job->nr_threads, slots);
+	if (alone && t->nr_slots)
+		broken(t, RULE_CPUS, "%d helpers for a job that can have none", t->nr_slots);
+	if (!t->nr_slots && must_have_helpers(s))
+		broken(t, RULE_CPUS, "no helper, with memory for some");
 }
 
 static void check_refused(const struct trial *t, const struct padata_mt_job *job, int ret)
@@ -1030,7 +1096,7 @@ static void check_refused(const struct trial *t, const struct padata_mt_job *job
 		broken(t, RULE_MALFORMED, "it returned %d", ret);
 	if (atomic_read(&t->nr_chunks))
 		broken(t, RULE_MALFORMED, "%d chunks of it were done", atomic_read(&t->nr_chunks));
-	if (t->nr_rooms || t->prepared)
+	if (t->nr_slots || t->prepared)
 		broken(t, RULE_MALFORMED, "it got helpers");
 }
 
@@ -1087,13 +1153,18 @@ static void job_make(struct padata_mt_job *job, struct trial *t)
 }
 
 /* The job is on the stack, and soon something else is. */
+static int do_job(const struct trial *t, struct padata_mt_job *job)
+{
+	return t->shape.alone ? alone_do(job) : padata_do_multithreaded(job);
+}
+
 static int run_on_stack(struct trial *t, struct padata_mt_job *copy)
 {
 	struct padata_mt_job job;
 	int ret;
 
 	job_make(&job, t);
-	ret = padata_do_multithreaded(&job);
+	ret = do_job(t, &job);
 	*copy = job;
 	memset(&job, POISON, sizeof(job));
 	__asm__ volatile("" : : "r" (&job) : "memory");
@@ -1108,7 +1179,7 @@ static int run_on_heap(struct trial *t, struct padata_mt_job *copy)
 	if (!job)
 		shim_bug("no memory for a job");
 	job_make(job, t);
-	ret = padata_do_multithreaded(job);
+	ret = do_job(t, job);
 	*copy = *job;
 	free(job);
 	return ret;
@@ -1130,7 +1201,7 @@ static struct trial *trial_make(uint64_t seed)
 	t->seed = seed;
 	t->max_chunks = chunks;
 	t->undone = t->chunks + chunks;
-	t->place = -1;
+	t->next_cpu = -1;
 	t->caller = current;
 	return t;
 }
@@ -1167,7 +1238,7 @@ static int run_trial(struct trial *parent, uint64_t seed, unsigned long nr, stru
 	current_trial = t;
 	shim_machine = t->shape.machine;
 	shim_cpu = t->shape.cpu;
-	shim_no_memory = t->shape.no_memory;
+	shim_max_alloc = t->shape.max_alloc;
 	shim_system_state = t->shape.task ? SYSTEM_RUNNING : SYSTEM_BOOTING;
 	if (one_in(16))
 		hotplug(shim_machine);
@@ -1177,7 +1248,8 @@ static int run_trial(struct trial *parent, uint64_t seed, unsigned long nr, stru
 	check(t, &job, ret);
 	count(caller, t, &job);
 
-	shim_no_memory = false;
+	shim_max_alloc = SIZE_MAX;
+	shim_killed = false;
 	shim_system_state = state;
 	shim_machine = machine;
 	shim_cpu = cpu;
@@ -1198,7 +1270,6 @@ static void *caller_fn(void *arg)
 	struct caller *caller = arg;
 	unsigned long nr;
 
-	WRITE_ONCE(caller->task, current);
 	while (claim_job(&nr)) {
 		if (opt.one_job)
 			nr = opt.job;
@@ -1210,7 +1281,7 @@ static void *caller_fn(void *arg)
 	return NULL;
 }
 
-/* Tell which jobs were under way, of which any may be the one. */
+/* Say which jobs were under way, of which any may be the one. */
 static void leave_for(const char *why)
 {
 	char line[2048];
@@ -1296,18 +1367,18 @@ static void watch_stalls(double time)
 	}
 }
 
-/* One is for a job, one for starting without a workqueue. */
+/* One is for a job, one for a job without the engine, one for the lack of a workqueue. */
 static void check_warnings(void)
 {
 	int nr = atomic_read(&shim_nr_warnings);
 
-	if (nr > 2)
+	if (nr > 3)
 		broken(NULL, RULE_MALFORMED, "there were %d warnings", nr);
 }
 
 static void watch(double start)
 {
-	double told = start;
+	double shown = start;
 
 	while (!all_ended()) {
 		double time = now();
@@ -1319,8 +1390,8 @@ static void watch(double start)
 			broken(NULL, RULE_NO_TOUCH, "%d teams are not freed", shim_nr_allocated());
 		check_warnings();
 		watch_stalls(time);
-		if (time - told >= 1) {
-			told = time;
+		if (time - shown >= 1) {
+			shown = time;
 			printf("padata_fuzz: %lu jobs in %.0f s\n", jobs_done(), time - start);
 			fflush(stdout);
 		}
@@ -1394,6 +1465,7 @@ static int run(void)
 	pool_choose_fate = choose_fate;
 	pool_start(opt.threads, opt.seed);
 	shim_initcall();
+	engine_is_up = true;
 	start_callers();
 	watch(start);
 	for (i = 0; i < opt.callers; i++)
@@ -1406,7 +1478,7 @@ static int run(void)
 
 	printf("padata_fuzz: helpers: %lu ran, %lu of them late, %lu were cancelled\n",
 	       stats.run, stats.late, stats.cancelled);
-	printf("padata_fuzz: jobs that were helped: %lu, by %lu threads, %lu hired again\n",
+	printf("padata_fuzz: jobs that were helped: %lu, by %lu threads, %lu in used slots\n",
 	       sum.helped, sum.helpers, sum.again);
 	printf("padata_fuzz: jobs that failed: %lu, were killed: %lu; ranges undone: %lu\n",
 	       sum.failed, sum.killed, sum.undone);

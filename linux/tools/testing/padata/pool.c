@@ -81,6 +81,12 @@ struct workqueue_struct *alloc_workqueue(const char *fmt, unsigned int flags,
 	return pool.nr ? &pool : NULL;
 }
 
+void set_worker_desc(const char *fmt, ...)
+{
+	if (!pool_current_work)
+		shim_bug("a thread that is no worker describes itself as one");
+}
+
 struct work_struct *current_work(void)
 {
 	return pool_current_work;
@@ -117,14 +123,16 @@ static struct pool_thread *pool_lock(const struct work_struct *work,
 /* Each item is queued and cancelled by one thread. */
 bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
 {
-	struct pool_thread *thread = &wq->threads[(unsigned int)cpu % wq->nr];
+	struct pool_thread *wanted = &wq->threads[(unsigned int)cpu % wq->nr], *thread;
 	bool queued = false;
 
 	if (cpu < 0 || !cpumask_test_cpu(cpu, cpu_online_mask))
-		thread = &wq->threads[shim_random() % wq->nr];
+		wanted = &wq->threads[shim_random() % wq->nr];
 
 	shim_point();
-	thread = pool_lock(work, thread);
+	thread = pool_lock(work, wanted);
+	if (thread != wanted && !work->pending)
+		shim_bug("an item was queued that still runs elsewhere, and goes there");
 	if (!work->pending) {
 		work->thread = thread;
 		work->cpu = cpu;

@@ -67,14 +67,14 @@ uint64_t shim_random(void)
 /* Seldom enough not to cost much, and now and then for long enough to matter. */
 void shim_point(void)
 {
-	uint64_t dice = shim_random();
+	uint64_t number = shim_random();
 
-	if (dice & 31)
+	if (number & 31)
 		return;
-	if (dice & 2016)
+	if (number & 2016)
 		sched_yield();
 	else
-		nanosleep(&(struct timespec){ .tv_nsec = dice >> 32 & 32767 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = number >> 32 & 32767 }, NULL);
 }
 #endif
 
@@ -154,13 +154,14 @@ void wait_for_completion(struct completion *x)
 
 /* Memory */
 
-__thread bool shim_no_memory;
+__thread size_t shim_max_alloc = SIZE_MAX;
+__thread bool shim_killed;
 
 static atomic_t shim_allocated;
 
 void *kzalloc(size_t size, unsigned int gfp)
 {
-	void *p = shim_no_memory ? NULL : calloc(1, size);
+	void *p = size > shim_max_alloc ? NULL : calloc(1, size);
 
 	if (p)
 		atomic_inc(&shim_allocated);

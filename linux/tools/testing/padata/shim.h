@@ -3,7 +3,7 @@
  * shim.h - what kernel/padata_mt.c uses of the kernel, for userspace
  *
  * The engine is compiled unchanged.  Every kernel header that it includes is
- * this file (see the Makefile), but for <linux/padata.h> and "padata_mt.h", which
+ * this file (see the Makefile), but for <linux/padata_mt.h> and "padata_mt.h", which
  * are the real ones.
  *
  * Atomics have the memory order of the kernel's, and no more: ThreadSanitizer
@@ -31,9 +31,14 @@
 #define __ro_after_init
 #define __percpu
 #define __rcu
+/* Kernel headers that libc includes may have their own. */
+#undef __counted_by
 #define __counted_by(...)
 
+/* A program may also want to see kernels without it. */
+#ifndef SHIM_NO_PADATA
 #define CONFIG_PADATA		1
+#endif
 #define _RET_IP_		((unsigned long)__builtin_return_address(0))
 #define _THIS_IP_		0UL
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
@@ -87,7 +92,7 @@ static inline void shim_point(void) { }
 
 /*
  * Something that the kernel would warn of, or worse.  A program may say what to
- * do then; else it is told and the program aborted.
+ * do then; else it is reported and the program aborted.
  */
 void shim_bug(const char *what);
 extern void (*shim_on_bug)(const char *what);
@@ -199,12 +204,13 @@ void wait_for_completion(struct completion *x);
 #define GFP_KERNEL		0
 #define GFP_NOWAIT		0
 #define __GFP_NOWARN		0
+#define __GFP_NOMEMALLOC	0
 
 void *kzalloc(size_t size, unsigned int gfp);
 void kfree(const void *p);
 
-/* The thread gets no memory. */
-extern __thread bool shim_no_memory;
+/* The thread gets no more than this at once. */
+extern __thread size_t shim_max_alloc;
 /* Allocations that were not freed yet. */
 int shim_nr_allocated(void);
 
@@ -217,12 +223,6 @@ static inline void shim_warn(const char *fmt, ...)
 	atomic_inc(&shim_nr_warnings);
 }
 
-/* Not printed, since libc does not know the kernel's formats, but looked at. */
-static inline void shim_say(const char *fmt, ...)
-{
-}
-
-#define pr_info(...)		shim_say(__VA_ARGS__)
 #define pr_warn(...)		shim_warn(__VA_ARGS__)
 #define pr_warn_once(...)						\
 ({									\
@@ -258,9 +258,17 @@ extern __thread enum system_states shim_system_state;
 
 #define current			(&shim_task)
 #define system_state		shim_system_state
-#define task_pid_nr(task)	((task)->pid)
 #define might_sleep()		shim_point()
 #define cond_resched()		shim_point()
+#define cond_resched_tasks_rcu_qs()	shim_point()
+
+/* The thread was sent a fatal signal. */
+extern __thread bool shim_killed;
+
+static inline bool fatal_signal_pending(const struct task_struct *task)
+{
+	return shim_killed;
+}
 
 /* <linux/lockdep.h>: only that what is taken is given back, by the same thread */
 
@@ -295,61 +303,9 @@ static inline void lock_release(struct lockdep_map *map, unsigned long ip)
 		shim_bug("a lockdep map was released that was not held");
 }
 
-/* <linux/list.h> */
+/* <linux/spinlock.h>: for what is in "padata_mt.h", and not used here */
 
-struct list_head {
-	struct list_head	*next, *prev;
-};
-
-struct hlist_node {
-	struct hlist_node	*next, **pprev;
-};
-
-#define LIST_HEAD(name)		struct list_head name = { &name, &name }
-
-static inline void list_add(struct list_head *entry, struct list_head *head)
-{
-	entry->next = head->next;
-	entry->prev = head;
-	head->next->prev = entry;
-	head->next = entry;
-}
-
-static inline void list_del(struct list_head *entry)
-{
-	entry->next->prev = entry->prev;
-	entry->prev->next = entry->next;
-	*entry = (struct list_head){};
-}
-
-#define list_for_each_entry(pos, head, member)				\
-	for (pos = container_of((head)->next, typeof(*(pos)), member);	\
-	     &(pos)->member != (head);					\
-	     pos = container_of((pos)->member.next, typeof(*(pos)), member))
-
-/* <linux/spinlock.h>: the engine has one raw spinlock */
-
-#define DEFINE_RAW_SPINLOCK(name)	pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER
-
-#define raw_spin_lock_irqsave(lock, flags)				\
-do {									\
-	(flags) = 0;							\
-	pthread_mutex_lock(lock);					\
-} while (0)
-
-#define raw_spin_trylock_irqsave(lock, flags)				\
-({									\
-	(flags) = 0;							\
-	!pthread_mutex_trylock(lock);					\
-})
-
-#define raw_spin_unlock_irqrestore(lock, flags)				\
-do {									\
-	(void)(flags);							\
-	pthread_mutex_unlock(lock);					\
-} while (0)
-
-#define raw_spinlock_t		pthread_mutex_t
+#define raw_spinlock_t		struct spinlock
 #define spinlock_t		struct spinlock
 struct spinlock {
 	int			unused;
@@ -365,6 +321,7 @@ struct cpumask {
 	unsigned long		bits;
 };
 
+struct mempolicy { };
 #define nodemask_t		struct nodemask
 struct nodemask {
 	unsigned long		bits;
@@ -517,6 +474,9 @@ struct workqueue_struct *alloc_workqueue(const char *fmt, unsigned int flags,
 bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work);
 bool cancel_work(struct work_struct *work);
 
+/* Not formatted, as libc does not know the kernel's formats, but what is passed is read. */
+void set_worker_desc(const char *fmt, ...);
+
 /* <trace/events/padata.h> */
 
 struct padata_mt_job;
@@ -526,7 +486,7 @@ static inline void trace_padata_mt_job_start(unsigned int nr, const struct padat
 {
 }
 
-static inline void trace_padata_mt_helper(unsigned int nr, int cpu)
+static inline void trace_padata_mt_helper_start(unsigned int nr, int cpu)
 {
 }
 
@@ -539,22 +499,11 @@ static inline void trace_padata_mt_job_end(unsigned int nr, int ran, int error)
 }
 
 /*
- * "padata_mt.h": what there is of padata_mt_task is a program's own.  Without one,
+ * "padata_mt.h": what there is of padata_task_backend is a program's own.  Without one,
  * jobs are those of boot.
  */
-#pragma weak padata_mt_task
+#pragma weak padata_task_backend
 
-/* For the parts of <linux/padata.h> that have nothing to do with jobs */
-
-#define u8			uint8_t
 #define u64			uint64_t
-
-struct mutex {
-	int			unused;
-};
-
-struct kobject {
-	int			unused;
-};
 
 #endif /* _PADATA_SHIM_H */

@@ -8,6 +8,7 @@
 
 DIR="$(dirname "$(readlink -f "$0")")"
 
+# shellcheck source=/dev/null # it is not a file of this series
 . "$DIR"/../kselftest/ktap_helpers.sh
 
 CPUS=/sys/devices/system/cpu
@@ -133,9 +134,10 @@ setup_cgroups()
 	GROUP=$CGROUPS/padata_selftest_$$
 	mkdir "$GROUP" || skip_all "cannot make a cgroup"
 	for controller; do
-		echo "+$controller" > "$CGROUPS/cgroup.subtree_control" &&
-		echo "+$controller" > "$GROUP/cgroup.subtree_control" ||
-			skip_all "cannot enable the cgroup controller $controller"
+		{
+			echo "+$controller" > "$CGROUPS/cgroup.subtree_control" &&
+			echo "+$controller" > "$GROUP/cgroup.subtree_control"
+		} || skip_all "cannot enable the cgroup controller $controller"
 	done
 }
 
@@ -184,11 +186,12 @@ cpu_ms()
 	sed 's/^.*) //' | awk '{ print ($12 + $13 + $14 + $15) * 10 }'
 }
 
-# CPU time of all threads of which one may be a helper.
+# CPU time of all threads of which one may be a helper.  The name of a worker has what it
+# does, in words.
 kworkers_ms()
 {
 	cat /proc/[0-9]*/stat 2>/dev/null | awk '
-		$2 ~ /^\(kworker\// { ticks += $14 + $15 }
+		$2 ~ /^\(kworker\// { sub(/^.*\) /, ""); ticks += $12 + $13 }
 		END { print ticks * 10 }'
 }
 
@@ -237,6 +240,7 @@ run_job()
 # 10 ms where a debug kernel is emulated.
 values()
 {
+	# shellcheck disable=SC2013 # words are wanted, not lines
 	for word in $(cat "$JOBS/result"); do
 		[ "${word%%=*}" != "$1" ] || echo "${word#*=}"
 	done
@@ -246,6 +250,7 @@ values()
 all_are()
 {
 	are=
+	# shellcheck disable=SC2013 # words are wanted, not lines
 	for word in $(cat "$JOBS/result"); do
 		case "$word" in
 		"$1=$2") are=1 ;;
@@ -293,6 +298,20 @@ skip()
 {
 	__ktap_test ok "$1" "SKIP $2"
 	KTAP_CNT_SKIP=$((KTAP_CNT_SKIP + 1))
+}
+
+# until_helped UNITS COMMAND...: some jobs are over before a helper has come
+until_helped()
+{
+	least="$1"
+	shift
+	for _ in 1 2 3 4 5 6 7 8; do
+		"$@" || return 1
+		all_are status ok || return 1
+		[ "$(values helped)" -lt "$least" ] || return 0
+	done
+	ktap_print_msg "there was no help"
+	return 1
 }
 
 online_cpus()

@@ -13,8 +13,8 @@
  *   hugepages mbind KIND SIZE_KB NR	zero, on the last node alone
  *
  * KIND is private or shared (anonymous hugetlb mappings), file or fallocate (a memfd
- * with huge pages, touched or allocated), thp (madvise) or shmem (a memfd with
- * transparent huge pages).
+ * with huge pages, touched or allocated), thp (madvise), shmem or shmem-fallocate (a
+ * memfd with transparent huge pages, touched, or allocated and then touched).
  *
  * Exits with 0 if all is well, 4 if the kernel has no such pages, else 1 with a line
  * that says why.
@@ -48,8 +48,10 @@
 #define NR_THREADS	8
 #define SKIP		4
 
-enum kind { PRIVATE, SHARED, FILE_TOUCHED, FALLOCATE, THP, SHMEM };
-static const char * const kinds[] = { "private", "shared", "file", "fallocate", "thp", "shmem" };
+enum kind { PRIVATE, SHARED, FILE_TOUCHED, FALLOCATE, THP, SHMEM, SHMEM_FALLOCATE };
+static const char * const kinds[] = {
+	"private", "shared", "file", "fallocate", "thp", "shmem", "shmem-fallocate",
+};
 
 static enum kind kind;
 static size_t size, nr, length;
@@ -96,7 +98,7 @@ static void *map_memfd(unsigned int flags)
 		       strerror(errno));
 	p = map(MAP_SHARED, fd);
 	memory = p;
-	if (kind == FALLOCATE && fallocate(fd, 0, 0, length))
+	if ((kind == FALLOCATE || kind == SHMEM_FALLOCATE) && fallocate(fd, 0, 0, length))
 		finish(1, "fallocate: %s", strerror(errno));
 	close(fd);
 	return p;
@@ -134,6 +136,7 @@ static void *get_memory(void)
 	case THP:
 		return map_thp();
 	case SHMEM:
+	case SHMEM_FALLOCATE:
 		return map_memfd(0);
 	}
 	return NULL;

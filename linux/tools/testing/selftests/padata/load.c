@@ -10,7 +10,7 @@
  * that it keeps step with nothing else that happens at intervals.
  *
  * It counts CPU time, not rounds of a loop: how many of those fit into a second of
- * CPU time depends on what other CPUs do, where CPUs are emulated by turns.
+ * CPU time depends on what other CPUs do, where CPUs are emulated in turn.
  */
 #include <stdio.h>
 #include <stdlib.h>

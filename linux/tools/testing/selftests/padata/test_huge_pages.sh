@@ -14,11 +14,13 @@ BIG_KB=1048576
 threshold=
 threads=
 pools=
+shmem=
 
 restore()
 {
-	[ -z "$threshold" ] || echo "$threshold" > "$VM/folio_zero_threshold_kb"
-	[ -z "$threads" ] || echo "$threads" > "$VM/folio_zero_max_threads"
+	[ -z "$shmem" ] || echo "$shmem" > $THP/shmem_enabled
+	[ -z "$threshold" ] || echo "$threshold" > "$VM/huge_page_zero_threshold_kbytes"
+	[ -z "$threads" ] || echo "$threads" > "$VM/huge_page_zero_max_threads"
 	for pool in $pools; do
 		echo "${pool#*=}" > "${HUGE}${pool%=*}kB/nr_hugepages"
 	done
@@ -34,6 +36,14 @@ reserve()
 	pools="$1=$had $pools"
 	echo "$2" > "$nr_file"
 	[ "$(cat "$nr_file")" -ge "$2" ]
+}
+
+# Every memfd has huge pages from now on
+huge_shmem()
+{
+	[ -e $THP/shmem_enabled ] || return 1
+	shmem=$(sed 's/.*\[\(.*\)\].*/\1/' $THP/shmem_enabled)
+	echo force > $THP/shmem_enabled
 }
 
 # hugepages WORD...: see hugepages.c
@@ -69,64 +79,114 @@ zero_and_poll()
 	with_jobs zero "$@" && with_jobs poll "$@"
 }
 
-# One to fill the memory, one to allocate it again, with $NR pages each.
-one_job_for_fallocate()
-{
-	[ "$(jobs_of zero fallocate 2048 $NR)" = 2 ]
-}
-
-no_job_if_off()
-{
-	echo 0 > "$VM/folio_zero_threshold_kb"
-	jobs=$(jobs_of zero private 2048 $NR)
-	echo 64 > "$VM/folio_zero_threshold_kb"
-	[ "$jobs" = 0 ]
-}
-
-no_job_below_threshold()
-{
-	echo 4096 > "$VM/folio_zero_threshold_kb"
-	jobs=$(jobs_of zero private 2048 $NR)
-	echo 64 > "$VM/folio_zero_threshold_kb"
-	[ "$jobs" = 0 ]
-}
-
-no_helper_with_one_thread()
-{
-	echo 1 > "$VM/folio_zero_max_threads"
-	start_tracing padata/padata_mt_helper
-	hugepages zero private 2048 $NR
-	status=$?
-	stop_tracing
-	helpers=$(grep -c padata_mt_helper "$TRACEFS/trace")
-	forget_trace
-	echo 8 > "$VM/folio_zero_max_threads"
-	[ $status -eq 0 ] && [ "$helpers" -eq 0 ]
-}
-
 # refuses FILE VALUE
 refuses()
 {
 	! echo "$2" > "$VM/$1"
 } 2>/dev/null
 
+# jobs_with_threshold KBYTES KIND KB NR: how many jobs it takes to zero them
+jobs_with_threshold()
+{
+	echo "$1" > "$VM/huge_page_zero_threshold_kbytes" || return 1
+	shift
+	jobs_of zero "$@"
+	echo 64 > "$VM/huge_page_zero_threshold_kbytes"
+}
+
+# Memory is filled and allocated again, so there are two jobs for each page.
+job_up_to_threshold()
+{
+	for kbytes in 1 4 2047 2048; do
+		jobs=$(jobs_with_threshold $kbytes private 2048 1)
+		[ "$jobs" = 2 ] && continue
+		ktap_print_msg "threshold $kbytes: $jobs jobs"
+		return 1
+	done
+}
+
+# The most that an unsigned long can be, and numbers near it, whose sum with a few
+# kbytes, or product with 1024, wraps around.
+no_job_from_there_on()
+{
+	if refuses huge_page_zero_threshold_kbytes 18446744073709551615; then
+		high="4294967295 4294967293 4194303 4194304"
+	else
+		high="18446744073709551615 18446744073709551613 18014398509481983
+		      18014398509481984"
+	fi
+	for kbytes in 2049 4096 $high; do
+		jobs=$(jobs_with_threshold "$kbytes" private 2048 1)
+		[ "$jobs" = 0 ] && continue
+		ktap_print_msg "threshold $kbytes: $jobs jobs"
+		return 1
+	done
+}
+
+# with_size KB COMMAND...: while transparent huge pages are of that size alone
+with_size()
+{
+	thp_size=$THP/hugepages-$1kB/enabled
+	echo always > "$thp_size" && echo never > $THP/hugepages-2048kB/enabled || return 1
+	shift
+	"$@"
+	with_size_status=$?
+	echo never > "$thp_size"
+	echo inherit > $THP/hugepages-2048kB/enabled
+	return $with_size_status
+}
+
+no_job_below_two_chunks()
+{
+	[ "$(with_size 1024 jobs_with_threshold 4 thp 1024 $NR)" = $((2 * NR)) ] &&
+		[ "$(with_size 512 jobs_with_threshold 4 thp 512 $NR)" = 0 ]
+}
+
+no_job_if_off()
+{
+	[ "$(jobs_with_threshold 0 private 2048 1)" = 0 ]
+}
+
+# jobs_with_threads THREADS KIND KB NR
+jobs_with_threads()
+{
+	echo "$1" > "$VM/huge_page_zero_max_threads" || return 1
+	shift
+	jobs_of zero "$@"
+	echo 8 > "$VM/huge_page_zero_max_threads"
+}
+
+number_of_threads()
+{
+	for threads_jobs in 0=0 1=0 2=2 2147483647=2; do
+		jobs=$(jobs_with_threads "${threads_jobs%=*}" private 2048 1)
+		[ "$jobs" = "${threads_jobs#*=}" ] && continue
+		ktap_print_msg "threads ${threads_jobs%=*}: $jobs jobs"
+		return 1
+	done
+}
+
 refuses_nonsense()
 {
-	refuses folio_zero_threshold_kb -1 && refuses folio_zero_threshold_kb many &&
-		refuses folio_zero_max_threads -1
+	refuses huge_page_zero_threshold_kbytes -1 &&
+		refuses huge_page_zero_threshold_kbytes 18446744073709551616 &&
+		refuses huge_page_zero_threshold_kbytes many &&
+		refuses huge_page_zero_max_threads -1 &&
+		refuses huge_page_zero_max_threads 2147483648
 }
 
 setup
 setup_tracing
-[ -e "$VM/folio_zero_threshold_kb" ] || skip_all "the kernel has no folio_zero_threshold_kb"
+[ -e "$VM/huge_page_zero_threshold_kbytes" ] ||
+	skip_all "the kernel has no huge_page_zero_threshold_kbytes"
 [ -x "$DIR/hugepages" ] || skip_all "needs the program hugepages"
 # No more than a test fills, so that what it filled is what it gets.
 reserve 2048 $NR || skip_all "needs $NR huge pages of 2 MiB"
-threshold=$(cat "$VM/folio_zero_threshold_kb")
-threads=$(cat "$VM/folio_zero_max_threads")
-echo 64 > "$VM/folio_zero_threshold_kb"
-echo 8 > "$VM/folio_zero_max_threads"
-ktap_set_plan 16
+threshold=$(cat "$VM/huge_page_zero_threshold_kbytes")
+threads=$(cat "$VM/huge_page_zero_max_threads")
+echo 64 > "$VM/huge_page_zero_threshold_kbytes"
+echo 8 > "$VM/huge_page_zero_max_threads"
+ktap_set_plan 19
 
 for kind in private shared file fallocate; do
 	check "2 MiB, $kind" zero_and_poll $kind 2048 $NR
@@ -142,15 +202,25 @@ else
 fi
 if grep -q '\[always\]\|\[madvise\]' $THP/enabled 2>/dev/null; then
 	check "transparent, private" zero_and_poll thp 2048 $NR
+	check "1 MiB is a job, 512 KiB is not, however low the threshold" no_job_below_two_chunks
 else
 	skip "transparent, private" "transparent huge pages are off"
+	skip "1 MiB is a job, 512 KiB is not, however low the threshold" \
+		"transparent huge pages are off"
+fi
+if huge_shmem; then
+	check "transparent, shmem" zero_and_poll shmem 2048 $NR
+	check "transparent, shmem, allocated before" zero_and_poll shmem-fallocate 2048 $NR
+else
+	skip "transparent, shmem" "shmem has no transparent huge pages"
+	skip "transparent, shmem, allocated before" "shmem has no transparent huge pages"
 fi
 check "many at once" hugepages many private 2048 2
 check "on the node of the memory policy" hugepages mbind private 2048 $((NR / 4))
-check "fallocate of a range is one job" one_job_for_fallocate
-check "below the threshold there is no job" no_job_below_threshold
+check "a page as large as the threshold is a job" job_up_to_threshold
+check "a smaller page is none, however high the threshold" no_job_from_there_on
 check "a threshold of 0 switches it off" no_job_if_off
-check "one thread is the task itself" no_helper_with_one_thread
+check "up to one thread there is no job" number_of_threads
 check "nonsense is refused" refuses_nonsense
 
 finish

@@ -49,6 +49,29 @@ dies_soon_undone()
 		[ "$(values undone)" -le "$(values units)" ]
 }
 
+# By the caller alone, but for chunks that helpers have claimed already.
+is_done_alone()
+{
+	start_tracing padata/padata_mt_chunk
+	( trap - EXIT; run_job "$@" ) &
+	victim=$!
+	sleep 0.3
+	kill -9 "$victim"
+	echo "killed" > "$TRACEFS/trace_marker"
+	wait "$victim" 2>/dev/null
+	victim=
+	stop_tracing
+	chunks=$(awk '
+		/tracing_mark_write: killed/	{ killed = 1 }
+		/padata_mt_chunk:/		{ n[$1 ~ /^kworker/, killed + 0]++ }
+		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace")
+	forget_trace
+	ktap_print_msg "chunks by helpers before, by the caller then, by helpers then: $chunks"
+	[ "${chunks%% *}" -gt 0 ] && [ "${chunks##* }" -lt "$(nr_online_cpus)" ] &&
+	[ "$(echo "$chunks" | cut -d ' ' -f 2)" -gt 100 ] &&
+	all_are ret 0 && all_are units "$(word size "$@")"
+}
+
 # The units are all there, though the task was killed long before the end.
 dies_at_the_end()
 {
@@ -70,7 +93,8 @@ can_unload()
 }
 
 setup_jobs
-ktap_set_plan 11
+setup_tracing
+ktap_set_plan 12
 
 # With helpers on all CPUs it still takes a minute.
 JOB="rules=now size=$((60000 * $(nr_online_cpus))) max_chunk=1 us=1000"
@@ -87,6 +111,8 @@ check "another signal that kills" dies_soon_undone TERM $JOB killable=1 fn=busy
 }
 check "a job that is not killable is done to its end" \
 	dies_at_the_end KILL rules=now undo=1 size=2000 max_chunk=1 us=1000 fn=busy max_threads=2
+check "by the caller alone" is_done_alone \
+	rules=now size=$((1000 * $(nr_online_cpus))) max_chunk=1 us=1000 fn=busy
 check "a killable job that nobody kills is done" \
 	job_is_ok rules=now killable=1 undo=1 size=10000
 check "so is one after all these" job_is_ok rules=now size=10000 min_chunk=8

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Pages that helpers allocate for a task are charged to the task's memory cgroup, and
-# are on the nodes that its cpuset and its memory policy say.
+# are on the nodes that its cpuset and its memory policy say.  Helpers are in the scopes
+# that the task is in, or there are none.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -28,18 +29,6 @@ forget_pages()
 	run_job size=1
 }
 
-# Some jobs are over before a helper has come.
-has_help()
-{
-	for _ in 1 2 3 4 5 6 7 8; do
-		"$@" || return 1
-		all_are status ok || return 1
-		[ "$(values helped)" -lt $((PAGES / 10)) ] || return 0
-	done
-	ktap_print_msg "there was no help"
-	return 1
-}
-
 # Forgetting gives back the last job's, so the result has this one's alone.
 alloc_in()
 {
@@ -54,7 +43,7 @@ alloc_in()
 # Some is the cgroup's own, for the task that enters.
 charges_all()
 {
-	has_help alloc_in "$1" || return 1
+	until_helped $((PAGES / 10)) alloc_in "$1" || return 1
 	ktap_print_msg "$((has - had)) KiB charged for $((PAGES * PAGE_SIZE / 1024));" \
 		"helpers allocated $(values helped) of $PAGES pages"
 	within 5 $((has - had)) $((PAGES * PAGE_SIZE / 1024))
@@ -71,13 +60,13 @@ on_node_alone()
 {
 	node="$1"
 	shift
-	has_help "$@" && all_are pages_by_node "$node:$PAGES"
+	until_helped $((PAGES / 10)) "$@" && all_are pages_by_node "$node:$PAGES"
 }
 
 # Half of the pages on either, to within a tenth.
 on_both_nodes()
 {
-	has_help "$@" || return 1
+	until_helped $((PAGES / 10)) "$@" || return 1
 	for pair in $(values pages_by_node | tr ',' ' '); do
 		within 10 "${pair#*:}" $((PAGES / 2)) || return 1
 	done
@@ -88,6 +77,30 @@ on_both_nodes()
 with_policy()
 {
 	"$DIR/mempolicy" "$1" "$2" sh -c "echo $JOB > $JOBS/run"
+}
+
+# in_scope SCOPE: the module finds a helper that is in another one
+in_scope()
+{
+	# shellcheck disable=SC2086
+	until_helped $((PAGES / 10)) run_job $JOB scope="$1"
+}
+
+has_no_help()
+{
+	job_is_ok "$@" && all_are nr_threads 1
+}
+
+lockdep_is_on()
+{
+	grep -qs '^ *debug_locks: *1' /proc/lockdep_stats
+}
+
+# Its policy is what there might be memory allocated for.
+reclaims_nothing()
+{
+	"$DIR/mempolicy" bind "$1" sh -c "echo rules=now size=100000 reclaim=1 > $JOBS/run" &&
+	all_are status ok && lockdep_is_on
 }
 
 memory_nodes()
@@ -105,7 +118,7 @@ mkdir "$GROUP/charged" "$GROUP/bound"
 nodes=$(memory_nodes)
 a=$(echo "$nodes" | head -n 1)
 b=$(echo "$nodes" | tail -n 1)
-ktap_set_plan 8
+ktap_set_plan 14
 
 check "pages are charged to the task's memory cgroup, whoever allocates" \
 	charges_all charged
@@ -134,6 +147,19 @@ else
 	for name in cpuset "other cpuset" bind "other bind" interleave; do
 		skip "pages by node, $name" "needs two nodes with free memory"
 	done
+fi
+
+for scope in nofs noio pin throttle; do
+	check "helpers are in the task's scope, $scope" in_scope $scope
+done
+check "a task that may use the last of the memory has no helpers" \
+	has_no_help rules=now size=100000 scope=memalloc
+if ! lockdep_is_on; then
+	skip "a job reclaims no memory for its helpers" "needs lockdep (CONFIG_PROVE_LOCKING)"
+elif ! "$DIR/mempolicy" bind "$a" true 2>/dev/null; then
+	skip "a job reclaims no memory for its helpers" "needs the program 'mempolicy'"
+else
+	check "a job reclaims no memory for its helpers" reclaims_nothing "$a"
 fi
 forget_pages
 

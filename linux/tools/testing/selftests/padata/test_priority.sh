@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Helpers of a task work at nice 19.  When the task has nothing left to do but to
-# wait for them, it gives them its own nice value, one after the other.
+# wait for them, it raises them, all at once: to its own nice value, but to no more
+# weight than it would have on their CPUs in its own cgroup.
 #
 # The scheduler's trace events tell priorities: 120 for nice 0, 139 for nice 19.
 
@@ -25,7 +26,7 @@ events()
 {
 	sed -n '
 		s/^ *kworker[^ ]*-\([0-9]*\) .* padata_mt_chunk: .*/\1 chunk/p
-		s/^ *kworker[^ ]*-\([0-9]*\) .* padata_mt_helper_left: .*/\1 left/p
+		s/^ *kworker[^ ]*-\([0-9]*\) .* padata_mt_helper_end: .*/\1 left/p
 		s/.* prev_comm=kworker.* prev_pid=\([0-9]*\) prev_prio=\([0-9]*\) .*/\1 prio \2/p
 	' "$TRACEFS/trace" | awk '
 		$2 == "chunk"			{ inside[$1] = 1 }
@@ -36,7 +37,7 @@ events()
 # trace_job COMMAND...: sets events
 trace_job()
 {
-	start_tracing sched/sched_switch padata/padata_mt_chunk padata/padata_mt_helper_left
+	start_tracing sched/sched_switch padata/padata_mt_chunk padata/padata_mt_helper_end
 	"$@"
 	stop_tracing
 	events=$(events)
@@ -60,20 +61,34 @@ are_low()
 	[ -n "$(prios)" ] && ! prios | grep -qv "^$LOWEST "
 }
 
-# Worker threads are left as they were.
+# Worker threads are left as they were, of policy SCHED_NORMAL.  The name of one has what
+# it does, in words.
 workers_are_normal()
 {
 	for stat in /proc/[0-9]*/stat; do
 		cat "$stat" 2>/dev/null
 	done | awk '
-		/\(kworker\/[0-9]+:[0-9]+[^H)]*\)/ && $19 != 0 && $2 !~ /H/ {
-			print "# " $0
-			odd = 1
+		$2 ~ /^\(kworker\/[0-9]+:[0-9]+[^H]*$/ {
+			line = $0
+			sub(/^.*\) /, "")
+			if ($17 != 0 || $39 != 0) {
+				print "# " line
+				odd = 1
+			}
 		}
 		END { exit odd }'
 }
 
-# Tasks that want the CPUs that helpers are on, from soon after the job has begun
+# How many workers are of policy SCHED_IDLE
+nr_idle_workers()
+{
+	cat /proc/[0-9]*/stat 2>/dev/null | awk '
+		$2 ~ /^\(kworker\// { sub(/^.*\) /, ""); n += $39 == 5 }
+		END { print n + 0 }'
+}
+
+# Tasks that want the CPUs that threads are on, from soon after the job has begun, for
+# two seconds
 hog_soon()
 {
 	for cpu; do
@@ -81,28 +96,48 @@ hog_soon()
 		taskset -c "$cpu" sh -c 'kill -STOP $$; while :; do :; done' &
 		hogs="$hogs $!"
 	done
-	sleep 0.2
-	# Each is one process, to be split.
-	# shellcheck disable=SC2086
-	( trap - EXIT; sleep 0.4; kill -CONT $hogs ) &
+	for hog in $hogs; do
+		until grep -q '^State:.*stopped' "/proc/$hog/status"; do
+			sleep 0.1
+		done
+	done
+	(
+		trap - EXIT
+		sleep 0.4
+		# Each is one process, to be split.
+		# shellcheck disable=SC2086
+		kill -CONT $hogs
+		sleep 1
+		nr_idle_workers > "$out"
+		sleep 1
+		# shellcheck disable=SC2086
+		kill -9 $hogs
+	) &
+	timer=$!
 }
 
 # The caller's own chunk is short, its helpers' are long: when the others come they
-# have most of it left, which at nice 19 would take minutes.
+# have most of it left.
 wait_for_helpers()
 {
-	hog_soon "$@"
+	hog_soon "$home" "$@"
 	list=$(echo "$home" "$@" | tr ' ' ',')
-	job="rules=now size=$(($# + 1)) max_chunk=1 fn=work us=100000 us_helper=2000000"
-	taskset -c "$list" sh -c "renice -n $nice -p \$\$ && echo $job > $JOBS/run"
-	restore
+	job="rules=now size=$(($# + 1)) max_chunk=1 fn=work us=100000 us_helper=1500000"
+	(
+		trap - EXIT
+		[ -z "$group" ] || enter_group "$group"
+		# Words are to be split.
+		# shellcheck disable=SC2086
+		$as taskset -c "$list" sh -c "renice -n $nice -p \$\$ && echo $job > $JOBS/run"
+	)
 	# shellcheck disable=SC2086
-	wait $hogs 2>/dev/null
+	wait $timer $hogs 2>/dev/null
 	hogs=
 }
 
-# are_raised NICE CPU...: to the caller's, if no longer at the lowest
-are_raised()
+# helped_by NICE CPU...: a job of a caller of that nice value, with a helper on each CPU
+# that others want
+helped_by()
 {
 	nice="$1"
 	shift
@@ -112,29 +147,88 @@ are_raised()
 		[ "$(values helped)" -ne $# ] || break
 	done
 	ktap_print_msg "priorities of helpers, and how often: $(prios | tr '\n' ',')"
-	[ "$(values helped)" -eq $# ] && all_are status ok &&
-	prios | grep -q "^$((120 + nice)) " &&
-	! prios | grep -qv -e "^$((120 + nice)) " -e "^$LOWEST "
+	[ "$(values helped)" -eq $# ] && all_are status ok
 }
 
-# one_by_one NICE: several are raised, none while another one is.  That is seen from
-# when one first goes off its CPU until it leaves.
-one_by_one()
+# are_raised NICE CPU...: to the caller's nice value, if no longer at the lowest
+are_raised()
 {
-	ktap_print_msg "raised: $(echo "$events" | grep -c "prio $((120 + $1))\$") times"
-	echo "$events" | awk -v prio=$((120 + $1)) '
-		$2 == "left" && $1 == raised	{ raised = 0 }
-		$2 == "prio" && $3 == prio {
-			if (raised && raised != $1)
-				broken = 1
-			raised = $1
-			all[$1] = 1
+	helped_by "$@" && prios | grep -q "^$((120 + $1)) " &&
+	! prios | grep -qv -e "^$((120 + $1)) " -e "^$LOWEST "
+}
+
+# None leaves before all of them have been seen at the caller's nice value, NICE.
+all_at_once()
+{
+	echo "$events" | awk -v prio=$((120 + $1)) -v all="$2" '
+		$2 == "prio" && $3 == prio && !($1 in raised) {
+			raised[$1] = 1
+			n++
 		}
-		END {
-			for (pid in all)
-				n++
-			exit broken || n < 2
-		}'
+		$2 == "left" && n < all	{ early = 1 }
+		END			{ exit early || n != all }'
+}
+
+# weigh_no_more_than WEIGHT CPU...: helpers of a caller of nice value -20, in $group
+weigh_no_more_than()
+{
+	limit="$1"
+	shift
+	helped_by -20 "$@" || return 1
+	# Nice 0 weighs 1024, and each that is higher by one a fifth less.
+	prios | awk -v limit="$limit" '
+		{
+			weight = 1024
+			for (prio = 120; prio < $1; prio++)
+				weight /= 1.25
+			for (prio = 120; prio > $1; prio--)
+				weight *= 1.25
+			if (weight > limit * 1.02)
+				heavy = 1
+		}
+		END { exit heavy || !NR }'
+}
+
+# Too light for any nice value: of policy SCHED_IDLE
+are_idle()
+{
+	helped_by "$@" || return 1
+	ktap_print_msg "workers that are SCHED_IDLE: $(cat "$out")"
+	[ "$(prios | cut -d ' ' -f 1)" = $LOWEST ] && [ "$(cat "$out")" -ge $(($# - 1)) ]
+}
+
+# has_no_help POLICY
+has_no_help()
+{
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	"$DIR/setsched" "$1" sh -c "echo $JOB > $JOBS/run" && all_are status ok &&
+		all_are nr_threads 1 && all_are helped 0
+}
+
+# From the time on that the scheduler's system call has returned
+loses_help()
+{
+	start_tracing padata/padata_mt_chunk
+	# shellcheck disable=SC2086
+	( trap - EXIT; run_job $JOB size=100000 killable=1 ) &
+	hogs=$!
+	sleep 0.5
+	"$DIR/setsched" "$1" -p "$hogs" || return 1
+	echo "changed" > "$TRACEFS/trace_marker"
+	sleep 0.5
+	restore
+	wait "$hogs" 2>/dev/null
+	hogs=
+	stop_tracing
+	chunks=$(awk '
+		/tracing_mark_write: changed/	{ changed = 1 }
+		/padata_mt_chunk:/		{ n[$1 ~ /^kworker/, changed + 0]++ }
+		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace")
+	forget_trace
+	ktap_print_msg "chunks by helpers before, by the caller then, by helpers then: $chunks"
+	[ "${chunks%% *}" -gt 0 ] && [ "${chunks##* }" -eq 0 ] &&
+	[ "$(echo "$chunks" | cut -d ' ' -f 2)" -gt 0 ]
 }
 
 setup_jobs
@@ -145,19 +239,53 @@ command -v renice > /dev/null || skip_all "needs renice"
 [ "$(nr_online_cpus)" -ge 4 ] || skip_all "needs four CPUs"
 home=$(online_cpus | sort -n | head -n 1)
 others=$(online_cpus | sort -n | sed -n 2,4p)
-ktap_set_plan 7
+setup_cgroups cpu
+out=$(mktemp)
+mkdir "$GROUP/a" "$GROUP/a/b"
+ktap_set_plan 17
+
+JOB="rules=now size=400 max_chunk=1 fn=busy us=1000"
+group=
+as=
 
 check "helpers are at nice 19" are_low rules=now size=400 max_chunk=1 fn=sleep us=1000
 check "those of a kernel thread as well" \
 	are_low rules=now size=400 max_chunk=1 fn=sleep us=1000 context=kthread
-check "worker threads get their own nice value back" workers_are_normal
 
 # Words are to be split.
 # shellcheck disable=SC2086
 {
 check "one that the caller waits for is raised" are_raised -5 "$(echo "$others" | tail -n 1)"
 check "several are raised" are_raised -5 $others
-check "one after the other" one_by_one -5
+check "all at once" all_at_once -5 3
+check "worker threads get their own nice value back" workers_are_normal
+
+group=a
+check "several weigh no more than their parts of the group's share" \
+	weigh_no_more_than $((1024 / 3)) $others
+echo 10000 > "$GROUP/a/cpu.weight"
+echo 10000 > "$GROUP/cpu.weight"
+check "none weighs more than the caller, whatever its group does" are_raised 5 $others
+echo 100 > "$GROUP/cpu.weight"
+echo 1 > "$GROUP/a/cpu.weight"
+check "those of a group that weighs less than nice 19 are idle" are_idle -20 $others
+group=a/b
+check "so are those of a group in it" are_idle -20 $others
+echo 100 > "$GROUP/a/cpu.weight"
+group=a
+echo 1 > "$GROUP/a/cpu.idle"
+check "so are those of an idle group" are_idle 0 $others
+group=
+as="$DIR/setsched idle"
+check "so are those of an idle task" are_idle 0 $others
+as=
 }
+check "worker threads get their policy back" workers_are_normal
+
+check "a realtime task is alone" has_no_help fifo
+check "so is one with a deadline" has_no_help deadline
+check "a task that becomes realtime gets no more help" loses_help fifo
+rmdir "$GROUP/a/b"
+rm "$out"
 
 finish

@@ -21,22 +21,22 @@ out=$(mktemp -d)
 
 restore()
 {
-	end_job
+	end_jobs
 	rm -r "$out"
 }
 
-# One job, begun on the first CPU and allowed on all after that.  The caller never
-# sleeps until it is killed, and so has no reason to move.
-start_job()
+# Jobs, one after another, begun on the first CPU and allowed on all after that.  The
+# caller hardly sleeps until it is killed, and so has no reason to move.
+start_jobs()
 {
 	first=$(echo "$cpus" | sort -n | head -n 1)
-	taskset -c "$first" sh -c "echo $* > $JOBS/run" &
+	taskset -c "$first" sh -c "while :; do echo $* > $JOBS/run; done" &
 	job=$!
 	sleep 0.1
 	taskset -pc "$(cat "$CPUS/online")" "$job" > /dev/null
 }
 
-end_job()
+end_jobs()
 {
 	[ -z "$job" ] || kill -9 "$job" 2>/dev/null
 	job=
@@ -73,13 +73,13 @@ beside_job()
 	for _ in 1 2 3 4 5 6; do
 		# Words are to be split.
 		# shellcheck disable=SC2086
-		start_job $JOB killable=1 max_threads="$max_threads"
+		start_jobs $JOB killable=1 max_threads="$max_threads"
 		helped=$(kworkers_ms)
 		got=$(loads "$@")
 		helped=$(($(kworkers_ms) - helped))
 		moved=1
 		! stayed || moved=
-		end_job
+		end_jobs
 		sleep 0.2
 		if [ -z "$moved" ] || [ $# -gt 3 ]; then
 			break
@@ -113,7 +113,7 @@ setup_jobs
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 [ -x "$DIR/load" ] || skip_all "needs the program 'load', which make builds"
 command -v taskset > /dev/null || skip_all "needs taskset"
-ktap_set_plan 6
+ktap_set_plan 7
 
 cpus=$(online_cpus)
 last=$(echo "$cpus" | sort -n | tail -n 1)
@@ -134,5 +134,10 @@ check "such a task gets on as fast" keeps "$rounds" "$rounds_alone"
 
 compare "busy for 2 ms, and asleep for 20" 2 20 "$last"
 check "so does one that sleeps most of the time" keeps "$rounds" "$rounds_alone"
+
+# At the end of each, the caller waits for its helper, and boosts it.
+JOB="$JOB size=30"
+compare "busy for 10 ms, and asleep for as long, beside short jobs" 10 10 "$last"
+check "so does one beside many short jobs" keeps "$rounds" "$rounds_alone"
 
 finish

@@ -31,14 +31,14 @@ work()
 # From the events of all jobs: what their helpers were charged for
 helpers_ms()
 {
-	sed -n 's/.* padata_mt_helper_left: .* ns=//p' "$TRACEFS/trace" |
+	sed -n 's/.* padata_mt_helper_end: .* ns=//p' "$TRACEFS/trace" |
 		awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'
 }
 
 # measure NAME WORD...: sets usage, wall, caller, helpers and kworkers, in ms
 measure()
 {
-	start_tracing padata/padata_mt_helper_left
+	start_tracing padata/padata_mt_helper_end
 	usage=$(usage_ms "$1")
 	wall=$(now_ms)
 	kworkers=$(kworkers_ms)

@@ -76,8 +76,8 @@ chunks_are_all_there()
 
 one_helper_per_cpu()
 {
-	[ "$(events helper | wc -l)" -eq $(($(values nr_threads) - 1)) ] &&
-	[ -z "$(events helper | field cpu | sort | uniq -d)" ]
+	[ "$(events helper_start | wc -l)" -eq $(($(values nr_threads) - 1)) ] &&
+	[ -z "$(events helper_start | field cpu | sort | uniq -d)" ]
 }
 
 threads_are_counted()

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * padata_mt.h - long jobs on many threads
+ *
+ * See Documentation/core-api/padata.rst.
+ */
+
+#ifndef _LINUX_PADATA_MT_H
+#define _LINUX_PADATA_MT_H
+
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/instruction_pointer.h>
+#include <linux/kernel.h>
+#include <linux/lockdep_types.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/types.h>
+
+struct cpumask;
+
+/**
+ * struct padata_mt_job - a job for many threads
+ *
+ * @thread_fn: Called for each chunk [start, end) of the job, by several threads
+ *             at once.  May sleep, and may start jobs of its own.
+ * @fn_arg: Passed to @thread_fn.
+ * @start: First unit of the job.  What a unit is, is up to the job.
+ * @size: Number of units.
+ * @align: Chunks begin and end on multiples of this, but for the beginning and
+ *         the end of the job.  0 means 1.
+ * @min_chunk: Least number of units that are worth a call of @thread_fn.  A
+ *             chunk is smaller only if the whole job is.  0 means 1.
+ * @max_threads: Most threads to be in @thread_fn at once, the caller included.
+ *               Less than 1 means 1.
+ * @numa_aware: Place helpers near each node in turn, not all near the caller.
+ * @cpumask: CPUs that helpers may run on.  %NULL: all that are not isolated.
+ * @nr_threads: Set by padata_do_multithreaded(): threads that were started, the
+ *              caller included.
+ * @nr_ran: Set by padata_do_multithreaded(): those of them that got a chunk.
+ * @max_chunk: Most units in a chunk, but for @align and @min_chunk.  0: no limit.
+ *             Bounds how long a thread takes to notice that it has to stop.
+ * @undo_fn: Called by the caller when the job has failed and all threads are out,
+ *           for ranges that make up exactly the chunks that were completed.
+ * @nid: A node, for @near_nid.
+ * @near_nid: Place helpers near @nid, where the data is, not near the caller.
+ * @killable: Stop when the caller is killed, and fail with %-EINTR.
+ * @error: Set by padata_do_multithreaded(): what it returns.
+ * @run: Private to padata.
+ *
+ * A job gets at most one helper for each CPU of @cpumask, on one CPU of each
+ * core first and on SMT siblings after that.
+ */
+struct padata_mt_job {
+	void (*thread_fn)(unsigned long start, unsigned long end, void *arg);
+	void			*fn_arg;
+	unsigned long		start;
+	unsigned long		size;
+	unsigned long		align;
+	unsigned long		min_chunk;
+	int			max_threads;
+	bool			numa_aware;
+	const struct cpumask	*cpumask;
+	int			nr_threads;
+	int			nr_ran;
+	unsigned long		max_chunk;
+	void (*undo_fn)(unsigned long start, unsigned long end, void *arg);
+	int			nid;
+	bool			near_nid;
+	bool			killable;
+	int			error;
+	struct padata_mt_run	*run;
+};
+
+/**
+ * padata_do_multithreaded - run a job on many threads
+ * @job: What to do, see &struct padata_mt_job.  It must stay as it is until
+ *       the call returns.
+ *
+ * Cuts the range [@job->start, @job->start + @job->size) into chunks and calls
+ * @job->thread_fn for each of them, from the caller and from helper threads, in
+ * no particular order and at the same time.  Returns when all of it is done, or
+ * failed and undone; from then on nothing touches @job, its argument or the
+ * caller's stack, and all that the threads wrote is visible to the caller.
+ *
+ * Every unit is handed out exactly once.  The job never depends on a helper:
+ * without memory, without CPUs for helpers, before workqueues are up, or in a
+ * kernel without CONFIG_PADATA, the caller does it alone.  Jobs may run at the
+ * same time, and a thread function may start another job.
+ *
+ * Until the first user task runs, a job has every CPU that it may use.  After
+ * that, helpers stay out of the way of others and within the caller's limits, see
+ * Documentation/core-api/padata.rst.
+ *
+ * Context: Process context, may sleep.  The caller must not hold a lock that
+ * @job->thread_fn takes.
+ * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
+ * thread function or its range wraps around; the error that a thread function
+ * gave to padata_mt_fail(); %-EINTR if @job is killable, and the caller was
+ * killed before all of it was handed out.
+ */
+#define padata_do_multithreaded(job)					\
+({									\
+	static struct lock_class_key __key;				\
+									\
+	padata_do_multithreaded_key(job, &__key);			\
+})
+
+/*
+ * Not for users of jobs: what kernels with and without helpers have in common.
+ */
+
+/* Make @job ready to run, or refuse it, with a warning for the first one. */
+static inline int padata_mt_job_check(struct padata_mt_job *job, unsigned long ip)
+{
+	unsigned long end;
+
+	if (!job->thread_fn || check_add_overflow(job->start, job->size, &end)) {
+		pr_warn_once("padata: job from %pS refused: thread_fn %ps, start %lu, size %lu\n",
+			     (void *)ip, job->thread_fn, job->start, job->size);
+		return -EINVAL;
+	}
+	job->nr_threads = 0;
+	job->nr_ran = 0;
+	job->error = 0;
+	return 0;
+}
+
+/*
+ * The end of the chunk that begins at @pos: one of @shares of what remains, at least
+ * min_chunk and else no more than max_chunk, up to the next boundary.  What would
+ * be left over as less than min_chunk goes with it.  No sum can overflow: each is
+ * compared with what is left before it is made.
+ */
+static inline unsigned long padata_mt_chunk_end(const struct padata_mt_job *job,
+						unsigned long pos, unsigned long shares)
+{
+	unsigned long end = job->start + job->size, left = end - pos;
+	unsigned long least = max(job->min_chunk, 1UL), align = max(job->align, 1UL);
+	unsigned long size = left / shares;
+	unsigned long past, gap;
+
+	if (job->max_chunk)
+		size = min(size, job->max_chunk);
+	size = max(size, least);
+	if (size >= left)
+		return end;
+
+	past = (pos + size) % align;
+	gap = past ? align - past : 0;
+	if (gap >= left - size)
+		return end;
+
+	size += gap;
+	if (left - size < least)
+		return end;
+
+	return pos + size;
+}
+
+#ifdef CONFIG_PADATA
+int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
+void padata_mt_fail(struct padata_mt_job *job, int err);
+#else
+/* What comes before @pos is done, and undone if the job fails. */
+static inline int padata_do_multithreaded_key(struct padata_mt_job *job,
+					      struct lock_class_key *key)
+{
+	unsigned long pos = job->start, left = job->size, end;
+
+	might_sleep();
+	if (padata_mt_job_check(job, _THIS_IP_))
+		return -EINVAL;
+
+	for (job->nr_threads = !!left; left; left -= end - pos, pos = end) {
+		if (job->killable && fatal_signal_pending(current)) {
+			job->error = -EINTR;
+			break;
+		}
+		job->nr_ran = 1;
+		end = padata_mt_chunk_end(job, pos, 1);
+		job->thread_fn(pos, end, job->fn_arg);
+		if (job->error)
+			break;
+		cond_resched_tasks_rcu_qs();
+	}
+	if (job->error && job->undo_fn && pos != job->start)
+		job->undo_fn(job->start, pos, job->fn_arg);
+	return job->error;
+}
+
+static inline void padata_mt_fail(struct padata_mt_job *job, int err)
+{
+	if (WARN_ON_ONCE(err >= 0))
+		err = -EINVAL;
+	if (!job->error)
+		job->error = err;
+}
+#endif
+
+#endif /* _LINUX_PADATA_MT_H */

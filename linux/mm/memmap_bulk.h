@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * memmap_bulk.h - struct pages by the run, for the rest of mm/
+ *
+ * What memmap_bulk.c has for mm_init.c, memblock.c and deferred_init.c, and the
+ * little that page_alloc.c has for memmap_bulk.c.
+ */
+#ifndef _MM_MEMMAP_BULK_H
+#define _MM_MEMMAP_BULK_H
+
+#include <linux/limits.h>
+#include <linux/mmzone.h>
+#include <linux/nodemask.h>
+#include <linux/types.h>
+
+/* What pages are once their struct pages are initialised: memmap_init_pages() */
+enum memmap_state {
+	MEMMAP_USED,		/* as __init_single_page() makes them */
+	MEMMAP_FREE,		/* without a reference */
+	MEMMAP_RESERVED,	/* PageReserved */
+	MEMMAP_OFFLINE,		/* PageOffline */
+};
+
+unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
+unsigned long memmap_step_end(unsigned long pfn, unsigned long end_pfn);
+void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
+		       unsigned long zone, int nid, enum memmap_state state);
+void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
+			    int migratetype);
+void memmap_free_pages(struct zone *zone, unsigned long pfn,
+		       unsigned long end_pfn);
+bool memmap_free_used(struct zone *zone, unsigned long pfn,
+		      unsigned long end_pfn);
+unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);
+void set_zone_contiguous_boot(struct zone *zone);
+
+/* In page_alloc.c */
+bool prepare_new_pages(struct page *page, struct page *end);
+void add_new_blocks(struct page *page, struct page *end, struct zone *zone,
+		    int migratetype);
+
+/* The first pfn of a node whose struct page is not initialised, or ULONG_MAX. */
+#ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
+static inline unsigned long first_deferred_pfn(int nid)
+{
+	return node_online(nid) ? NODE_DATA(nid)->first_deferred_pfn : ULONG_MAX;
+}
+#else
+static inline unsigned long first_deferred_pfn(int nid)
+{
+	return ULONG_MAX;
+}
+#endif
+
+#endif /* _MM_MEMMAP_BULK_H */

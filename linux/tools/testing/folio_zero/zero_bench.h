@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * zero_bench.h - what the parts of zero_bench share
+ */
+
+#ifndef _ZERO_BENCH_H
+#define _ZERO_BENCH_H
+
+#include <stdbool.h>
+
+#include "zero_kernel.h"
+#include "zero_ways.h"
+#include "../padata/bench.h"
+
+#define MIB			0x100000UL
+
+struct zero_options {
+	unsigned int		rounds;
+	unsigned long		mib;		/* of memory to zero folios in */
+	unsigned long		min_kib;	/* the least folio that is timed */
+	unsigned int		threads;	/* the most that one is zeroed with */
+	bool			job;		/* --use: with a job, however small */
+	bool			dependent;	/* --use: each address from what was read */
+};
+
+extern struct zero_options options;
+
+/* Faulted in, options.mib of it. */
+extern char *memory;
+
+/* The time of the reference loop, see bench_reference_ns(). */
+void say_reference(unsigned int round);
+
+/* zero_time.c: all ways, sizes and numbers of threads */
+void time_ways(void);
+
+/* zero_use.c: ours and stock's, and the use of what they have zeroed */
+void time_uses(void);
+
+#endif /* _ZERO_BENCH_H */

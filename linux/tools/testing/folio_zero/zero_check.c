@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * zero_check.c - is every page of a folio zeroed once, and nothing beside it?
+ *
+ *   zero_check [--seed=N] [--store=NAME]
+ *	with each store that the CPU has, or the one that is asked for
+ *   zero_check-generic [--seed=N]
+ *	as on an architecture that has no functions of its own to zero pages
+ *
+ * Folios and arrays of folios of any size, by jobs and without.  All that is zeroed goes
+ * through functions of this file, which note each page, when it was zeroed and by whom:
+ * in zero_check, mm/folio_zero.c calls check_zero_user_pages() and its sibling instead of
+ * x86's functions, see the Makefile; in zero_check-generic its own weak functions are
+ * linked, which call clear_user_highpage().
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <linux/folio_zero.h>
+
+#include "zero_kernel.h"
+#include "../padata/bench.h"
+#include "../padata/pool.h"
+
+#define MIB			0x100000UL
+#define PATTERN			0xa5
+#define CHECKS			200
+#define MAX_FOLIOS		64
+#define MEMORY_MIB		512UL
+/* Of memory that a check writes and reads, more or less. */
+#define CHECKED_MIB		80UL
+
+#ifdef ZERO_CHECK_GENERIC
+const char *const bench_name = "zero_check-generic";
+static const bool generic = true;
+#else
+const char *const bench_name = "zero_check";
+static const bool generic;
+#endif
+
+static uint64_t seed = 1;
+static const char *store_name;
+static char *memory;
+static pthread_t caller;
+
+/* What is being zeroed: one folio, touched at page @last, or several. */
+static struct {
+	bool			one;
+	unsigned long		addr;		/* of the folio, in the task */
+	const char		*start;
+} zeroing;
+
+/* How often each page of the memory was zeroed. */
+static atomic_uint zeroed[MEMORY_MIB * MIB / PAGE_SIZE];
+
+/* The call that zeroed pages and came back last, under the lock. */
+static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	struct page		*page;
+	unsigned long		nr;
+	bool			by_caller;
+	bool			cached;
+} last_call;
+
+#define check_fail(what) \
+	bench_fail("%s, store %s, seed %#lx", what, store_name, seed)
+
+static bool all_are(const void *p, unsigned long bytes, int value)
+{
+	return !bytes || (*(const unsigned char *)p == value && !memcmp(p, p + 1, bytes - 1));
+}
+
+/* Functions that zero pages, as mm/folio_zero.c calls them */
+
+static void note_call(struct page *page, unsigned long nr, bool cached)
+{
+	pthread_mutex_lock(&last_lock);
+	last_call.page = page;
+	last_call.nr = nr;
+	last_call.by_caller = pthread_equal(pthread_self(), caller);
+	last_call.cached = cached;
+	pthread_mutex_unlock(&last_lock);
+}
+
+static void check_before(struct page *page, unsigned long addr, unsigned long nr)
+{
+	unsigned long first = page - (struct page *)memory, i;
+
+	if (zeroing.one && addr - zeroing.addr != (unsigned long)((char *)page - zeroing.start))
+		check_fail("a page has another user address than it was told");
+	for (i = 0; i < nr; i++) {
+		if (zeroed[first + i]++)
+			check_fail("a page was zeroed twice");
+	}
+	if (!all_are(page, nr * PAGE_SIZE, PATTERN))
+		check_fail("a page was written to before it was zeroed");
+}
+
+static void check_after(struct page *page, unsigned long nr, bool cached)
+{
+	if (!all_are(page, nr * PAGE_SIZE, 0))
+		check_fail("memory is not zero");
+	note_call(page, nr, cached);
+}
+
+void clear_user_highpage(struct page *page, unsigned long addr)
+{
+	check_before(page, addr, 1);
+	clear_page(page);
+	check_after(page, 1, true);
+}
+
+void check_zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
+{
+	check_before(page, addr, nr);
+	zero_user_pages(page, addr, nr);
+	check_after(page, nr, true);
+}
+
+void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr)
+{
+	check_before(page, addr, nr);
+	zero_user_pages_uncached(page, addr, nr);
+	check_after(page, nr, false);
+}
+
+/* Checks */
+
+static void begin(unsigned long bytes)
+{
+	unsigned long i;
+
+	memset(memory, PATTERN, bytes);
+	for (i = 0; i < bytes / PAGE_SIZE; i++)
+		zeroed[i] = 0;
+	*threshold_kbytes = shim_random() % 3 ? 4 : 1 << 20;
+	*max_threads = shim_random() % 5;
+	kernel_is_preemptible = shim_random() % 2;
+}
+
+static void check_zeroed(const void *from, unsigned long bytes, unsigned int times)
+{
+	unsigned long first = (const struct page *)from - (struct page *)memory, i;
+
+	if (!all_are(from, bytes, times ? 0 : PATTERN))
+		check_fail(times ? "memory is not zero" : "memory beside the folio was written");
+	for (i = 0; i < bytes / PAGE_SIZE; i++) {
+		if (zeroed[first + i] != times)
+			check_fail(times ? "a page was not zeroed" : "a page beside was zeroed");
+	}
+}
+
+static void check_last(const struct page *touched)
+{
+	if (last_call.page != touched || last_call.nr != 1)
+		check_fail("the page that was touched is not the last to be zeroed");
+	if (!last_call.by_caller)
+		check_fail("the page that was touched was zeroed by a helper");
+	if (!last_call.cached)
+		check_fail("the page that was touched is not in the cache");
+}
+
+static void check_folio(void)
+{
+	unsigned int order = shim_random() % 15;
+	unsigned long before = shim_random() % 16, size = PAGE_SIZE << order;
+	struct folio folio = { (struct page *)(memory + before * PAGE_SIZE), order };
+	unsigned long touched = shim_random() % size;
+
+	begin(size + 32 * PAGE_SIZE);
+	zeroing.one = true;
+	zeroing.addr = size * (shim_random() % 100);
+	zeroing.start = (char *)folio.pages;
+	folio_zero_user(&folio, zeroing.addr + touched);
+	check_zeroed(memory, before * PAGE_SIZE, 0);
+	check_zeroed(zeroing.start, size, 1);
+	check_zeroed(zeroing.start + size, 16 * PAGE_SIZE, 0);
+	check_last(folio_page(&folio, touched / PAGE_SIZE));
+}
+
+/* Folios in no order, with gaps between them. */
+static void check_folios(void)
+{
+	unsigned int order = shim_random() % 8, nr = 1 + shim_random() % MAX_FOLIOS;
+	struct folio folio[MAX_FOLIOS], *folios[MAX_FOLIOS];
+	unsigned long step = 2 * PAGE_SIZE << order;
+	unsigned int i;
+
+	begin(step * nr);
+	for (i = 0; i < nr; i++) {
+		folio[i] = (struct folio){ (struct page *)(memory + step * i), order };
+		folios[i] = &folio[i];
+	}
+	for (i = 0; i < nr; i++) {
+		unsigned int other = shim_random() % nr;
+		struct folio *swap = folios[i];
+
+		folios[i] = folios[other];
+		folios[other] = swap;
+	}
+	zeroing.one = false;
+	folios_zero_user(folios, nr);
+	for (i = 0; i < nr; i++) {
+		check_zeroed(folio[i].pages, step / 2, 1);
+		check_zeroed((char *)folio[i].pages + step / 2, step / 2, 0);
+	}
+}
+
+static void check_store(void)
+{
+	unsigned int i;
+
+	shim_random_seed(seed);
+	for (i = 0; i < CHECKS; i++) {
+		check_folio();
+		check_folios();
+		if (bench_is_time())
+			bench_say("%u of %u, store %s", i + 1, CHECKS, store_name);
+	}
+	bench_say("checked %u folios and %u arrays of folios, store %s, seed %#lx",
+		  CHECKS, CHECKS, store_name, seed);
+}
+
+static void check_stores(void)
+{
+	enum store store;
+
+	for (store = 0; store < NR_STORES; store++) {
+		if (store_name && strcmp(store_name, store_names[store]))
+			continue;
+		if (!store_works(store)) {
+			bench_say("store %s: not on this CPU", store_names[store]);
+			continue;
+		}
+		store_choose(store);
+		store_name = store_names[store];
+		check_store();
+		store_name = NULL;
+	}
+}
+
+/* The program */
+
+static void parse(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (!strncmp(argv[i], "--seed=", 7))
+			seed = strtoul(argv[i] + 7, NULL, 0);
+		else if (!generic && !strncmp(argv[i], "--store=", 8) &&
+			 store_find(argv[i] + 8) != NR_STORES)
+			store_name = argv[i] + 8;
+		else
+			bench_fail("see the head of zero_check.c for the options");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = generic ? 1 : NR_STORES;
+	struct pool_stats stats;
+
+	stores_init();
+	parse(argc, argv);
+	caller = pthread_self();
+	bench_start(bench_nr_cpus(), seed);
+	kernel_init();
+	bench_say_work(rounds, rounds * CHECKS * CHECKED_MIB * MIB);
+	memory = bench_memory(MEMORY_MIB * MIB);
+	if (generic) {
+		store_name = "generic";
+		check_store();
+	} else {
+		check_stores();
+	}
+	pool_stop(&stats);
+	bench_say("ok");
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * zero_kernel.h - the kernel's side: the stores it would choose, and its sysctls
+ */
+
+#ifndef _ZERO_KERNEL_H
+#define _ZERO_KERNEL_H
+
+#include "zero_shim.h"
+
+/* The stores that arch/x86/mm/zero_pages.c chooses from, the best first. */
+enum store { STORE_CLZERO, STORE_STOSB, STORE_STOSQ, STORE_PAGE, NR_STORES };
+
+extern const char *const store_names[NR_STORES];
+
+/* What this CPU has.  To be called first. */
+void stores_init(void);
+bool store_works(enum store store);
+/*
+ * From now on everything is as on a CPU that has @store, which works, and none that is
+ * better.  It begins with the best one that this CPU has.
+ */
+void store_choose(enum store store);
+/* The one with @name, or NR_STORES. */
+enum store store_find(const char *name);
+/* Whether there is CLZERO, for ours and for others. */
+bool has_clzero(void);
+
+/* rep stosb or rep stosq; clear_page() for each page where neither is fast. */
+void zero_by_string(void *to, unsigned long bytes);
+
+/* The sysctls, once kernel_init() has registered them. */
+extern unsigned long *threshold_kbytes;
+extern int *max_threads;
+
+void kernel_init(void);
+
+/* What mm/folio_zero.c calls in zero_check: zero_check.c's, which call the kernel's. */
+void check_zero_user_pages(struct page *page, unsigned long addr, unsigned long nr);
+void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
+
+#endif /* _ZERO_KERNEL_H */

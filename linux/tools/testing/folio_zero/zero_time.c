@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * zero_time.c - zero_bench: how long each way takes, for each size and number of threads
+ *
+ * Two times: what passes, and what all threads together use of CPUs.  What waits in
+ * the kernel or for it, as threads without work do, uses none.
+ */
+
+#include <stdbool.h>
+#include <time.h>
+
+#include <linux/folio_zero.h>
+
+#include "zero_bench.h"
+
+#define GIB_KIB			0x100000UL
+#define NS_PER_S		1000000000UL
+/* Smaller folios have no job: they cannot be shared. */
+#define LEAST_SHARED_KIB	1024UL
+
+static const unsigned long sizes_kib[] = {
+	64, 512, 1024, 2048, 4096, 8192, 16384, 32768, GIB_KIB,
+};
+
+struct way {
+	const char		*name;
+	void			(*zero)(const struct folio *folio, unsigned long addr);
+	unsigned int		threads;
+};
+
+static struct way ways[SHIM_NR_CPUS + 6];
+static unsigned int nr_ways;
+
+/* folio_zero_user() does not promise to leave the folio as it is. */
+static void zero_ours(const struct folio *folio, unsigned long addr)
+{
+	struct folio copy = *folio;
+
+	folio_zero_user(&copy, addr);
+}
+
+static void add_way(const char *name, void (*zero)(const struct folio *, unsigned long),
+		    unsigned int nr_threads)
+{
+	ways[nr_ways++] = (struct way){ name, zero, nr_threads };
+}
+
+static void find_ways(void)
+{
+	unsigned int nr;
+
+	add_way("stock", zero_stock, 1);
+	add_way("mainline", zero_mainline, 1);
+	add_way("whole", zero_whole, 1);
+	add_way("movnti", zero_movnti, 1);
+	if (has_clzero())
+		add_way("clzero", zero_clzero, 1);
+	for (nr = 1; nr <= options.threads; nr++)
+		add_way("ours", zero_ours, nr);
+	if (options.threads > 1)
+		add_way("split", zero_split, 2);
+}
+
+/* The split is there to tell whether the memory is the limit. */
+static bool way_is_for(const struct way *way, unsigned long kib)
+{
+	if (way->zero == zero_split)
+		return kib == GIB_KIB;
+	return way->threads == 1 || kib >= LEAST_SHARED_KIB;
+}
+
+static bool size_is_timed(unsigned long kib)
+{
+	return kib >= options.min_kib && kib <= options.mib << 10;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return used.tv_sec * NS_PER_S + used.tv_nsec;
+}
+
+static void time_way(unsigned int round, unsigned long kib, const struct way *way)
+{
+	struct folio folio = { .order = __builtin_ctzl(kib >> 2) };
+	unsigned long folios = (options.mib << 10) / kib, i;
+	uint64_t used = cpu_ns(), start = bench_now_ns(), took;
+
+	*max_threads = way->threads;
+	for (i = 0; i < folios; i++) {
+		folio.pages = (struct page *)(memory + i * (kib << 10));
+		way->zero(&folio, 3 * PAGE_SIZE + 8);
+	}
+	took = bench_now_ns() - start;
+	bench_say("round %u kib %lu threads %u %s %lu ns cpu %lu ns", round, kib, way->threads,
+		  way->name, took / folios, (cpu_ns() - used) / folios);
+}
+
+static unsigned long timed_bytes(void)
+{
+	unsigned long bytes = 0;
+	unsigned int i, w;
+
+	for (i = 0; i < ARRAY_SIZE(sizes_kib); i++) {
+		for (w = 0; size_is_timed(sizes_kib[i]) && w < nr_ways; w++)
+			bytes += way_is_for(&ways[w], sizes_kib[i]) * options.mib * MIB;
+	}
+	return bytes * options.rounds;
+}
+
+/* In each round another way is the first. */
+static void time_size(unsigned int round, unsigned long kib)
+{
+	unsigned int w;
+
+	for (w = 0; w < nr_ways; w++) {
+		const struct way *way = &ways[(w + round) % nr_ways];
+
+		if (way_is_for(way, kib))
+			time_way(round, kib, way);
+	}
+}
+
+void time_ways(void)
+{
+	unsigned int round, i;
+
+	find_ways();
+	bench_say_work(options.rounds, timed_bytes());
+	memory = bench_memory(options.mib * MIB);
+	/* A job for each folio that can have one. */
+	*threshold_kbytes = 4;
+	for (round = 1; round <= options.rounds; round++) {
+		say_reference(round);
+		for (i = 0; i < ARRAY_SIZE(sizes_kib); i++) {
+			if (size_is_timed(sizes_kib[i]))
+				time_size(round, sizes_kib[i]);
+		}
+	}
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * zero_ways.c - what other kernels do, and others could, to zero a folio
+ *
+ * The ways are written out, with the instruction that the kernel would choose on this
+ * CPU and without its calls.
+ */
+
+#include "zero_kernel.h"
+#include "zero_ways.h"
+
+#define CACHE_LINE		64
+#define MAINLINE_EXTENT		(32UL << 20)
+/* Of CLZERO and of non-temporal stores, each with a fence. */
+#define WEAK_EXTENT		(2UL << 20)
+
+static void clzero(char *to, unsigned long bytes)
+{
+	char *end = to + bytes;
+
+	for (; to < end; to += CACHE_LINE)
+		asm volatile(".byte 0x0f, 0x01, 0xfc" : : "a" (to) : "memory");
+
+	/* As the kernel has to. */
+	wmb();
+}
+
+/* Non-temporal.  Unrolled: a loop over words takes three times as long. */
+static void store_words(char *to, unsigned long bytes)
+{
+	char *end = to + bytes;
+
+	for (; to < end; to += CACHE_LINE)
+		asm volatile("movnti %1, (%0)\n\t"
+			     "movnti %1, 8(%0)\n\t"
+			     "movnti %1, 16(%0)\n\t"
+			     "movnti %1, 24(%0)\n\t"
+			     "movnti %1, 32(%0)\n\t"
+			     "movnti %1, 40(%0)\n\t"
+			     "movnti %1, 48(%0)\n\t"
+			     "movnti %1, 56(%0)"
+			     : : "r" (to), "r" (0UL) : "memory");
+
+	/* As the kernel would have to. */
+	wmb();
+}
+
+static void in_extents(void (*zero)(char *to, unsigned long bytes), char *to, unsigned long bytes)
+{
+	unsigned long done;
+
+	for (done = 0; done < bytes; done += WEAK_EXTENT)
+		zero(to + done, min(bytes - done, WEAK_EXTENT));
+}
+
+/* Ways */
+
+static void stock_gigantic(const struct folio *folio)
+{
+	unsigned long i;
+
+	for (i = 0; i < folio_nr_pages(folio); i++)
+		clear_page(folio_page(folio, i));
+}
+
+/* Pages by their distance from @target, the farthest first. */
+static void stock_converging(const struct folio *folio, unsigned long target)
+{
+	unsigned long nr = folio_nr_pages(folio);
+	unsigned long away = nr;
+
+	while (away--) {
+		if (target + away < nr && away)
+			clear_page(folio_page(folio, target + away));
+		if (target >= away)
+			clear_page(folio_page(folio, target - away));
+	}
+}
+
+void zero_stock(const struct folio *folio, unsigned long addr)
+{
+	if (folio_nr_pages(folio) > MAX_ORDER_NR_PAGES)
+		stock_gigantic(folio);
+	else
+		stock_converging(folio, (addr & (folio_size(folio) - 1)) >> PAGE_SHIFT);
+}
+
+void zero_mainline(const struct folio *folio, unsigned long addr)
+{
+	unsigned long bytes = folio_size(folio), done;
+
+	for (done = 0; done < bytes; done += MAINLINE_EXTENT)
+		zero_by_string((char *)folio->pages + done, min(bytes - done, MAINLINE_EXTENT));
+}
+
+void zero_whole(const struct folio *folio, unsigned long addr)
+{
+	zero_by_string(folio->pages, folio_size(folio));
+}
+
+void zero_clzero(const struct folio *folio, unsigned long addr)
+{
+	in_extents(clzero, (char *)folio->pages, folio_size(folio));
+}
+
+void zero_movnti(const struct folio *folio, unsigned long addr)
+{
+	in_extents(store_words, (char *)folio->pages, folio_size(folio));
+}
+
+struct split_half {
+	struct work_struct	work;
+	char			*to;
+	unsigned long		bytes;
+	struct completion	done;
+};
+
+static void split_zero(char *to, unsigned long bytes)
+{
+	if (has_clzero())
+		in_extents(clzero, to, bytes);
+	else
+		zero_by_string(to, bytes);
+}
+
+static void split_fn(struct work_struct *work)
+{
+	struct split_half *half = container_of(work, struct split_half, work);
+
+	split_zero(half->to, half->bytes);
+	complete(&half->done);
+}
+
+void zero_split(const struct folio *folio, unsigned long addr)
+{
+	struct split_half half = { .bytes = folio_size(folio) / 2 };
+
+	half.to = (char *)folio->pages + half.bytes;
+	init_completion(&half.done);
+	INIT_WORK(&half.work, split_fn);
+	queue_work_on(1, alloc_workqueue("split", 0, 0), &half.work);
+	split_zero((char *)folio->pages, half.bytes);
+	wait_for_completion(&half.done);
+}

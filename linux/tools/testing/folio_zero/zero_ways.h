@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * zero_ways.h - what other kernels do, and others could, to zero a folio
+ */
+
+#ifndef _ZERO_WAYS_H
+#define _ZERO_WAYS_H
+
+#include "zero_shim.h"
+
+/*
+ * Ways to zero a folio that is touched at @addr, by one thread but for the last:
+ * stock 6.12's loops; extents of 32 MiB as mainline has them since 7.0, and all of it at
+ * once, as mainline does where the kernel can be preempted; CLZERO; non-temporal stores
+ * of words; and the best of CLZERO and all at once by two threads, each with half of
+ * the folio.
+ */
+void zero_stock(const struct folio *folio, unsigned long addr);
+void zero_mainline(const struct folio *folio, unsigned long addr);
+void zero_whole(const struct folio *folio, unsigned long addr);
+void zero_clzero(const struct folio *folio, unsigned long addr);
+void zero_movnti(const struct folio *folio, unsigned long addr);
+void zero_split(const struct folio *folio, unsigned long addr);
+
+#endif /* _ZERO_WAYS_H */

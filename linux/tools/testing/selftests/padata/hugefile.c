@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * fallocate() of a file of huge pages, beside all else that can happen to the file.
+ *
+ *   hugefile WHAT SIZE_KB NR	with a file, or files, of NR pages
+ *
+ *   race	two threads allocate the pages, while others touch, read and punch them
+ *   norace	the same with a mapping that reserves nothing
+ *   truncate	two threads allocate the pages, while others change the file's size
+ *   files	threads allocate and punch the pages of a file each
+ *   signals	a timer interrupts fallocate() again and again, until all is allocated
+ *   nospace	the file is to get four pages more than the pool has, and may get
+ *   interleave	pages come from all nodes in turn
+ *   plain	nothing of all that
+ *
+ * Pages go back to the pool full of a pattern, which nobody may see.  At the end the
+ * pool has to be as before: the pages that it has, that are free, reserved or surplus.
+ *
+ * Exits with 0 if all is well, 4 if the kernel has no such pages, else 1 with a line
+ * that says why.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT		26
+#endif
+#ifndef MFD_HUGETLB
+#define MFD_HUGETLB		0x0004U
+#endif
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ	22
+#endif
+#define PUNCH			(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
+
+#define PATTERN			0xa5
+#define SECONDS			2
+#define NR_FILES		3
+#define SKIP			4
+
+static const char * const counters[] = {
+	"nr_hugepages", "free_hugepages", "resv_hugepages", "surplus_hugepages",
+};
+
+#define NR_COUNTERS		(sizeof(counters) / sizeof(*counters))
+
+static size_t size, nr, length;
+static atomic_bool done;
+
+/* What most threads work on.  Its last page belongs to the one that makes pages dirty. */
+static int shared_fd;
+static unsigned char *shared;
+
+static void finish(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	_exit(status);
+}
+
+static unsigned long counter(const char *name)
+{
+	unsigned long value = 0;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%zukB/%s",
+		 size >> 10, name);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%lu", &value) != 1)
+		finish(SKIP, "no pages of %zu KiB", size >> 10);
+	fclose(file);
+	return value;
+}
+
+static int make_file(void)
+{
+	unsigned int flags = MFD_HUGETLB | __builtin_ctzl(size) << MAP_HUGE_SHIFT;
+	int fd = syscall(SYS_memfd_create, "hugefile", flags);
+
+	if (fd < 0 || ftruncate(fd, length))
+		finish(SKIP, "no memfd with pages of %zu KiB: %s", size >> 10,
+		       strerror(errno));
+	return fd;
+}
+
+static void map_file(int flags)
+{
+	shared_fd = make_file();
+	shared = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | flags, shared_fd, 0);
+	if (shared == MAP_FAILED)
+		finish(1, "cannot map the file: %s", strerror(errno));
+}
+
+static size_t pages_in(int fd)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat))
+		finish(1, "fstat: %s", strerror(errno));
+	return stat.st_blocks * 512UL / size;
+}
+
+/* The number of the thread is the seed. */
+static size_t pick(uint64_t *random, size_t below)
+{
+	*random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (*random >> 33) % below;
+}
+
+/* So that there are idle CPUs, without which pages are allocated one by one. */
+static void nap(uint64_t *random)
+{
+	usleep(pick(random, 1000));
+}
+
+static void expect_zero(uint64_t word, const char *who, size_t at)
+{
+	if (word)
+		finish(1, "%s: byte %zu of page %zu is not zero: %#lx", who, at % size,
+		       at / size, (unsigned long)word);
+}
+
+/* The threads */
+
+static void *allocate(void *arg)
+{
+	while (!done) {
+		if (fallocate(shared_fd, 0, 0, length - size))
+			finish(1, "fallocate: %s", strerror(errno));
+	}
+	return NULL;
+}
+
+static void *punch(void *arg)
+{
+	uint64_t random = (uintptr_t)arg;
+
+	while (!done) {
+		size_t page = pick(&random, nr - 1), some = 1 + pick(&random, nr - 1 - page);
+
+		if (fallocate(shared_fd, PUNCH, page * size, some * size))
+			finish(1, "punching a hole: %s", strerror(errno));
+		nap(&random);
+	}
+	return NULL;
+}
+
+/* A SIGBUS, for want of a page that was reserved, would be the end of the test. */
+static void *touch(void *arg)
+{
+	uint64_t random = (uintptr_t)arg;
+
+	while (!done) {
+		size_t at = pick(&random, (length - size) / 8) * 8;
+
+		expect_zero(__atomic_load_n((uint64_t *)(shared + at), __ATOMIC_RELAXED),
+			    "a mapping", at);
+		nap(&random);
+	}
+	return NULL;
+}
+
+static void *read_words(void *arg)
+{
+	uint64_t random = (uintptr_t)arg, word;
+
+	while (!done) {
+		size_t at = pick(&random, (length - size) / 8) * 8;
+
+		word = 0;
+		if (pread(shared_fd, &word, sizeof(word), at) < 0)
+			finish(1, "pread: %s", strerror(errno));
+		expect_zero(word, "pread", at);
+		nap(&random);
+	}
+	return NULL;
+}
+
+/* What is in the pages that others get next. */
+static void *make_dirty(void *arg)
+{
+	uint64_t random = (uintptr_t)arg;
+	size_t at = length - size;
+
+	while (!done) {
+		memset(shared + at, PATTERN, size);
+		if (fallocate(shared_fd, PUNCH, at, size))
+			finish(1, "punching the last page: %s", strerror(errno));
+		nap(&random);
+	}
+	return NULL;
+}
+
+static void *change_size(void *arg)
+{
+	uint64_t random = (uintptr_t)arg;
+
+	while (!done) {
+		if (ftruncate(shared_fd, pick(&random, nr) * size))
+			finish(1, "ftruncate: %s", strerror(errno));
+		nap(&random);
+	}
+	return NULL;
+}
+
+/* Past the end of the file that fails, where an access would be a SIGBUS. */
+static void *populate(void *arg)
+{
+	uint64_t random = (uintptr_t)arg;
+
+	while (!done) {
+		madvise(shared + pick(&random, nr) * size, size, MADV_POPULATE_READ);
+		nap(&random);
+	}
+	return NULL;
+}
+
+static void *own_file(void *arg)
+{
+	int fd = make_file();
+
+	while (!done) {
+		if (fallocate(fd, 0, 0, length) || pages_in(fd) != nr)
+			finish(1, "fallocate: %s, %zu pages", strerror(errno), pages_in(fd));
+		if (fallocate(fd, PUNCH, 0, length) || pages_in(fd))
+			finish(1, "punching: %s, %zu pages", strerror(errno), pages_in(fd));
+	}
+	close(fd);
+	return NULL;
+}
+
+static void run(void *(*const threads[])(void *), unsigned int nr_threads)
+{
+	pthread_t ids[8];
+	uintptr_t i;
+
+	for (i = 0; i < nr_threads; i++) {
+		if (pthread_create(&ids[i], NULL, threads[i], (void *)(i + 1)))
+			finish(1, "no thread: %s", strerror(errno));
+	}
+	sleep(SECONDS);
+	done = true;
+	for (i = 0; i < nr_threads; i++)
+		pthread_join(ids[i], NULL);
+}
+
+static void race(int flags)
+{
+	static void *(*const threads[])(void *) = {
+		allocate, allocate, punch, touch, touch, read_words, make_dirty,
+	};
+
+	map_file(flags);
+	run(threads, sizeof(threads) / sizeof(*threads));
+}
+
+static void truncate_file(void)
+{
+	static void *(*const threads[])(void *) = {
+		allocate, allocate, change_size, populate, populate, read_words,
+	};
+
+	map_file(0);
+	run(threads, sizeof(threads) / sizeof(*threads));
+}
+
+static void files(void)
+{
+	static void *(*const threads[NR_FILES])(void *) = { own_file, own_file, own_file };
+
+	shared_fd = -1;
+	run(threads, NR_FILES);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* Progress is made as long as a signal comes less often than a page. */
+static void signals(void)
+{
+	struct itimerval timer = { { 0, 500 }, { 0, 500 } };
+	struct sigaction action = { .sa_handler = on_alarm };
+	unsigned long interrupted = 0;
+
+	shared_fd = make_file();
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	while (fallocate(shared_fd, 0, 0, length)) {
+		if (errno != EINTR)
+			finish(1, "fallocate: %s", strerror(errno));
+		/* A signal that comes late enough for all to be done, at last. */
+		timer.it_interval.tv_usec += 100;
+		timer.it_value = timer.it_interval;
+		setitimer(ITIMER_REAL, &timer, NULL);
+		interrupted++;
+	}
+	timer = (struct itimerval){ };
+	setitimer(ITIMER_REAL, &timer, NULL);
+	if (pages_in(shared_fd) != nr)
+		finish(1, "%zu of %zu pages, interrupted %lu times", pages_in(shared_fd), nr,
+		       interrupted);
+}
+
+static void nospace(void)
+{
+	size_t free = counter("free_hugepages") - counter("resv_hugepages");
+
+	free += counter("nr_overcommit_hugepages");
+	nr = free + 4;
+	length = nr * size;
+	shared_fd = make_file();
+	if (!fallocate(shared_fd, 0, 0, length) || errno != ENOSPC)
+		finish(1, "fallocate of more than there is: %s", strerror(errno));
+	if (pages_in(shared_fd) != free || counter("free_hugepages") != counter("resv_hugepages"))
+		finish(1, "%zu of %zu pages were allocated, %lu are free",
+		       pages_in(shared_fd), free, counter("free_hugepages"));
+}
+
+/*
+ * All that is read is zero, though the pool is full of the pattern.  Without a
+ * reservation it is fallocate() that has to find the pages.
+ */
+static void plain(void)
+{
+	int twice;
+	size_t at;
+
+	for (twice = 0; twice < 2; twice++) {
+		map_file(MAP_NORESERVE);
+		if (fallocate(shared_fd, 0, 0, length) || pages_in(shared_fd) != nr)
+			finish(1, "fallocate: %s", strerror(errno));
+		for (at = 0; at < length; at += sizeof(uint64_t))
+			expect_zero(*(uint64_t *)(shared + at), "fallocate", at);
+		memset(shared, PATTERN, length);
+		if (twice)
+			break;
+		munmap(shared, length);
+		close(shared_fd);
+	}
+}
+
+static void interleave(void)
+{
+	unsigned long nodes[64] = { }, all = 0, node;
+	size_t page;
+	int status;
+
+	/* MPOL_F_MEMS_ALLOWED; MPOL_INTERLEAVE */
+	if (syscall(SYS_get_mempolicy, NULL, &all, 64UL, 0UL, 4UL) ||
+	    syscall(SYS_set_mempolicy, 3, &all, 64UL))
+		finish(SKIP, "no memory policies: %s", strerror(errno));
+	plain();
+	for (page = 0; page < nr; page++) {
+		/* MPOL_F_NODE | MPOL_F_ADDR */
+		if (syscall(SYS_get_mempolicy, &status, NULL, 0UL, shared + page * size, 3UL))
+			finish(1, "get_mempolicy: %s", strerror(errno));
+		nodes[status & 63]++;
+	}
+	for (node = 0; node < 64; node++) {
+		if ((all >> node & 1) && nodes[node] != nr / __builtin_popcountl(all))
+			finish(1, "%lu pages are on node %lu", nodes[node], node);
+	}
+}
+
+static void do_what(const char *what)
+{
+	if (!strcmp(what, "race"))
+		race(0);
+	else if (!strcmp(what, "norace"))
+		race(MAP_NORESERVE);
+	else if (!strcmp(what, "truncate"))
+		truncate_file();
+	else if (!strcmp(what, "files"))
+		files();
+	else if (!strcmp(what, "signals"))
+		signals();
+	else if (!strcmp(what, "nospace"))
+		nospace();
+	else if (!strcmp(what, "interleave"))
+		interleave();
+	else if (!strcmp(what, "plain"))
+		plain();
+	else
+		finish(1, "no '%s'", what);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long before[NR_COUNTERS];
+	size_t i;
+
+	if (argc != 4)
+		finish(1, "hugefile WHAT SIZE_KB NR");
+	size = strtoul(argv[2], NULL, 0) << 10;
+	nr = strtoul(argv[3], NULL, 0);
+	if (!size || size & (size - 1) || nr < 2)
+		finish(1, "no such number of pages of that size");
+	length = size * nr;
+
+	for (i = 0; i < NR_COUNTERS; i++)
+		before[i] = counter(counters[i]);
+	do_what(argv[1]);
+	if (shared)
+		munmap(shared, length);
+	if (shared_fd >= 0)
+		close(shared_fd);
+	for (i = 0; i < NR_COUNTERS; i++) {
+		if (counter(counters[i]) != before[i])
+			finish(1, "%s was %lu and is %lu", counters[i], before[i],
+			       counter(counters[i]));
+	}
+	return 0;
+}

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Where helpers are started after boot: on idle CPUs, the node of the data first, and
+# there on cores that are idle as a whole first.
+
+. "$(dirname "$0")"/functions.sh
+
+TRIES=10
+
+# start WORD...: a job.  Sets caller and helpers, the CPUs it begins with, in order
+start()
+{
+	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
+		padata/padata_mt_chunk
+	run_job rules=now fn=busy us=100 size=1000 max_chunk=10 "$@"
+	stop_tracing
+	caller=$(sed -n 's/.*\[0*\([0-9][0-9]*\)\].* padata_mt_job_start: .*/\1/p' "$TRACEFS/trace")
+	helpers=$(sed -n '
+		/padata_mt_chunk/q
+		s/.* padata_mt_helper_start: .* cpu=\([0-9]*\).*/\1/p' "$TRACEFS/trace")
+	forget_trace
+}
+
+node_of()
+{
+	basename "$CPUS/cpu$1"/node[0-9]* | sed 's/node//'
+}
+
+core_of()
+{
+	cat "$CPUS/cpu$1/topology/thread_siblings_list"
+}
+
+# online_of NODE: as many CPUs, and as many cores, as "CPUS CORES"
+online_of()
+{
+	for cpu in $(online_cpus); do
+		[ "$(node_of "$cpu")" != "$1" ] || core_of "$cpu"
+	done | sort | uniq -c | awk '{ cpus += $1 } END { print cpus, NR }'
+}
+
+# start_elsewhere NODE WORD...: by a caller that is not on that node
+start_elsewhere()
+{
+	not="$1"
+	shift
+	for _ in $(seq $TRIES); do
+		start "$@"
+		[ "$(node_of "$caller")" = "$not" ] || return 0
+	done
+	return 1
+}
+
+# Now and then a CPU is not idle.
+mostly()
+{
+	good=0
+	for _ in $(seq $TRIES); do
+		"$@" && good=$((good + 1))
+	done
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	ktap_print_msg "$good of $TRIES times, the last time $caller had the help of" $helpers
+	[ $good -gt $((TRIES / 2)) ]
+}
+
+# near_the_data NODE NR: as many as there are on the node, and no others
+near_the_data()
+{
+	start_elsewhere "$1" near="$1" max_threads=$(($2 + 1)) || return 1
+	nodes=$(for cpu in $helpers; do
+		node_of "$cpu"
+	done | sort | uniq -c | awk '{ print $1 ":" $2 }')
+	[ "$nodes" = "$2:$1" ]
+}
+
+# cores_first NODE NR: the first of them on different cores
+cores_first()
+{
+	start_elsewhere "$1" near="$1" || return 1
+	cores=$(for cpu in $helpers; do
+		core_of "$cpu"
+	done | head -n "$2" | sort -u | wc -l)
+	[ "$cores" = "$2" ]
+}
+
+one_for_a_cpu()
+{
+	for _ in $(seq $TRIES); do
+		start
+		[ -z "$(echo "$helpers" | sort | uniq -d)" ] || return 1
+	done
+}
+
+not_where_the_caller_is()
+{
+	for _ in $(seq $TRIES); do
+		start
+		! echo "$helpers" | grep -qx "$caller" || return 1
+	done
+}
+
+setup_jobs
+setup_tracing
+nodes=$(for cpu in $(online_cpus); do
+	node_of "$cpu"
+done | sort -un)
+there=$(echo "$nodes" | tail -n 1)
+[ "$(echo "$nodes" | wc -l)" -gt 1 ] || skip_all "needs two nodes with CPUs"
+nr=$(online_of "$there")
+ktap_set_plan 5
+
+check "near the data" mostly near_the_data "$there" "${nr% *}"
+check "whole cores first" mostly cores_first "$there" "${nr#* }"
+check "no two on one CPU" one_for_a_cpu
+check "none where the caller is" not_where_the_caller_is
+
+finish

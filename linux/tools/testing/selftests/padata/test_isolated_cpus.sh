@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Helpers of a kernel thread, which no cpuset binds, keep off a CPU that a cpuset
+# partition has isolated, and leave it if that happens in the middle of a job.
+
+. "$(dirname "$0")"/functions.sh
+
+CHANGES=5
+# For long enough that it is under way when the CPU is isolated, and for a while after.
+JOB="rules=now context=kthread size=3000 max_chunk=1 fn=busy us=300"
+
+jobs=
+
+restore()
+{
+	[ -z "$jobs" ] || kill -9 "$jobs" 2>/dev/null
+}
+
+start_jobs()
+{
+	(
+		trap - EXIT
+		while :; do
+			# Words are to be split.
+			# shellcheck disable=SC2086
+			run_job $JOB
+		done
+	) &
+	jobs=$!
+}
+
+stop_jobs()
+{
+	kill -9 "$jobs"
+	wait "$jobs" 2>/dev/null
+	jobs=
+}
+
+mark()
+{
+	echo "$1" > "$TRACEFS/trace_marker"
+}
+
+# A helper that has just asked may claim one more chunk.
+isolate()
+{
+	mark "may change"
+	echo isolated > "$GROUP/one/cpuset.cpus.partition"
+	[ "$(cat "$GROUP/one/cpuset.cpus.partition")" = isolated ] || return 1
+	sleep 0.05
+	mark "is isolated"
+	sleep 0.3
+	mark "may change"
+	echo member > "$GROUP/one/cpuset.cpus.partition"
+	mark "is not isolated"
+	sleep 0.3
+}
+
+# keeps_off: sets strays and used, chunks that helpers claimed on $last in either state
+keeps_off()
+{
+	start_jobs
+	start_tracing padata/padata_mt_chunk
+	for _ in $(seq $CHANGES); do
+		isolate || return 1
+	done
+	stop_tracing
+	stop_jobs
+	found=$(awk -v last="$last" '
+		/tracing_mark_write: may change/	{ state = "" }
+		/tracing_mark_write: is isolated/	{ state = "isolated" }
+		/tracing_mark_write: is not isolated/	{ state = "used" }
+		/^ *kworker.* padata_mt_chunk: / {
+			match($0, /\[[0-9]+\]/)
+			if (substr($0, RSTART + 1, RLENGTH - 2) + 0 == last)
+				n[state]++
+		}
+		END { print n["isolated"] + 0, n["used"] + 0 }' "$TRACEFS/trace")
+	forget_trace
+	ktap_print_msg "claimed on CPU $last while it was isolated, while not: $found"
+	strays=${found% *}
+	used=${found#* }
+	[ "$strays" -eq 0 ]
+}
+
+is_used()
+{
+	[ "$used" -gt 0 ]
+}
+
+setup_jobs
+setup_tracing
+[ "$(nr_online_cpus)" -ge 2 ] || skip_all "needs two CPUs"
+setup_cgroups cpuset
+last=$(online_cpus | sort -n | tail -n 1)
+[ -e "$GROUP/cpuset.cpus.exclusive" ] || skip_all "needs remote cpuset partitions"
+mkdir "$GROUP/one"
+echo "$last" > "$GROUP/cpuset.cpus.exclusive"
+echo "$last" > "$GROUP/one/cpuset.cpus.exclusive"
+ktap_set_plan 3
+
+check "no helper works on an isolated CPU" keeps_off
+check "helpers work there when it is not" is_used
+
+finish

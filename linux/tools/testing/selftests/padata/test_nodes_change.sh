@@ -1,0 +1,158 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Helpers keep to the nodes of the task's cpuset and memory policy while memory of
+# another node comes and goes, which has the kernel rewrite the nodes of every task,
+# theirs included.  When the task's own nodes are changed, theirs are, too.
+#
+# Needs a node whose memory is offline, as that in a slot is at first.
+
+. "$(dirname "$0")"/functions.sh
+
+CHUNK=16
+CHUNKS=4000
+PAGES=$((CHUNK * CHUNKS))
+# Some seconds of CPU time
+JOB="rules=now size=$PAGES max_chunk=$CHUNK fn=alloc us=1000"
+NODES=/sys/devices/system/node
+
+out=
+flipper=
+
+restore()
+{
+	[ -z "$flipper" ] || kill "$flipper" 2>/dev/null
+	[ -z "$block" ] || echo offline > "$block/state" 2>/dev/null
+	[ -z "$out" ] || rm "$out"
+}
+
+# A memory block of a node that has none online
+late_block()
+{
+	for dir in "$NODES"/node[0-9]*; do
+		case "$(cat "$dir"/memory[0-9]*/state 2>/dev/null)" in
+		*online* | "") ;;
+		*) ls -d "$dir"/memory[0-9]* ;;
+		esac
+	done | head -n 1
+}
+
+flip()
+{
+	trap - EXIT
+	while :; do
+		echo online_movable > "$block/state" && echo +
+		sleep 0.1
+		echo offline > "$block/state" && echo -
+		sleep 0.1
+	done > "$out"
+}
+
+# with_flips COMMAND...: sets flips, of which there were some
+with_flips()
+{
+	: > "$out"
+	flip &
+	flipper=$!
+	"$@"
+	flips=$(wc -l < "$out")
+	kill $flipper
+	wait $flipper
+	flipper=
+	echo offline > "$block/state" 2>/dev/null
+	[ "$flips" -ge 2 ] && all_are status ok
+} 2>/dev/null
+
+run_in()
+{
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	( enter_group "$1" && run_job $JOB )
+}
+
+run_bound_in()
+{
+	( enter_group "$1" && "$DIR/mempolicy" bind "$2" sh -c "echo $JOB > $JOBS/run" )
+}
+
+# pages_on NODE
+pages_on()
+{
+	values pages_by_node | tr ',' '\n' | awk -F : -v node="$1" '
+		$1 == node { pages = $2 } END { print pages + 0 }'
+}
+
+# all_but PAGES NODE COMMAND...: no more than that many pages are on other nodes
+all_but()
+{
+	most="$1"
+	node="$2"
+	shift 2
+	until_helped $((PAGES / 2)) with_flips "$@" || return 1
+	off=$((PAGES - $(pages_on "$node")))
+	ktap_print_msg "$off of $PAGES pages are not on node $node;" \
+		"$flips times memory came or went"
+	[ $off -le $((most * flips)) ]
+}
+
+# The change comes early in the job, of which helpers do half or more.
+change_nodes()
+{
+	echo "$a" > "$GROUP/bound/cpuset.mems"
+	run_in bound &
+	task=$!
+	sleep 0.1
+	echo "$b" > "$GROUP/bound/cpuset.mems"
+	wait $task
+}
+
+# More pages are on the new node than the task itself and half of its helpers' chunks
+# can have put there.
+follows()
+{
+	until_helped $((PAGES / 2)) change_nodes || return 1
+	helped=$(values helped)
+	ktap_print_msg "pages by node: $(values pages_by_node), of helpers: $helped"
+	[ "$(pages_on "$b")" -ge $((PAGES - helped / 2)) ]
+}
+
+# Those that helped, and all others
+workers_have_all_nodes()
+{
+	all=$(sed -n 's/^Mems_allowed_list:\t//p' /proc/2/status)
+	for dir in /proc/[0-9]*; do
+		grep -qs '^Name:.kworker/' "$dir/status" || continue
+		has=$(sed -n 's/^Mems_allowed_list:\t//p' "$dir/status" 2>/dev/null)
+		[ "$has" = "$all" ] || [ ! -e "$dir/status" ] || {
+			ktap_print_msg "$dir: nodes $has, not $all"
+			return 1
+		}
+	done
+}
+
+setup_jobs
+setup_cgroups cpuset
+block=$(late_block)
+[ -n "$block" ] || skip_all "needs a node whose memory is offline"
+a=$(sed 's/[-,].*//' $NODES/has_memory)
+b=$(sed 's/.*[-,]//' $NODES/has_memory)
+[ "$a" != "$b" ] || skip_all "needs two nodes with memory"
+[ "$(nr_online_cpus)" -gt 2 ] || skip_all "needs three CPUs"
+"$DIR/mempolicy" bind "$a" true 2>/dev/null || skip_all "needs the program 'mempolicy'"
+mkdir "$GROUP/bound"
+out=$(mktemp)
+ktap_set_plan 6
+
+# A change finds each helper in a chunk, of which the rest may be elsewhere.
+for node in $a $b; do
+	echo "$node" > "$GROUP/bound/cpuset.mems"
+	check "helpers keep to the nodes of the task's cpuset, $node" \
+		all_but $((CHUNK * $(nr_online_cpus))) "$node" run_in bound
+done
+check "helpers keep to the nodes of the task's policy" \
+	all_but 0 "$b" run_bound_in bound "$b"
+check "when the task's nodes are changed, its helpers' are" follows
+check "workers have all nodes again" workers_have_all_nodes
+run_job size=1
+
+finish

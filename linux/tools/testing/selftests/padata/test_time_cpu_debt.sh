@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What helpers use beyond the quota of the task's cgroup is not forgiven when cpu.max
+# is written, and there is little of it: not for a job whose thread function would go
+# on for long, nor for a cgroup that is removed when the job is over.
+#
+# Any cgroup has a full quota when its cpu.max is written, as if a period began.
+#
+# About the clock see test_time_cpu_max.sh.
+
+. "$(dirname "$0")"/functions.sh
+
+PERIOD_MS=100
+
+# limit NAME QUOTA_MS
+limit()
+{
+	echo "$(($2 * 1000)) $((PERIOD_MS * 1000))" > "$GROUP/$1/cpu.max"
+}
+
+# keeps QUOTA_MS LATE_MS: sets allowed.  With $quotas, besides that of each period, and
+# $jobs that may each be late by as much
+keeps()
+{
+	allowed=$((($1 * (wall / PERIOD_MS + 1 + quotas)) + $2 * jobs))
+	ktap_print_msg "$jobs jobs in $wall ms: $usage charged, helpers $helpers," \
+		"$allowed allowed"
+	[ "$helpers" -gt 0 ] && [ $((usage * 20)) -le $((allowed * 21)) ]
+}
+
+helpers_ms()
+{
+	sed -n 's/.* padata_mt_helper_end: .* ns=//p' "$TRACEFS/trace" |
+		awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'
+}
+
+# Writes the same limit again and again.
+rewrite()
+{
+	trap - EXIT
+	while :; do
+		limit "$1" "$2"
+		echo .
+		sleep 0.2
+	done > "$out"
+}
+
+# rewritten WORD...: one job, in a cgroup with half a CPU
+rewritten()
+{
+	mkdir "$GROUP/rewritten"
+	limit rewritten 50
+	: > "$out"
+	start_tracing padata/padata_mt_helper_end
+	rewrite rewritten 50 &
+	writer=$!
+	wall=$(now_ms)
+	( enter_group rewritten && run_job "$@" )
+	wall=$(($(now_ms) - wall))
+	kill $writer
+	wait $writer
+	usage=$(usage_ms rewritten)
+	quotas=$(wc -l < "$out")
+	jobs=1
+	stop_tracing
+	helpers=$(helpers_ms)
+	forget_trace
+	remove_group "$GROUP/rewritten"
+} 2>/dev/null
+
+# removed WORD...: jobs, each in a cgroup of its own
+removed()
+{
+	usage=0
+	jobs=0
+	start_tracing padata/padata_mt_helper_end
+	wall=$(now_ms)
+	while [ $jobs -lt 10 ]; do
+		mkdir "$GROUP/job"
+		limit job 20
+		( enter_group job && run_job "$@" )
+		usage=$((usage + $(usage_ms job)))
+		remove_group "$GROUP/job"
+		jobs=$((jobs + 1))
+	done
+	wall=$(($(now_ms) - wall))
+	quotas=$jobs
+	stop_tracing
+	helpers=$(helpers_ms)
+	forget_trace
+}
+
+# Units of 100 us, of a job without max_chunk: some 10 of them in each chunk
+chunks_are_short()
+{
+	job_is_ok rules=now size=10000 fn=spin us=100 &&
+	[ "$(values chunks)" -ge 500 ] && [ "$(values helped)" -gt 1000 ]
+}
+
+setup_jobs
+setup_tracing
+setup_cgroups cpu
+[ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
+[ -e "$GROUP/cpu.max" ] || skip_all "needs cpu.max (CONFIG_CFS_BANDWIDTH)"
+out=$(mktemp)
+ktap_set_plan 4
+
+# One that goes on for 200 ms may be late by as much.
+rewritten rules=now size=40 max_chunk=1 fn=busy us=200000
+check "what a helper used too much is not forgiven when cpu.max is written" keeps 50 200
+
+# The helper is much slower, so a share of what remains would be too much for it.
+removed rules=now size=2000 fn=spin us=1 us_helper=500
+check "nor is there much of it when the cgroup is removed" keeps 20 3
+
+check "chunks are short where the job does not say how long" chunks_are_short
+rm "$out"
+
+finish

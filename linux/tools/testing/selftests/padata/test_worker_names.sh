@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What the kernel says of a worker that helps names the job and its function, so that
+# one that is stuck can be found: in ps and top as in reports.
+
+. "$(dirname "$0")"/functions.sh
+
+# 31 characters, so that the function of a module with a long name is cut.
+NAME='^kworker/[0-9:]*+job [0-9]* test_thread_fn'
+
+job=
+
+restore()
+{
+	[ -z "$job" ] || kill -9 "$job" 2>/dev/null
+}
+
+# Helpers sleep long enough to be looked at.
+start_job()
+{
+	(
+		trap - EXIT
+		run_job rules=now size=8 max_chunk=1 fn=sleep us=1000 us_helper=3000000
+	) &
+	job=$!
+}
+
+# Sets count
+count_named()
+{
+	count=$(cat /proc/[0-9]*/comm 2>/dev/null | grep -c "$NAME")
+}
+
+are_named()
+{
+	start_job
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		count_named
+		[ "$count" -eq 0 ] || break
+		sleep 0.1
+	done
+	wait "$job"
+	job=
+	helpers=$(($(values nr_ran) - 1))
+	ktap_print_msg "$count workers with the job's name, $helpers helpers"
+	[ "$count" -gt 0 ] && [ "$count" -le "$helpers" ]
+}
+
+# They keep the name of the last work item, with a "-" before it.
+are_done()
+{
+	count_named
+	[ "$count" -eq 0 ]
+}
+
+setup_jobs
+[ "$(nr_online_cpus)" -ge 2 ] || skip_all "needs two CPUs"
+ktap_set_plan 3
+
+check "helpers have the name of the job and its function" are_named
+check "and work on it no more when it is done" are_done
+
+finish

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab test``: chooses checks, makes what they need, runs and sums up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from padlab.check import guests, plan, report, runner, selection
+from padlab.check.report import Report
+from padlab.check.runner import Check
+from padlab.core import environment, exclusive, packages
+from padlab.core.outcome import Outcome
+
+# Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
+QUICK_GROUPS = ("build", "quilt", "git", "guest")
+GROUPS = (*QUICK_GROUPS, "qemu")
+SET_UP = "set-up: packages and the patched tree"
+
+
+def checks(
+    globs: Sequence[str] = (), quick: bool = False, full: bool = False, last: bool = False
+) -> list[Check]:
+    """Those that were asked for.  What failed with --full is found without it."""
+    everything = plan.full(True)
+    chosen = plan.quick() if quick else everything if full or last else plan.full()
+    if last:
+        names = selection.failed()
+        chosen = [check for check in chosen if check.name in names]
+        if not chosen:
+            return []
+    return selection.choose(chosen, globs, [check.name for check in everything])
+
+
+def main(
+    globs: Sequence[str] = (),
+    quick: bool = False,
+    full: bool = False,
+    last_failed: bool = False,
+    list_only: bool = False,
+    junit: Path | None = None,
+) -> int:
+    chosen = checks(globs, quick, full, last_failed)
+    if list_only:
+        print("".join(f"{check.name}\n" for check in chosen), end="")
+        return 0
+    if not chosen:
+        print("Nothing failed last time.")
+        return 0
+    if junit:
+        junit.touch()  # if it cannot be written, that is said now
+    with exclusive.held("./lab test"):
+        return _run(chosen, QUICK_GROUPS if quick else GROUPS, junit)
+
+
+def _run(chosen: list[Check], groups: Sequence[str], junit: Path | None) -> int:
+    start = time.monotonic()
+    made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
+    if made.outcome.failures:
+        report.tell(made, "[0]")
+        return _conclude([made], start, junit)
+    run = runner.Runner(chosen, runner.this_host(chosen))
+    try:
+        run.run()
+    finally:
+        selection.remember(run.reports)
+    return _conclude(run.reports, start, junit)
+
+
+def _set_up(groups: Sequence[str]) -> Outcome:
+    environment.need("measure", "dev")
+    packages.ensure(*groups)
+    guests.patched_tree()
+    return Outcome(1)
+
+
+def _conclude(reports: list[Report], start: float, junit: Path | None) -> int:
+    if junit:
+        report.write_junit(junit, reports)
+    return report.conclude(reports, time.monotonic() - start)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Deferred init in a guest: nothing to report, threads where they belong, and as many as asked for."""
+
+from __future__ import annotations
+
+from padlab.check import guests, placement
+from padlab.check.guests import SMALL, SMT
+from padlab.core.outcome import Outcome, judge
+from padlab.measure import starts
+from padlab.vm import machine
+
+MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
+START_MACHINES = (SMALL, "epyc-7551-kvm")
+
+# The kernel parameter: value, and the threads it gives on a node of four CPUs
+PARAMETERS = (("1", 1), ("50%", 2), ("100", 4), ("0", None), ("1000%", None), ("abc", None))
+DEFAULT_THREADS = 4
+
+
+def debug_boot(name: str) -> Outcome:
+    """Nothing to report on a kernel that reports everything, and all pages there."""
+    result = guests.boot(name, "patched", "debug")
+    return judge(guests.trouble(result), result.log)
+
+
+def placed(name: str) -> Outcome:
+    result = guests.boot(name, "patched", role="trace", append=("trace_event=padata:*",))
+    trace = placement.parse(result.guest)
+    problems = guests.trouble(result) + placement.problems(trace)
+    if not any(job.node is not None for job in trace.jobs.values()):
+        problems.append("the trace has no job of deferred init")
+    return judge(problems, result.log)
+
+
+def woken(name: str) -> Outcome:
+    """No thread has to be made for a helper: that is a fact also where times mean nothing."""
+    found, result = starts.measure(machine.load(name), "patched", guests.ready("patched", "trace"))
+    problems = [] if found.started else ["no helper started"]
+    if found.made:
+        problems.append(f"{found.made} threads were made while {found.started} helpers started")
+    return judge(problems, result.log)
+
+
+def parameter(value: str, threads: int | None) -> Outcome:
+    result = guests.boot(SMALL, "patched", append=(f"deferred_init_threads={value}",))
+    warned = f"deferred_init_threads: '{value}' is not a number of threads" in result.dmesg.text
+    problems = guests.trouble(result)
+    if warned != (threads is None):
+        problems.append("the kernel warned" if warned else "the kernel did not warn")
+    for node in result.dmesg.nodes:
+        if node.threads != (threads or DEFAULT_THREADS):
+            problems.append(f"node {node.node} had {node.threads} threads: {node.text}")
+    if not result.dmesg.nodes:
+        problems.append("the kernel printed no line for the node")
+    return judge(problems, result.log)

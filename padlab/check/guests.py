@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the checks that boot share: builds and images made once, and what a guest said judged.
+
+Checks run in several threads: what is made for one of them is made once, and the
+others wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from padlab.check import ktap
+from padlab.core.errors import LabError
+from padlab.core.once import once
+from padlab.core.outcome import Outcome
+from padlab.kernel import build as builds
+from padlab.kernel import tree
+from padlab.vm import boot as boots
+from padlab.vm import initramfs, machine
+from padlab.vm.boot import BootResult, BootSpec
+from padlab.vm.machine import Machine
+
+# Four CPUs on one node; and eight on two, which the rest of the checks use.
+SMALL = "epyc-7551-kvm-small"
+SMT = "smt-numa"
+
+# The memmap is the same without it, and a boot a good deal shorter.
+KMEMLEAK_OFF = "kmemleak=off"
+
+TEST_ROLES = ("kunit", "selftest", "ptlocks")
+TESTS_TAKE = 8  # times the limit of a boot: one that hangs is ended by its own limit
+
+# Different images have programs and modules in common.
+_making = threading.Lock()
+
+
+@once
+def build(kernel: str, config: str) -> builds.Build:
+    return builds.ensure_build(kernel, config)
+
+
+def built(kernel: str, config: str) -> builds.Build:
+    """For what needs a build: that it failed has been told by its own check."""
+    try:
+        return build(kernel, config)
+    except LabError as err:
+        raise LabError(
+            f"{kernel} ({config})", f"its build failed: {err.why}", err.todo, log=err.log
+        ) from None
+
+
+def ready(kernel: str, role: str, config: str = "perf") -> tuple[builds.Build, Path]:
+    """What boot.prepare() gives: a build, and the image of a role for it."""
+    made = built(kernel, config)
+    with _making:
+        return made, initramfs.ensure(made, role)
+
+
+def limit_s(target: Machine, config: str, role: str, exact: bool = False) -> float:
+    """How long a boot may take: tests go on for some minutes after it."""
+    return boots.default_limit_s(target, config, exact) * (TESTS_TAKE if role in TEST_ROLES else 1)
+
+
+def boot(
+    name: str, kernel: str, config: str = "perf", role: str = "boot", append: tuple[str, ...] = ()
+) -> BootResult:
+    made, initrd = ready(kernel, role, config)
+    target = machine.load(name)
+    limit = limit_s(target, config, role)
+    spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit)
+    return boots.boot(spec, made)
+
+
+def trouble(result: BootResult) -> list[str]:
+    """What no boot may have: kernel reports, and roles that did not end well."""
+    found = list(result.dmesg.trouble)
+    found += [f"the guest says: {value}" for value in result.guest.trouble]
+    if "debug.config" in builds.CONFIGS[result.spec.config]:
+        checked = set(result.guest.values("checked"))
+        wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
+        found += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
+    if result.exit and not found:
+        found.append(f"what ran in the guest ended with status {result.exit}")
+    return found
+
+
+def results(result: BootResult) -> Outcome:
+    """All KTAP that a guest printed."""
+    total = Outcome(log=result.guest_log)
+    for name, lines in result.guest.ktap.items():
+        outcome = ktap.parse(lines, patched_tree())
+        total += Outcome(
+            outcome.passed,
+            tuple(f"{name}: {failure}" for failure in outcome.failures),
+            tuple(f"{name}: {skip}" for skip in outcome.skips),
+        )
+    return total
+
+
+@once
+def patched_tree() -> Path:
+    return tree.ensure_tree("patched")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Test results in KTAP, as KUnit and the kselftests print them.
+
+The kernel tree has a parser, tools/testing/kunit/kunit_parser.py, which knows
+nested subtests, results that are missing after a crash, and skips.  It is used
+here as a library; added are the few things that kselftests do and KUnit does
+not, and a result that says which case failed and why.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from padlab.core.errors import LabError
+from padlab.core.once import once
+from padlab.core.outcome import Outcome
+
+_SKIP_ALL = re.compile(r"^1\.\.0\s+#\s*SKIP\s*(?P<reason>.*)$", re.IGNORECASE)
+_BAIL_OUT = re.compile(r"^Bail out!\s*(?P<reason>.*)$")
+_SKIP = re.compile(r"^\s*ok \d+ (?:- )?(?P<name>.*?)\s+# SKIP\s*(?P<reason>.*)$")
+_PLAN = re.compile(r"^\s*1\.\.\d+")
+_MAX_REASON = 4  # lines of a failed case's output that say why
+
+
+def parse(lines: Iterable[str], tree: Path) -> Outcome:
+    """The outcome of ``lines``, with the parser of the kernel tree ``tree``."""
+    lines = [line.rstrip() for line in lines]
+    skip_all = next((m for line in lines if (m := _SKIP_ALL.match(line.strip()))), None)
+    if skip_all:
+        return Outcome(skips=(skip_all["reason"] or "no reason given",))
+
+    library = _library(tree)
+    test = library.parse_run_tests(lines)
+    reasons = {m["name"]: m["reason"] for line in lines if (m := _SKIP.match(line))}
+    passed, failures, skips = 0, [], []
+    for name, case in _cases(test):
+        status = case.status.name
+        if status == "SUCCESS":
+            passed += 1
+        elif status == "SKIPPED":
+            skips.append(f"{name}: {reasons.get(case.name) or 'no reason given'}")
+        else:
+            failures.append(_why(name, status, case))
+    return Outcome(passed, (*failures, *_broken(lines, test, len(failures))), tuple(skips))
+
+
+def _cases(test: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every case, which is a test without subtests, with its full name."""
+    for sub in test.subtests:
+        name = f"{prefix}{sub.name or '(no result line)'}"
+        if sub.subtests:
+            yield from _cases(sub, f"{name}.")
+        else:
+            yield name, sub
+
+
+def _why(name: str, status: str, case: Any) -> str:
+    said = [line.strip().lstrip("# ") for line in case.log if line.strip()]
+    because = "; ".join(said[:_MAX_REASON])
+    return f"{name}: {status.lower().replace('_', ' ')}" + (f": {because}" if because else "")
+
+
+def _broken(lines: list[str], test: Any, nr_failed: int) -> list[str]:
+    """What is wrong with the output as a whole rather than with one case."""
+    problems = [f"bailed out: {m['reason']}" for line in lines if (m := _BAIL_OUT.match(line.strip()))]
+    if not test.subtests:
+        problems.append("no test results in the output")
+    elif not any(_PLAN.match(line) for line in lines):
+        problems.append("no plan in the output, so tests may be missing")
+    if not problems and not nr_failed:
+        # A parent failed by itself, or the numbering is wrong.
+        problems += [f"{name}: failed as a whole" for name in _failed_parents(test)]
+        if not problems and test.counts.errors:
+            problems.append(f"{test.counts.errors} faults in the form of the output")
+    return problems
+
+
+def _failed_parents(test: Any, prefix: str = "") -> Iterator[str]:
+    for sub in test.subtests:
+        if sub.subtests:
+            if sub.status.name not in ("SUCCESS", "SKIPPED"):
+                yield f"{prefix}{sub.name}"
+            yield from _failed_parents(sub, f"{prefix}{sub.name}.")
+
+
+@once
+def _library(tree: Path) -> Any:
+    folder = tree / "tools/testing/kunit"
+    if not (folder / "kunit_parser.py").exists():
+        raise LabError("reading test results", f"{folder} is missing", "prepare the tree: ./lab tree")
+    sys.path.insert(0, str(folder))
+    try:
+        parser: Any = import_module("kunit_parser")
+        printer: Any = import_module("kunit_printer")
+    finally:
+        sys.path.remove(str(folder))
+    # The library reports as it parses; here the caller does.
+    parser.stdout = printer.Printer(io.StringIO())
+    return parser

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The matrix of boots: machine x config x command line, stock against patched.
+
+A case boots both kernels and holds their memmaps against each other (oracle.py).
+What else it asks for is on the patched kernel's console: ``says`` must be there,
+``never`` must not.  The fast path says nothing, so a case that is not about a slow
+one has FREED_SINGLY among what must not be there, and a case that is has the line
+with the reason.
+
+The short set has each command line and each slow path once; the full one has each
+command line on every small machine, and the large machines.
+
+Not here, and why:
+
+ - KMSAN: it needs clang, and Kconfig has no deferred init with it.
+ - Unaccepted memory: it needs TDX or SEV-SNP, or firmware that plays them; QEMU's
+   emulator has neither.
+ - Allocation profiling, which has to see each page, too: no config here has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from padlab.check import oracle
+from padlab.vm import boot as boots
+from padlab.vm import machine as machines
+from padlab.vm.boot import BootResult
+from padlab.vm.machine import Machine
+
+FREED_SINGLY = "memmap: blocks are freed one by one"
+# For what writes to all of the guest's memory, and so takes as much of the host's.
+LITTLE = "little"
+NODES = "smt-numa"
+
+# Struct pages of another size: no page may cost more instructions than stock's.
+OTHER_CONFIGS = ("sparse",)
+# Only built and booted with --full: each page is seen when it is freed; no memory cgroups.
+MORE_CONFIGS = ("kasan", "nomemcg")
+
+# A walk over the struct pages of many GiB holds all zone locks for a while.
+LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Boots of one machine with one command line."""
+
+    name: str
+    machine: str
+    append: tuple[str, ...] = ()
+    config: str = "perf"
+    says: tuple[str, ...] = ()  # regular expressions
+    never: tuple[str, ...] = (FREED_SINGLY,)
+    seen_per_page: int = 0  # trace events for each deferred page, at least
+    short: bool = True
+    allowance: int = oracle.ALLOWANCE
+    stock_breaks: bool = False  # the oracle's rules, and ours should break the same
+    mirrored: tuple[str, ...] = ()  # memory that is, if any: kernels that can be made to believe it
+
+    @property
+    def title(self) -> str:
+        config = "" if self.config == "perf" else f" ({self.config})"
+        return f"memmap oracle, {self.machine}, {self.name}{config}"
+
+    def host_mib(self) -> int:
+        """What its boots take of the host's memory, one after the other."""
+        machine = machines.load(self.machine)
+        return boots.host_mib(machine) + (machine.mib if self.machine == LITTLE else 0)
+
+
+def slow(name: str, watcher: str, *append: str, machine: str = LITTLE, config: str = "debug") -> Case:
+    """``watcher`` has to see each page, so blocks are freed one by one: as in stock."""
+    return Case(name, machine, append, config, says=(f"{FREED_SINGLY} because of {watcher}",), never=())
+
+
+# Command lines for any machine, and the one of the short set.
+COMMAND_LINES = (
+    Case("kernelcore=50%", "node-without-cpus", ("kernelcore=50%",), says=(r"Movable zone start",)),
+    Case("kernelcore=777771K", "holes", ("kernelcore=777771K",), says=(r"Movable zone start",)),
+    Case("movable_node", NODES, ("movable_node",)),
+    Case("mem= odd", "three-nodes", ("mem=4213001K",)),
+    Case("gigantic pages", "epyc-7551-kvm-small", ("hugepagesz=1G", "hugepages=2")),
+    # Zone Movable begins at a multiple of 4 MiB, inside a section here.
+    Case("movablecore=2560M", "holes", ("movablecore=2560M",), says=(r"Movable zone start",)),
+    Case("numa=off", NODES, ("numa=off",)),
+    Case("init_on_alloc=1", "one-cpu", ("init_on_alloc=1",)),
+)
+
+SHAPES = (
+    # Of the gigantic pages, at [16G,17G), [15G,16G) and [14G,15G), the last one begins
+    # in the zone below Movable, and all of its struct pages become of that zone.
+    Case(
+        "a gigantic page across the start of a zone",
+        "epyc-7551-kvm-small",
+        ("movablecore=2560M", "hugepagesz=1G", "hugepages=3"),
+        says=(r"Movable zone start", r"oracle zone 0 Movable .*contiguous=0"),
+        stock_breaks=True,
+    ),
+    # Above the PCI hole there are 901 MiB: no block of 4 MiB ends there.
+    Case("a zone that ends inside a block", "one-cpu", ("mem=4997M",)),
+    Case("a zone that ends inside a pageblock", "one-cpu", ("mem=5116868K",)),
+    Case("a deferred zone DMA32 that ends inside a block", "one-cpu", ("mem=2000004K",)),
+    Case("one page in the last section", "one-cpu", ("mem=5111812K",)),
+    Case("one page less than a section", "one-cpu", ("mem=5111804K",)),
+)
+
+# With kernelcore=mirror, zone Normal spans all of a node, and memory of it that is not
+# mirrored is of zone Movable: the zones overlap.  What stock does not get right, and
+# ours does the same:
+#
+#  - Zone Movable begins at a multiple of a block.  What is not mirrored before that
+#    is of zone Normal, whose present pages do not include it.
+#  - Where zone Normal is deferred, nobody initialises what is deferred and below zone
+#    Movable, and what is mirrored above is made Movable: deferred init knows only a
+#    node's last zone.
+#
+# The kernels here take mirrored= as what firmware would say (tests/faults/).
+MIRRORED = (
+    # Node 1 is not deferred: mirrored at its start, to an odd page; again in the middle,
+    # for less than a block; and a last page.
+    Case(
+        "kernelcore=mirror",
+        "mirrored",
+        ("kernelcore=mirror",),
+        mirrored=("0-0x140000000,0x140000000-0x142345000,0x144801000-0x144803000,0x147fff000-0x148000000",),
+        says=(
+            r"mirrored: \[mem 0x0*144801000",
+            r"oracle zone 1 Movable ",
+            r"oracle violations 1$",
+        ),
+        stock_breaks=True,
+    ),
+    Case(
+        "kernelcore=mirror, deferred",
+        "mirrored",
+        ("kernelcore=mirror",),
+        mirrored=("0-0xc0000000,0x100000000-0x120003000,0x130000000-0x148000000",),
+        says=(r"oracle zone 0 Movable ", r"oracle violation uninitialised 99328 "),
+        stock_breaks=True,
+    ),
+    Case(
+        "kernelcore=mirror, nothing is",
+        "mirrored",
+        ("kernelcore=mirror",),
+        says=("ignore kernelcore=mirror",),
+    ),
+)
+
+# ``blocks`` is printed by oracle.sh: memory blocks by state.
+_ONLINED = r"^blocks +\d+ online *$"
+HOTPLUG = (
+    Case(
+        "DIMMs online_movable",
+        "dimms",
+        ("padlab_online=online_movable",),
+        says=(_ONLINED, r"zone 0 Movable .*present=262144 ", r"zone 1 Movable .*present=163840 "),
+    ),
+    Case(
+        "DIMMs online",
+        "dimms",
+        ("padlab_online=online_kernel",),
+        says=(_ONLINED, r"zone 1 Normal .*present="),
+    ),
+    Case(
+        "DIMMs, memhp_default_state=online_movable",
+        "dimms",
+        ("memhp_default_state=online_movable",),
+        says=(_ONLINED, r"zone 0 Movable .*present=262144 "),
+    ),
+    Case("DIMMs and movable_node", "dimms", ("movable_node", "memhp_default_state=online"), says=(_ONLINED,)),
+    Case("DIMMs that stay offline", "dimms", says=(r"^blocks .*offline",), short=False),
+)
+
+SLOW_PATHS = (
+    slow("page_poison=1 init_on_free=1", "page_poison", "page_poison=1", "init_on_free=1"),
+    slow("init_on_free=1", "init_on_free", "init_on_free=1", config="perf"),
+    slow("debug_pagealloc=on", "debug_pagealloc", "debug_pagealloc=on"),
+    slow(
+        "mm_page_free traced", "the mm_page_free trace event", "trace_event=kmem:mm_page_free", config="perf"
+    ),
+    # The struct pages' own slow path, which says nothing, but shows in the trace:
+    # each is given a reference when it is made and loses it when it is free.
+    Case(
+        "page_ref_set traced",
+        LITTLE,
+        ("trace_event=page_ref:page_ref_set",),
+        "debug",
+        seen_per_page=2,
+    ),
+    # page_owner gets to see no page that is freed here.  Its key is set when page_ext
+    # is there (page_ext_init()), which is after deferred init; it then looks for pages
+    # that were allocated before.  With early_page_ext that is earlier, but nothing is
+    # deferred (defer_init()), and memblock has retired, too (mm_core_init()).
+    Case(
+        "page_owner=on",
+        NODES,
+        ("page_owner=on",),
+        "debug",
+        says=(r"(?s)node \d+ initialised.*bytes of page_ext.*page owner found early allocated",),
+    ),
+    Case(
+        "page_owner=on early_page_ext",
+        NODES,
+        ("page_owner=on", "early_page_ext"),
+        "debug",
+        says=(r"page owner found early allocated",),
+        never=(FREED_SINGLY, r"node \d+ initialised"),
+    ),
+    replace(slow("plain", "a sanitizer", config="kasan"), short=False),
+    # sizeof(struct page) is 80.
+    Case("plain", NODES, (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),
+    Case("plain", "slivers", (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),
+)
+
+DEBUG = (
+    Case("plain", NODES, (), "debug"),
+    Case("plain", "slivers", (), "debug", short=False),
+    Case(
+        "DIMMs online_movable",
+        "dimms",
+        ("padlab_online=online_movable",),
+        "debug",
+        says=(_ONLINED,),
+        short=False,
+    ),
+)
+
+
+def cases(full: bool) -> list[Case]:
+    """What ``./lab test`` boots, or with ``full`` all there is."""
+    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *SLOW_PATHS, *DEBUG]
+    if full:
+        table += [
+            *_everywhere(),
+            *(_large(name) for name in machines.names() if not machines.load(name).small),
+        ]
+    return [case for case in table if full or case.short]
+
+
+def _everywhere() -> Iterator[Case]:
+    """Each command line on each small machine but those of the table itself."""
+    for case in COMMAND_LINES:
+        for name in machines.names():
+            if machines.load(name).small and name != case.machine:
+                # Whether there is a movable zone, or room for pages, is up to the machine.
+                yield replace(case, machine=name, says=(), short=False)
+
+
+def _large(name: str) -> Case:
+    return Case("plain", name, LARGE_ARGS, short=False, allowance=allowance(machines.load(name)))
+
+
+def allowance(machine: Machine) -> int:
+    """Blocks that may be in use in one kernel alone: each CPU caches pages of its own.
+
+    Boots of 72 CPUs differed by 18.
+    """
+    return max(oracle.ALLOWANCE, machine.cpus // 2)
+
+
+# What was allocated and freed again is in other blocks than without.
+IRQ_ALLOWANCE = 4 * oracle.ALLOWANCE
+
+_IRQ = re.compile(
+    r"deferred_init_irq: \d+ interrupts, \d+ allocations, (?P<in_jobs>\d+) while jobs ran: "
+    r"(?P<empty>\d+) found no block, (?P<grown>\d+) made a zone grow"
+)
+
+
+def irq_problems(console: str) -> list[str]:
+    """Whether interrupts allocated during the jobs (tests/faults/deferred-init-irq.patch).
+
+    That a zone grew when its list had no block shows that the first blocks of a run go
+    to a list that is empty as they should.
+    """
+    match = _IRQ.search(console)
+    if match is None:
+        return ["the kernel does not say what its interrupts allocated"]
+    told = {
+        "in_jobs": "nothing was allocated while jobs ran",
+        "empty": "no allocation found the list of free blocks empty",
+        "grown": "no zone grew while another node's job ran",
+    }
+    return [f"{why}: {match[0]}" for key, why in told.items() if not int(match[key])]
+
+
+def problems(case: Case, result: BootResult) -> list[str]:
+    """What console and guest's report lack of what the case asks for, or have too much."""
+    text = f"{result.dmesg.text}\n{result.guest.text}"
+    found = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
+    found += [f"the console says: {said}" for said in case.never if _search(said, text)]
+    return found + _events(case.seen_per_page, result)
+
+
+def _search(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text, re.MULTILINE)
+
+
+def _events(per_page: int, result: BootResult) -> list[str]:
+    if not per_page:
+        return []
+    pages = sum(node.pages or 0 for node in result.dmesg.nodes)
+    events = result.guest.number("events") or 0
+    if pages and events >= per_page * pages:
+        return []
+    return [f"{events} trace events, less than {per_page} for each of {pages} deferred pages"]

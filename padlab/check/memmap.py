@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The memmap after boot: the same as stock's (oracle.py), in each case of matrix.py, or not, with a fault."""
+
+from __future__ import annotations
+
+from padlab.check import guests, matrix, oracle
+from padlab.check.guests import KMEMLEAK_OFF, SMT
+from padlab.core import host
+from padlab.core.errors import LabError
+from padlab.core.once import once
+from padlab.core.outcome import Outcome, judge
+from padlab.core.paths import TESTS
+from padlab.kernel import tree
+from padlab.vm import machine
+from padlab.vm.boot import BootResult
+
+# What a broken build does wrong, and what the oracle has to say of it.
+FAULTS = {
+    "skip-section": "uninitialised 65536",  # one section on each of two nodes
+    "free-twice": "broken rule: overlap",
+    "wrong-type": "types=22",
+}
+GROWN = "one-cpu"
+
+# Trees of their own, so that no other build is disturbed by the faults.
+FAULTS_FOLDER = TESTS / "faults"
+tree.VARIANTS["faulty"] = tree.Variant(extra=tuple(sorted(FAULTS_FOLDER.glob("*.patch"))), linked=True)
+# Stock that can have mirrored memory, as the faulty kernel can.
+tree.VARIANTS["mirrored"] = tree.Variant(
+    extra=(FAULTS_FOLDER / "mirrored-memory.patch",), linked=True, series=False
+)
+
+
+@once
+def _boot(name: str, kernel: str, config: str, append: tuple[str, ...]) -> BootResult:
+    return guests.boot(name, kernel, config, "oracle", append)
+
+
+def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...] = ()) -> oracle.Report:
+    result = _boot(name, kernel, config, append)
+    if trouble := guests.trouble(result):
+        raise LabError(
+            f"memmap of {name} ({kernel})", trouble[0], "see the console", log=result.log, detail=trouble
+        )
+    return oracle.parse(result.guest)
+
+
+def same(name: str) -> Outcome:
+    found = oracle.compare(_memmap(name, "stock"), _memmap(name, "patched"))
+    return judge(found, _boot(name, "patched", "perf", ()).log)
+
+
+def grown() -> Outcome:
+    """Before SMP, something wants more than the node's first section: the zone has to grow.
+
+    On one CPU, where it is the same memory every time.
+    """
+    append = ("trace_event=padata:*", "trace_buf_size=300M")
+    problems = oracle.compare(
+        _memmap(GROWN, "stock", append=append), _memmap(GROWN, "patched", append=append)
+    )
+    left, plain = (
+        sum(node.pages or 0 for node in _boot(GROWN, "patched", "perf", args).dmesg.nodes)
+        for args in (append, ())
+    )
+    if left >= plain:
+        problems.append(f"the zone did not grow: {left} pages were left to initialise, {plain} else")
+    return judge(problems)
+
+
+def case(one: matrix.Case) -> Outcome:
+    """Stock and patched agree, and the patched one went the way that it should."""
+    need, free = one.host_mib(), host.free_mib()
+    if need > free:
+        return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
+    append = (*one.append, KMEMLEAK_OFF) if one.config == "debug" else one.append
+    kernels = ("mirrored", "faulty") if one.mirrored else ("stock", "patched")
+    append += tuple(f"mirrored={ranges}" for ranges in one.mirrored)
+    stock, patched = (_memmap(one.machine, kernel, one.config, append) for kernel in kernels)
+    result = _boot(one.machine, kernels[1], one.config, append)
+    found = oracle.compare(stock, patched, one.allowance, one.stock_breaks)
+    return judge(found + matrix.problems(one, result), result.log)
+
+
+def interrupted() -> Outcome:
+    """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
+    append = ("deferred_init_irq",)
+    stock, ours = _memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append)
+    found = oracle.compare(stock, ours, matrix.IRQ_ALLOWANCE)
+    result = _boot(SMT, "faulty", "perf", append)
+    return judge(found + matrix.irq_problems(result.dmesg.text), result.log)
+
+
+def fault(name: str) -> Outcome:
+    """The oracle is silent without a fault, and names the one that there is."""
+    append = (f"deferred_init_fault={name}",) if name else ()
+    found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    if not name:
+        return judge(found)
+    if any(FAULTS[name] in line for line in found):
+        return Outcome(1)
+    return judge([f"the oracle does not say '{FAULTS[name]}' but {found or 'nothing'}"])
+
+
+def small_machines() -> list[str]:
+    return [name for name in machine.names() if machine.load(name).small]

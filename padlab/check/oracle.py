@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The memmap oracle: what boot made of memory, in one kernel and against another.
+
+A guest of role "oracle" loads guest/oracle/memmap_oracle.c before anything
+else happens in user space.  Its report has rules that one kernel broke by
+itself, and a signature for each block of the largest page order, by position.
+Two kernels are compared block by block:
+
+ - blocks that are free as a whole and as boot left them, in both kernels, must
+   have equal signatures: every word of every struct page, the pageblock types;
+ - so must blocks that are reserved as a whole in both, and those that are reserved
+   in part, but for the kernel's image, which is not the same program;
+ - blocks without struct pages must be the same ones.
+
+What cannot be equal is where memory is used: the kernels are not the same
+program, and helper threads race for pages.  That part is bounded, by ALLOWANCE.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TypeVar
+
+from padlab.core.errors import LabError
+from padlab.vm.channel import Guest
+
+# Blocks of the largest order (4 MiB) that may be in use in one kernel and not in
+# the other.  Boots on the small machines, of one kernel or of both, differ by 0 to
+# 8, most with many CPUs, each of which caches free pages.  Twice that is allowed,
+# which is half a section, the least that deferred init works on.
+ALLOWANCE = 16
+
+ZoneId = tuple[int, str]  # node, zone name
+K = TypeVar("K")
+L = TypeVar("L", ZoneId, tuple[int, str, str])  # and migratetype
+
+
+@dataclass(frozen=True)
+class Block:
+    """What one block is; ``signature`` is empty where it means nothing."""
+
+    kind: str  # see class_names in memmap_oracle.c
+    signature: str = ""
+
+
+@dataclass
+class Proc:
+    """The kernel's own counters from /proc, by zone."""
+
+    zoneinfo: dict[ZoneId, dict[str, int]] = field(default_factory=dict)
+    buddyinfo: dict[ZoneId, list[int]] = field(default_factory=dict)
+    free: dict[tuple[int, str, str], list[int]] = field(default_factory=dict)
+    pageblocks: dict[ZoneId, list[int]] = field(default_factory=dict)
+
+
+@dataclass
+class Report:
+    """One guest's report."""
+
+    layout: dict[str, str] = field(default_factory=dict)
+    ram: list[tuple[int, int]] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    zones: dict[ZoneId, dict[str, int]] = field(default_factory=dict)
+    pageblocks: dict[ZoneId, dict[str, int]] = field(default_factory=dict)
+    free: dict[tuple[int, str, str], list[int]] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+    pages: int = 0
+    ms: int = 0
+    image: list[tuple[int, int]] = field(default_factory=list)  # bytes, as in /proc/iomem
+    proc: Proc = field(default_factory=Proc)
+
+    @property
+    def block_pages(self) -> int:
+        return 1 << int(self.layout["block_order"])
+
+
+def parse(guest: Guest) -> Report:
+    """Read what role "oracle" says; raise LabError if the report is missing or cut short."""
+    report = Report()
+    try:
+        for line in guest.values("oracle"):
+            _oracle_line(report, line)
+        report.image = [_bytes(line) for line in guest.values("kernel-image")]
+        report.proc = Proc(
+            _zoneinfo(guest.values("zoneinfo")),
+            _buddyinfo(guest.values("buddyinfo")),
+            *_pagetypeinfo(guest.values("pagetypeinfo")),
+        )
+    except (ValueError, KeyError, IndexError) as err:
+        raise LabError("memmap oracle", f"its report cannot be read: {err!r}", "see guest.log") from err
+    if not report.pages:
+        why = "; ".join(guest.values("oracle-failed")) or "the guest printed no whole report"
+        raise LabError("memmap oracle", why, "see guest.log and console.log of the boot")
+    return report
+
+
+def _oracle_line(report: Report, line: str) -> None:
+    key, _, rest = line.partition(" ")
+    words = rest.split()
+    match key:
+        case "layout":
+            report.layout = dict(_pairs(words))
+        case "ram":
+            report.ram.append((int(words[0], 16), int(words[1], 16)))
+        case "run":
+            start, count = int(words[0], 16), int(words[1])
+            if start != len(report.blocks) * report.block_pages:
+                raise ValueError(f"run at {words[0]} does not follow the one before")
+            report.blocks += [Block(words[2], " ".join(words[3:]))] * count
+        case "zone":
+            report.zones[_zone(words)] = {k: int(v) for k, v in _pairs(words[2:])}
+        case "pageblocks":
+            report.pageblocks[_zone(words)] = {k: int(v) for k, v in _pairs(words[2:])}
+        case "free":
+            report.free[(*_zone(words), words[2])] = [int(n) for n in words[3:]]
+        case "violation":
+            report.violations.append(rest)
+        case "walked":
+            report.pages, report.ms = int(words[0]), int(words[2])
+
+
+def _bytes(line: str) -> tuple[int, int]:
+    start, end = line.split()[0].split("-")
+    return int(start, 16), int(end, 16)
+
+
+def _pairs(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        key, _, value = word.partition("=")
+        yield key, value
+
+
+def _zone(words: list[str]) -> ZoneId:
+    return int(words[0]), words[1]
+
+
+_ZONE_LINE = re.compile(r"^Node\s+(\d+), zone\s+(\w+)(?:, type\s+(\w+))?\s*(.*)$")
+
+
+def _zoneinfo(lines: Iterable[str]) -> dict[ZoneId, dict[str, int]]:
+    zones: dict[ZoneId, dict[str, int]] = {}
+    current: dict[str, int] = {}
+    for line in lines:
+        if match := _ZONE_LINE.match(line):
+            current = zones.setdefault((int(match[1]), match[2]), {})
+            continue
+        words = line.replace("pages free", "free").replace(":", "").split()
+        # The first of a name is the zone's; per-CPU ones follow.
+        if len(words) == 2 and words[0] in _ZONEINFO and words[1].isdigit():
+            current.setdefault(words[0], int(words[1]))
+    return {zone: counts for zone, counts in zones.items() if counts.get("present")}
+
+
+# What is compared of /proc/zoneinfo: layout, watermarks, free pages.
+_ZONEINFO_EXACT = ("start_pfn", "spanned", "present", "cma")
+_ZONEINFO = (*_ZONEINFO_EXACT, "managed", "free")
+
+
+def _buddyinfo(lines: Iterable[str]) -> dict[ZoneId, list[int]]:
+    return {
+        (int(m[1]), m[2]): [int(n) for n in m[4].split()] for line in lines if (m := _ZONE_LINE.match(line))
+    }
+
+
+def _pagetypeinfo(
+    lines: Iterable[str],
+) -> tuple[dict[tuple[int, str, str], list[int]], dict[ZoneId, list[int]]]:
+    free, pageblocks = {}, {}
+    for line in lines:
+        match = _ZONE_LINE.match(line)
+        if not match:
+            continue
+        # Counts above a limit are given as ">100000".
+        counts = [int(n.lstrip(">")) for n in match[4].split()]
+        if match[3]:
+            free[int(match[1]), match[2], match[3]] = counts
+        else:
+            pageblocks[int(match[1]), match[2]] = counts
+    return free, pageblocks
+
+
+def broken_rules(report: Report) -> list[str]:
+    """What is wrong with one kernel by itself."""
+    found = [f"broken rule: {violation}" for violation in report.violations]
+    for zone, counts in report.zones.items():
+        info = report.proc.zoneinfo.get(zone, {})
+        found += [
+            f"zone {_name(zone)}: /proc/zoneinfo says {key} {info.get(key)}, the zone {counts[key]}"
+            for key in ("spanned", "present", "managed")
+            if info.get(key) != counts[key]
+        ]
+    return found
+
+
+def compare(
+    stock: Report, patched: Report, allowance: int = ALLOWANCE, stock_breaks: bool = False
+) -> list[str]:
+    """Every difference that is one, a line each; ``allowance`` is in blocks.
+
+    ``stock_breaks``: stock is known to break rules here, and ours should break the same.
+    """
+    of_stock, of_ours = broken_rules(stock), broken_rules(patched)
+    found = []
+    if not stock_breaks or of_stock != of_ours or not of_stock:
+        found = [f"stock: {problem}" for problem in of_stock]
+        found += [f"patched: {problem}" for problem in of_ours]
+    if stock_breaks and not of_stock:
+        found.append("stock: breaks no rule, which it is known for here")
+    for what in ("layout", "ram"):
+        ours, theirs = getattr(patched, what), getattr(stock, what)
+        if ours != theirs:
+            found.append(f"{what} differs: stock {theirs}, patched {ours}")
+    if stock.layout == patched.layout:
+        found += _blocks(stock, patched, allowance)
+        found += _zones(stock, patched, allowance)
+        found += _proc(stock, patched, allowance)
+    return found
+
+
+def moved_blocks(stock: Report, patched: Report) -> int:
+    """Blocks of unequal kind: memory that only one of the two has used."""
+    return sum(a.kind != b.kind for a, b in zip(stock.blocks, patched.blocks, strict=False))
+
+
+def _has_image(report: Report, block: int) -> bool:
+    size = report.block_pages * 4096
+    return any(start < (block + 1) * size and end >= block * size for start, end in report.image)
+
+
+def _blocks(stock: Report, patched: Report, allowance: int) -> list[str]:
+    found = []
+    if len(stock.blocks) != len(patched.blocks):
+        return [f"blocks: stock has {len(stock.blocks)}, patched {len(patched.blocks)}"]
+    pairs = zip(stock.blocks, patched.blocks, strict=True)
+    pos = 0
+    for (ours, theirs), group in groupby(pairs):
+        count = len(list(group))
+        where = f"pfn {pos * stock.block_pages:x}, {count} block(s)"
+        pos += count
+        # How much of a block its own image takes is each kernel's own affair.
+        alike = ours.kind == theirs.kind and ours.kind in ("partial", "reserved")
+        if alike and count == 1 and (_has_image(stock, pos - 1) or _has_image(patched, pos - 1)):
+            continue
+        absent = (ours.kind == "absent") != (theirs.kind == "absent")
+        if absent or (ours.kind == theirs.kind and ours.signature != theirs.signature):
+            found.append(
+                f"{where}: stock {ours.kind} {ours.signature}, patched {theirs.kind} {theirs.signature}"
+            )
+    moved = moved_blocks(stock, patched)
+    if moved > allowance:
+        found.append(f"blocks: {moved} differ in kind, more than the {allowance} that may")
+    return found
+
+
+def _zones(stock: Report, patched: Report, allowance: int) -> list[str]:
+    found = []
+    if stock.zones.keys() != patched.zones.keys():
+        return [f"zones: stock {sorted(stock.zones)}, patched {sorted(patched.zones)}"]
+    pages = allowance * stock.block_pages
+    for zone, a in stock.zones.items():
+        b = patched.zones[zone]
+        found += _exact(zone, a, b, ("start", "spanned", "present", "holes", "contiguous"))
+        found += _bounded(zone, a, b, ("managed", "free"), pages)
+        a, b = stock.pageblocks[zone], patched.pageblocks[zone]
+        found += _bounded(zone, a, b, tuple(a), 2 * allowance, "pageblocks ")
+    return found + _free_pages(stock.free, patched.free, pages)
+
+
+def _proc(stock: Report, patched: Report, allowance: int) -> list[str]:
+    found = []
+    pages = allowance * stock.block_pages
+    a, b = stock.proc, patched.proc
+    if a.zoneinfo.keys() != b.zoneinfo.keys():
+        found.append(f"zoneinfo: stock {sorted(a.zoneinfo)}, patched {sorted(b.zoneinfo)}")
+    for zone in a.zoneinfo.keys() & b.zoneinfo.keys():
+        found += _exact(zone, a.zoneinfo[zone], b.zoneinfo[zone], _ZONEINFO_EXACT, "zoneinfo ")
+        found += _bounded(zone, a.zoneinfo[zone], b.zoneinfo[zone], ("managed", "free"), pages, "zoneinfo ")
+    found += _free_pages(a.buddyinfo, b.buddyinfo, pages, "buddyinfo ")
+    found += _free_pages(a.free, b.free, pages, "pagetypeinfo ")
+    for zone in a.pageblocks.keys() & b.pageblocks.keys():
+        found += _bounded(
+            zone,
+            dict(enumerate(a.pageblocks[zone])),
+            dict(enumerate(b.pageblocks[zone])),
+            tuple(range(len(a.pageblocks[zone]))),
+            2 * allowance,
+            "pagetypeinfo type ",
+        )
+    return found
+
+
+def _exact(
+    zone: ZoneId, a: dict[str, int], b: dict[str, int], keys: tuple[str, ...], what: str = ""
+) -> list[str]:
+    return [
+        f"zone {_name(zone)}: {what}{key}: stock {a.get(key)}, patched {b.get(key)}"
+        for key in keys
+        if a.get(key) != b.get(key)
+    ]
+
+
+def _bounded(
+    zone: ZoneId, a: dict[K, int], b: dict[K, int], keys: tuple[K, ...], bound: int, what: str = ""
+) -> list[str]:
+    return [
+        f"zone {_name(zone)}: {what}{key}: stock {a[key]}, patched {b[key]}, more than {bound} apart"
+        for key in keys
+        if abs(a[key] - b[key]) > bound
+    ]
+
+
+def _free_pages(a: dict[L, list[int]], b: dict[L, list[int]], bound: int, what: str = "") -> list[str]:
+    """Free lists: pages in blocks of the largest order, and in all others.
+
+    How the rest is split among the smaller orders says nothing: one page taken
+    from a large block leaves one of each order.
+    """
+    found = []
+    for key in a.keys() | b.keys():
+        for orders, part in ((slice(-1, None), "largest order"), (slice(0, -1), "smaller orders")):
+            ours = _pages(a.get(key, []), orders)
+            theirs = _pages(b.get(key, []), orders)
+            if abs(ours - theirs) > bound:
+                found.append(
+                    f"zone {_name(key)}: {what}free pages in the {part}: stock {ours}, "
+                    f"patched {theirs}, more than {bound} apart"
+                )
+    return sorted(found)
+
+
+def _pages(counts: list[int], orders: slice) -> int:
+    return sum([n << order for order, n in enumerate(counts)][orders])
+
+
+def _name(zone: Iterable[object]) -> str:
+    return " ".join(str(part) for part in zone)

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where a boot's threads ran, from its trace events, and whether that was right.
+
+Input is the guest's report of role "trace": its CPUs (with node and core), its
+nodes (with distances and memory), and the events of system "padata".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from padlab.vm.channel import Guest
+from padlab.vm.trace import Event
+
+_EVENTS = "padata_mt_"
+
+
+@dataclass(frozen=True)
+class Cpu:
+    nr: int
+    node: int
+    core: frozenset[int]  # the CPUs of its core, itself included
+
+
+@dataclass(frozen=True)
+class Node:
+    nr: int
+    distances: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]  # of its zones, in pfns
+
+
+@dataclass(frozen=True)
+class Chunk:
+    start: int
+    end: int
+    cpu: int
+    pid: int
+
+
+@dataclass
+class Job:
+    """One job as its events tell it."""
+
+    nr: int
+    start: int
+    size: int
+    align: int
+    min_chunk: int
+    threads: int
+    cpu: int  # where the caller was
+    pid: int
+    node: int | None  # whose struct pages it initialises; None: some other job
+    helpers: list[int] = field(default_factory=list)  # CPUs, in order of placement
+    chunks: list[Chunk] = field(default_factory=list)
+    ran: int | None = None
+
+
+@dataclass
+class Trace:
+    cpus: dict[int, Cpu] = field(default_factory=dict)
+    nodes: dict[int, Node] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+
+def cpulist(text: str) -> frozenset[int]:
+    """The kernel's list format: "0-3,8" and the like."""
+    cpus: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cpus.update(range(int(first), int(last or first) + 1))
+    return frozenset(cpus)
+
+
+def parse(guest: Guest) -> Trace:
+    """Read what role "trace" says."""
+    trace = Trace(lost=list(guest.trace.lost))
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for value in guest.values("cpu"):
+        words = value.split()
+        nr = int(words[0])
+        trace.cpus[nr] = Cpu(nr, int(words[2]), cpulist(words[4]))
+    for value in guest.values("span"):
+        node, start, end = map(int, value.split())
+        spans.setdefault(node, []).append((start, end))
+    for value in guest.values("distance"):
+        node, *away = map(int, value.split())
+        trace.nodes[node] = Node(node, tuple(away), tuple(spans.get(node, ())))
+    for event in guest.trace.events:
+        if event.name.startswith(_EVENTS):
+            _event(trace, event)
+    return trace
+
+
+def _event(trace: Trace, event: Event) -> None:
+    args = {key: int(value) for key, value in event.fields.items()}
+    nr = args["job"]
+    what = event.name.removeprefix(_EVENTS)
+    if what == "job_start":
+        trace.jobs[nr] = Job(
+            nr,
+            args["start"],
+            args["size"],
+            args["align"],
+            args["min_chunk"],
+            args["threads"],
+            event.cpu,
+            event.pid,
+            event.init_node,
+        )
+        return
+    job = trace.jobs.get(nr)
+    if job is None:
+        trace.lost.append(f"start of job {nr}")
+    elif what == "helper_start":
+        job.helpers.append(args["cpu"])
+    elif what == "chunk":
+        job.chunks.append(Chunk(args["start"], args["end"], event.cpu, event.pid))
+    elif what == "job_end":
+        job.ran = args["ran"]
+
+
+def problems(trace: Trace) -> list[str]:
+    """Everything that is wrong with the jobs of a boot; empty when all is well."""
+    found = [f"events were lost: {what}" for what in trace.lost]
+    if not trace.cpus or not trace.nodes:
+        return [*found, "the guest did not tell its CPUs and nodes"]
+    for job in trace.jobs.values():
+        found += [f"job {job.nr}: {problem}" for problem in job_problems(job, trace)]
+    return found
+
+
+def job_problems(job: Job, trace: Trace) -> list[str]:
+    found = _coverage(job) + _threads(job)
+    if job.node is None:
+        return found  # where other jobs run is their own affair
+    node = trace.nodes[job.node]
+    mask = mask_of(node, trace)
+    if job.cpu not in mask:
+        found.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
+    if not any(start <= job.start and job.start + job.size <= end for start, end in node.spans):
+        found.append(f"pfns {job.start} to {job.start + job.size} are not node {node.nr}'s")
+    return found + _mask(job, mask) + _order(job, mask, trace)
+
+
+def mask_of(node: Node, trace: Trace) -> frozenset[int]:
+    """The CPUs that may work for a node: its own, or those of the nearest that has some."""
+    by_node: dict[int, set[int]] = {}
+    for cpu in trace.cpus.values():
+        by_node.setdefault(cpu.node, set()).add(cpu.nr)
+    nearest = min(by_node, key=lambda nr: (node.distances[nr], nr))
+    return frozenset(by_node[nearest])
+
+
+def _coverage(job: Job) -> list[str]:
+    """Every unit exactly once, cut where the job allows it."""
+    found = []
+    end = job.start + job.size
+    pos = job.start
+    for chunk in sorted(job.chunks, key=lambda c: (c.start, c.end)):
+        if chunk.start != pos:
+            what = "nobody got" if chunk.start > pos else "handed out twice:"
+            found.append(f"{what} {min(pos, chunk.start)} to {max(pos, chunk.start)}")
+        if chunk.end != end and chunk.end % job.align:
+            found.append(f"chunk ends at {chunk.end}, which is not a multiple of {job.align}")
+        if chunk.end - chunk.start < min(job.min_chunk, job.size):
+            found.append(f"chunk {chunk.start} to {chunk.end} is shorter than {job.min_chunk}")
+        pos = max(pos, chunk.end)
+    if pos != end:
+        found.append(f"nobody got {pos} to {end}" if pos < end else f"went on to {pos}, past {end}")
+    return found
+
+
+def _threads(job: Job) -> list[str]:
+    found = []
+    if len(job.helpers) != job.threads - 1:
+        found.append(f"{len(job.helpers)} helpers for {job.threads} threads")
+    # The caller may migrate within its node, so count threads and not CPUs.
+    pids = {chunk.pid for chunk in job.chunks}
+    if len(pids) > job.threads:
+        found.append(f"{len(pids)} threads took part, {job.threads} were allowed")
+    if job.ran is None:
+        found.append("never ended")
+    elif job.ran != len(pids):
+        found.append(f"says that {job.ran} threads took part, {len(pids)} did")
+    return found
+
+
+def _mask(job: Job, mask: frozenset[int]) -> list[str]:
+    found = [f"helper on CPU {cpu}, not one of {_list(mask)}" for cpu in job.helpers if cpu not in mask]
+    for chunk in job.chunks:
+        allowed = mask if chunk.pid == job.pid else frozenset(job.helpers)
+        if chunk.cpu not in allowed:
+            found.append(f"chunk {chunk.start} ran on CPU {chunk.cpu}, not one of {_list(allowed)}")
+    return found
+
+
+def _order(job: Job, mask: frozenset[int], trace: Trace) -> list[str]:
+    """One CPU per core before any SMT sibling; the caller's core counts as taken."""
+    found = []
+    free = set(mask) - trace.cpus[job.cpu].core
+    used = {job.cpu}
+    for cpu in job.helpers:
+        if cpu not in trace.cpus:
+            continue
+        if cpu in used and used < mask | {job.cpu}:
+            found.append(f"second thread on CPU {cpu} while others had none")
+        elif free and cpu not in free:
+            found.append(f"helper on CPU {cpu}, whose core was taken; free were {_list(free)}")
+        free -= trace.cpus[cpu].core
+        used.add(cpu)
+    return found
+
+
+def _list(cpus: Iterable[int]) -> str:
+    return ",".join(map(str, sorted(cpus)))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line.  Commands import what they need when they run, so that --help is quick."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+# In the order of ./lab --help.
+from padlab.cli import machine, test, fresh, measure, tree, completion  # isort: skip  # noqa: F401
+from padlab.cli.shared import COMPLETE_VAR, cli
+from padlab.core import paths, process
+from padlab.core.errors import LabError
+
+
+def show(error: LabError) -> None:
+    """A failure as the user sees it: one line, what belongs below it, and the log."""
+    print(error.line(), file=sys.stderr)
+    for line in error.detail:
+        print(f"  {line}", file=sys.stderr)
+    if error.log:
+        print(f"log: {_short(error.log)}", file=sys.stderr)
+
+
+def _short(path: Path) -> str:
+    return os.path.relpath(path, Path.cwd()) if path.is_relative_to(paths.ROOT) else str(path)
+
+
+def _interrupt(_signum: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Run a command; the process ends here, with its status."""
+    # A closed terminal or a CI's time limit ends children just as Ctrl-C does.
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup
+            signal.signal(signum, _interrupt)
+    sys.exit(_run(args))
+
+
+def _run(args: list[str] | None) -> int:
+    try:
+        return cli.main(args, "./lab", COMPLETE_VAR, standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except LabError as error:
+        show(error)
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        process.kill_all()
+        print("lab: interrupted", file=sys.stderr)  # click has ended the line with ^C
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has left (head, a pager): not worth a message.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        if error.errno is None:
+            raise
+        show(LabError("files", str(error), "check the room on disk and who owns the files"))
+        return 1

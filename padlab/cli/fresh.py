@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab fresh."""
+
+from __future__ import annotations
+
+import click
+
+from padlab.check.hostconfig import SUITES
+from padlab.cli.shared import command
+
+
+@command()
+@click.option(
+    "--suite",
+    "suites",
+    type=click.Choice(SUITES),
+    multiple=True,
+    help="May be given several times.  [default: both]",
+)
+@click.option("--full", is_flag=True, help="./lab test instead of ./lab test --quick.")
+@click.option("--cold", is_flag=True, help="Without the host's downloads and compiler results.")
+@click.argument("instead", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+def fresh(suites: tuple[str, ...], full: bool, cold: bool, instead: tuple[str, ...]) -> int:
+    """Run both commands of the README on a bare Debian, made for it and removed after.
+
+    HEAD is cloned into a new root that has apt and nothing else, and ./lab boot
+    and ./lab test --quick run there as root, or COMMAND does.  It fails if one of
+    them does, or if a test is skipped for want of a package, a tree or a tool.
+
+    \b
+    Examples:
+      ./lab fresh
+      ./lab fresh --suite trixie --full --cold
+      ./lab fresh --suite bookworm -- ./lab boot --kernel stock
+    """
+    from padlab.check import fresh as proofs
+
+    return proofs.main(suites or SUITES, full, cold, instead)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab boot and ./lab machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, MACHINE, THREADS, command
+
+
+@command()
+@click.option(
+    "--machine",
+    metavar="M",
+    type=MACHINE,
+    default=DEFAULT_MACHINE,
+    show_default=True,
+    help="A machine of machines/.",
+)
+@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
+@click.option("--config", type=CONFIG, help="debug: lockdep and friends.  [default: perf; with --gdb: gdb]")
+@click.option(
+    "--threads", metavar="N|N%", type=THREADS, help="Most threads per node, or per cent of its CPUs."
+)
+@click.option("--exact", is_flag=True, help="One CPU, counting guest instructions: repeats to the digit.")
+@click.option(
+    "--append", metavar="ARGS", multiple=True, help="More kernel arguments; may be given several times."
+)
+@click.option("--shell", is_flag=True, help="A shell on the guest's console, here in the terminal.")
+@click.option("--gdb", is_flag=True, help="Have QEMU wait for gdb; print what to type.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@click.option("--dry-run", is_flag=True, help="Print the QEMU command line; build and start nothing.")
+def boot(**options: Any) -> int:
+    """Boot once in QEMU; print the node lines and a summary.
+
+    The newest QEMU in PATH is used, or the one that PADLAB_QEMU names.
+
+    \b
+    Examples:
+      ./lab boot
+      ./lab boot --machine xeon-8167m --threads 50%
+      ./lab boot --kernel stock --exact
+      ./lab boot --append "page_owner=on loglevel=8" --config debug
+      ./lab boot --shell              'poweroff -f' or Ctrl-A X ends it
+      ./lab boot --gdb                the kernel has lines and types for it
+    """
+    from padlab.vm import command as boots
+
+    if options["json"] and (options["shell"] or options["dry_run"]):
+        raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
+    options["config"] = options["config"] or ("gdb" if options["gdb"] else "perf")
+    return boots.main(**options)
+
+
+@command(locked=False)
+@click.option("--json", is_flag=True, help="Print the table as JSON.")
+def machines(json: bool) -> int:
+    """List the machines that can be booted, with the memory that each takes of the host.
+
+    \b
+    Example:
+      ./lab machines
+    """
+    from padlab.vm import listing
+
+    return listing.main(json=json)

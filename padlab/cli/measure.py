@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The commands that measure, and ./lab predict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, command
+from padlab.core import environment
+
+if TYPE_CHECKING:
+    from padlab.vm.machine import Machine
+
+
+@command()
+@click.option(
+    "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
+)
+@click.option("--exact", is_flag=True, help="Only exact mode: instructions per page.")
+@click.option("--runs", type=int, metavar="N", help="Boots of each kernel.  [default: 5; exact: 2]")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def compare(machines: tuple[Machine, ...], exact: bool, runs: int | None, json: bool) -> int:
+    """Boot stock and patched in turn; print medians, spread and ratios.
+
+    \b
+    Examples:
+      ./lab compare
+      ./lab compare --exact --machine epyc-7551-kvm-small --machine one-cpu
+    """
+    from padlab.measure import compare as compares
+    from padlab.vm import machine as known
+
+    return compares.main(
+        machines=machines or (known.load(DEFAULT_MACHINE),), exact=exact, runs=runs, json=json
+    )
+
+
+@command()
+@click.option("--machine", metavar="M", type=MACHINE, required=True, help="A machine of machines/.")
+@click.option("--runs", type=int, metavar="N", help="Boots of each row.  [default: 3]")
+def sweep(machine: Machine, runs: int | None) -> int:
+    """Boot with more and more threads; print the table as the published ones are.
+
+    \b
+    Example:
+      ./lab sweep --machine epyc-7551-kvm
+    """
+    environment.need("measure")
+    from padlab.measure import sweep as sweeps
+
+    return sweeps.main(machine=machine, runs=runs)
+
+
+@command()
+@click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def growth(large: bool, json: bool) -> int:
+    """Count what a boot costs for each GiB of memory, part by part, and check it.
+
+    Boots stock and patched on one CPU with 64 and with 256 GiB, and with more
+    and with less of their memory below 4 GiB, counting guest instructions: the
+    figures repeat to the digit.  The exit status is 1 if one of the goals is not
+    reached.  The result is recorded in results/growth.json.
+
+    \b
+    Examples:
+      ./lab growth
+      ./lab growth --large
+    """
+    from padlab.measure import growth as growths
+
+    return growths.main(large=large, json=json)
+
+
+@command()
+@click.option(
+    "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
+)
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def starts(machines: tuple[Machine, ...], json: bool) -> int:
+    """Trace how the helpers of deferred init come to work, stock's and ours.
+
+    By default on machines of 4, 16 and 64 CPUs, recorded in results/starts.json.
+    The exit status is 1 if ours had to make a thread for a helper.
+
+    \b
+    Examples:
+      ./lab starts
+      ./lab starts --machine smt-numa
+    """
+    from padlab.measure import starts as helpers
+
+    return helpers.main(machines=machines, json=json)
+
+
+@command()
+@click.argument("what", type=click.Choice(["memmap", "hugepages"]), default="memmap")
+@click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def bench(what: str, quick: bool, json: bool) -> int:
+    """Time struct page init or the zeroing of huge pages natively, stock's way beside ours.
+
+    The code of the kernel runs at native speed on real memory.  memmap (the
+    default): struct pages, under User-mode Linux with the kernel's own functions
+    on one CPU, and compiled in userspace, on 1 to all CPUs of this host.
+    hugepages: pages of 512 KiB to 1 GiB in userspace on 1 to all CPUs, then the
+    whole page fault in a guest, and what a job costs before the first byte is
+    zeroed.  The ways take turns in one run.  What each can show, and what not,
+    is printed below the table.  Results go to results/bench.json and .csv, and to
+    results/hugepages.json.  Nothing else should run on the host meanwhile.
+
+    \b
+    Examples:
+      ./lab bench
+      ./lab bench --quick             is it about right?
+      ./lab bench hugepages
+    """
+    from padlab.measure import bench as benches
+    from padlab.measure import hugepages
+
+    main = {"memmap": benches.main, "hugepages": hugepages.main}[what]
+    return main(quick=quick, json=json)
+
+
+@command(locked=False)
+def chart() -> int:
+    """Draw the README's chart from what growth and bench have recorded.
+
+    Nothing is built, booted or measured.  The picture is results/chart.png, of
+    results/growth.json and results/bench.json.
+
+    \b
+    Example:
+      ./lab chart
+    """
+    environment.need("measure")
+    from padlab.measure import chart as charts
+
+    return charts.main()
+
+
+@command(locked=False)
+@click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def predict(machine: str | None, json: bool) -> int:
+    """Predict deferred init, stock's and ours, on machines that are not here.
+
+    A model of threads, chunks, memory bandwidth and locks is fitted to the
+    published thread sweeps of six machines.  It shows its errors on them,
+    points left out included, then predicts those machines and larger ones, of 1
+    to 24 TiB with up to 512 CPUs.  Nothing is booted and nothing is measured:
+    all of it is labelled as predicted.  Without --machine, tables and plots are
+    recorded in results/.  What is assumed about the two kernels is in
+    padlab/model/data/assumptions.toml.
+
+    \b
+    Examples:
+      ./lab predict
+      ./lab predict --machine 12tib
+      ./lab predict --machine xeon-8167m --json
+    """
+    environment.need("measure")
+    from padlab.model import command as predictions
+
+    return predictions.main(only=machine, json=json)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the commands share: the group, one run at a time, and arguments checked as they are read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from padlab.core import exclusive
+
+if TYPE_CHECKING:
+    from padlab.vm.machine import Machine
+
+DEFAULT_MACHINE = "epyc-7551-kvm-small"
+
+# With this in its environment, ./lab answers a shell that asks for completions.
+COMPLETE_VAR = "_LAB_COMPLETE"
+
+KERNEL = click.Choice(["patched", "stock"])
+CONFIG = click.Choice(["perf", "debug", "gdb"])
+
+
+class Commands(click.Group):
+    """Commands in the order a newcomer meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def cli() -> None:
+    """Build, boot, prove and measure multithreaded padata jobs on Linux 6.12.
+
+    Each command does its own set-up: packages, kernel source, series, build.
+
+    \b
+    Begin with:
+      ./lab boot                      our kernel, on the published 16 GiB machine
+      ./lab boot --kernel stock       the same with Linux as it is
+      ./lab compare --exact           both, in guest instructions
+      ./lab test --quick              the tests that need neither build nor boot
+
+    \b
+    Change the kernel side:
+      edit linux/ or build/trees/patched, then
+      ./lab build                     only what changed is compiled
+      ./lab refresh                   edits made in the tree go to linux/ and patches/
+    """
+
+
+def command(*, locked: bool = True) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function a command of that name; ``locked`` ones run one at a time in a clone.
+
+    Arguments are checked before the lock is waited for: bad ones are answered at once.
+    """
+
+    def add(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def run(*args: Any, **options: Any) -> Any:
+            # A dry run leaves everything as it is.
+            if not locked or options.get("dry_run"):
+                return function(*args, **options)
+            with exclusive.held(f"./lab {function.__name__}"):
+                return function(*args, **options)
+
+        return cli.command()(run)
+
+    return add
+
+
+class MachineType(click.ParamType[Any]):
+    """The name of a machine of machines/, loaded and checked."""
+
+    name = "machine"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Machine:
+        from padlab.vm import machine
+
+        return value if isinstance(value, machine.Machine) else machine.load(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from padlab.vm import machine
+
+        return [CompletionItem(name) for name in machine.names() if name.startswith(incomplete)]
+
+
+MACHINE = MachineType()
+
+
+class ThreadsType(click.ParamType[Any]):
+    """N or N%, as the kernel parameter takes it."""
+
+    name = "threads"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | None:
+        from padlab.vm.boot import parse_threads
+
+        return parse_threads(value)
+
+
+THREADS = ThreadsType()

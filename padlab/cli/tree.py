@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The commands about the kernel tree and the series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from padlab.cli.shared import CONFIG, KERNEL, command
+from padlab.core import progress
+
+
+@command()
+@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
+@click.option("--update", is_flag=True, help="Look for a newer 6.12.N in the package index.")
+@click.option("--discard", is_flag=True, help="Drop edits made in the tree.")
+def tree(kernel: str, update: bool, discard: bool) -> None:
+    """Prepare a kernel tree, up to date with linux/ and patches/; print its path last.
+
+    \b
+    Examples:
+      ./lab tree
+      ./lab tree --update             move on to the newest 6.12.N
+      ./lab tree --discard            forget edits made in build/trees/patched
+    """
+    from padlab.kernel import tree as trees
+
+    path = trees.ensure_tree(kernel, discard=discard, update=update)
+    progress.note(f"Linux {trees.source_version()}, {kernel}:")
+    click.echo(path)
+
+
+@command()
+def refresh() -> None:
+    """Write edits made in build/trees/patched back to linux/ and patches/, and the table of docs/hooks.md.
+
+    Owned files go to linux/, hooked ones through quilt to the patch that edits
+    them.  To hook another file, let quilt know before you edit it (it finds the
+    series by itself in the tree):
+
+    \b
+      cd build/trees/patched
+      quilt new mm-my-hook.patch      or go on with the patch on top
+      quilt add mm/some_file.c
+      ... edit ...
+      cd ../../.. && ./lab refresh
+    """
+    from padlab.core import paths
+    from padlab.kernel import hooktable
+    from padlab.kernel import refresh as edits
+
+    written = edits.refresh()
+    if hooktable.rewrite(hooktable.DOCUMENT, paths.PATCHES):
+        written.append("docs/hooks.md")
+    for name in written:
+        click.echo(f"written: {name}")
+    if not written:
+        click.echo("nothing to write: the tree has no edits")
+    for name in edits.strays():
+        click.echo(
+            f"left alone: {name} is neither owned nor hooked (a new file: copy it to linux/{name}; "
+            "an edited one: quilt add it first)"
+        )
+
+
+@command()
+@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
+@click.option("--config", type=CONFIG, default="perf", show_default=True)
+def build(kernel: str, config: str) -> None:
+    """Build a kernel; print the image's path last.
+
+    \b
+    Examples:
+      ./lab build
+      ./lab build --kernel stock --config debug
+    """
+    from padlab.kernel import build as builds
+
+    built = builds.ensure_build(kernel, config)
+    progress.note(f"Linux {built.source_version}, {kernel}, {config}:")
+    click.echo(built.bzimage)
+
+
+@command()
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--check", is_flag=True, help="Also apply it with git am, compare, and run checkpatch.")
+def series(directory: Path, check: bool) -> None:
+    """Export the mailable series to DIR: a cover letter and one patch per step.
+
+    \b
+    Examples:
+      ./lab series /tmp/padata
+      ./lab series /tmp/padata --check
+      git am /tmp/padata/000[1-9]-*.patch       in a tree of the same version
+    """
+    from padlab.core import paths
+    from padlab.kernel import hooktable
+    from padlab.kernel import mailseries as exports
+
+    for path in exports.export(directory):
+        click.echo(path)
+    if check:
+        exports.check(directory)
+        click.echo(f"\n{hooktable.markdown(hooktable.read(paths.PATCHES))}", nl=False)

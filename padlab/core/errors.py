@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The one error type a user sees: what failed, why, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LabError(Exception):
+    """A failure told to the user in one line.
+
+    ``what`` names the step that failed, ``why`` the reason, ``todo`` what the
+    user can do.  ``log`` is a kept log file and ``detail`` lines that belong
+    below the message (compiler errors, the end of a console).
+    """
+
+    def __init__(
+        self,
+        what: str,
+        why: str,
+        todo: str,
+        *,
+        log: Path | None = None,
+        detail: list[str] | None = None,
+    ) -> None:
+        self.what = what
+        self.why = why
+        self.todo = todo
+        self.log = log
+        self.detail = detail or []
+        super().__init__(f"{what}: {why}; {todo}")
+
+    def line(self) -> str:
+        """The failure as the user sees it, without its details."""
+        sentence = f"lab: {self.what}: {self.why}. {self.todo[:1].upper()}{self.todo[1:]}."
+        return " ".join(sentence.split())

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The machine that this runs on: its CPU, its free memory, and how busy it is with other things."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+STAT = Path("/proc/stat")
+# From so much on, times measured meanwhile are those of a busy host.
+MAX_STEAL = 0.02  # of all CPUs' time, taken by the host's hypervisor
+MAX_OTHERS = 0.10  # of one CPU's time, used by other programs
+MAX_SPREAD = 1.2  # most over median of a loop that always does the same
+
+
+def cpu() -> str:
+    """The CPU's model and how many there are, such as "AMD EPYC, 2 CPUs"."""
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return f"{found[1] if found else 'unknown'}, {os.cpu_count()} CPUs"
+
+
+def is_intel() -> bool:
+    return "GenuineIntel" in Path("/proc/cpuinfo").read_text()
+
+
+def free_mib() -> int:
+    """Memory that is free or can be freed."""
+    found = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return int(found[1]) >> 10 if found else 0
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Seconds since boot, of all CPUs; ``own`` is what this program and its children used."""
+
+    busy: float
+    steal: float
+    own: float
+    at: float
+
+
+def cpu_time() -> CpuTime:
+    hertz = os.sysconf("SC_CLK_TCK")
+    busy, steal = parse_stat(STAT.read_text())
+    usage = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own = sum(one.ru_utime + one.ru_stime for one in usage)
+    return CpuTime(busy / hertz, steal / hertz, own, time.monotonic())
+
+
+def parse_stat(text: str) -> tuple[int, int]:
+    """Ticks that all CPUs were busy, and that they were kept from running, of /proc/stat."""
+    fields = [int(field) for field in text.splitlines()[0].split()[1:]]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = fields[:8]
+    return user + nice + system + irq + softirq, steal
+
+
+def why_busy(
+    before: CpuTime, after: CpuTime, reference: Sequence[float], cpus: int | None = None
+) -> list[str]:
+    """What shows that the host did other things in between; nothing if it was quiet.
+
+    ``reference`` are times of a loop that always does the same.
+    """
+    elapsed = after.at - before.at
+    cpus = cpus or os.cpu_count() or 1
+    found = []
+    steal = (after.steal - before.steal) / (elapsed * cpus)
+    others = ((after.busy - before.busy) - (after.own - before.own)) / elapsed
+    if steal > MAX_STEAL:
+        found.append(f"{steal:.0%} of its CPU time stolen")
+    if others > MAX_OTHERS:
+        found.append(f"other programs used {others:.0%} of a CPU")
+    if reference:
+        spread = max(reference) / sorted(reference)[len(reference) // 2]
+        if spread > MAX_SPREAD:
+            found.append(f"a reference loop took up to {spread:.2f} of its usual time")
+    return found

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian packages the lab needs: found by what they install, installed when missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from padlab.core import paths, process, progress
+from padlab.core.errors import LabError
+
+# group -> package -> a file or command that is there once it is installed.
+# Looking for these takes no time; apt is only called when one is missing.
+GROUPS: dict[str, dict[str, str]] = {
+    "build": {
+        "build-essential": "g++",
+        "flex": "flex",
+        "bison": "bison",
+        "bc": "bc",
+        "libelf-dev": "/usr/include/libelf.h",
+        "libssl-dev": "/usr/include/openssl/opensslv.h",
+        "ccache": "ccache",
+        "cpio": "cpio",
+        "kmod": "/sbin/depmod",
+        "mount": "mount",  # for a tmpfs of huge pages, UML's memory
+        "perl": "perl",
+        "xz-utils": "xz",
+        "rsync": "rsync",
+        "python3": "/usr/bin/python3",
+    },
+    "quilt": {"quilt": "quilt", "patch": "patch", "diffutils": "diff"},
+    "qemu": {"qemu-system-x86": "qemu-system-x86_64"},
+    "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
+    "git": {"git": "git"},
+    "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},
+    "fresh-user": {"uidmap": "newuidmap"},  # for who is not root
+}
+_TODO = "check the network and /etc/apt/sources.list, then try again (apt's messages are below)"
+# What apt's messages have in them, and what that means; the first that is found.
+_REASONS = (
+    (("No space left on device", "have enough free space"), "no room on disk"),
+    (("Could not get lock", "Unable to acquire the dpkg frontend lock"), "another apt or dpkg is running"),
+    (
+        ("Temporary failure resolving", "Could not resolve", "Could not connect", "Unable to connect",
+         "Connection timed out", "Connection failed", "Network is unreachable"),
+        "the Debian mirror cannot be reached",
+    ),
+)  # fmt: skip
+# An index that is missing, or so old that it asks for what has left the mirror.
+_STALE = ("Unable to locate package", "has no installation candidate", "404", "Unable to fetch")
+
+
+def missing(*groups: str) -> list[str]:
+    """Return the packages of ``groups`` that are not installed."""
+    found: dict[str, str] = {}
+    for group in groups:
+        found |= GROUPS[group]
+    return [package for package, witness in found.items() if not _present(package, witness)]
+
+
+def _present(package: str, witness: str) -> bool:
+    if not witness.startswith("/"):
+        return shutil.which(witness) is not None
+    if package == "busybox-static":  # the dynamic busybox has the same path
+        return _dpkg_installed(package)
+    return Path(witness).exists()
+
+
+def _dpkg_installed(package: str) -> bool:
+    query = subprocess.run(
+        ["dpkg-query", "-W", "-f=${Status}", package], capture_output=True, text=True, check=False
+    )
+    return query.stdout.endswith(" installed")
+
+
+def ensure(*groups: str) -> None:
+    """Install what is missing of the packages in ``groups``."""
+    packages = missing(*groups)
+    if not packages:
+        return
+    install(packages)
+    still = missing(*groups)
+    if still:
+        raise LabError(
+            "packages",
+            f"apt-get installed {' '.join(still)}, yet it is not there",
+            f"run: apt-get install --reinstall {' '.join(still)}",
+        )
+
+
+def install(packages: list[str]) -> None:
+    """apt-get install, with one update when the index does not know a package."""
+    with progress.step(f"installing packages {' '.join(packages)}"):
+        _install(packages)
+
+
+def _install(packages: list[str]) -> None:
+    names = " ".join(packages)
+    command = f"apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 {names}"
+    what = f"installing {names}"
+    if shutil.which("apt-get") is None:
+        raise LabError(what, "this is not a Debian system (no apt-get)", f"install these yourself: {names}")
+    log = paths.LOGS / "apt-install.log"
+    try:
+        _apt(command.split(), what, log)
+    except LabError as err:
+        text = log.read_text(errors="replace") if err.log else ""
+        if "dpkg was interrupted" in text:
+            _apt(["dpkg", "--configure", "-a"], what, log)
+        elif any(sign in text for sign in _STALE):
+            update_index(what)
+        else:
+            raise
+        _apt(command.split(), what, log)
+
+
+def update_index(what: str) -> None:
+    """apt-get update.  One source that fails is no reason to stop: what is wanted may be in another."""
+    log = paths.LOGS / "apt-update.log"
+    command = ["apt-get", "update", "--error-on=any"]
+    try:
+        _apt(command, what, log)
+    except LabError as err:
+        if err.log is None:
+            raise
+        progress.note(f"apt-get update: {reason(log.read_text(errors='replace'))} (log: {log})")
+
+
+def reason(text: str) -> str:
+    """Why apt failed, from its messages."""
+    for signs, why in _REASONS:
+        if any(sign in text for sign in signs):
+            return why
+    # The first error is the cause, and what follows from it comes after.
+    lines = [line for line in text.splitlines() if line.startswith("E: ")]
+    return lines[0].removeprefix("E: ") if lines else "apt-get failed"
+
+
+def _apt(cmd: list[str], what: str, log: Path) -> None:
+    """Run apt as root, through sudo if there is one."""
+    if os.geteuid() != 0:
+        _check_sudo(cmd, what)
+    try:
+        _as_root(cmd, what, log)
+    except LabError as err:
+        why = reason(log.read_text(errors="replace")) if err.log else err.why
+        raise LabError(what, why, err.todo, log=err.log, detail=err.detail) from None
+
+
+def _as_root(cmd: list[str], what: str, log: Path) -> None:
+    if os.geteuid() == 0:
+        env = {"DEBIAN_FRONTEND": "noninteractive"}
+        process.run(cmd, what=what, env=env, log=log, todo=_TODO)
+        return
+    log.parent.mkdir(parents=True, exist_ok=True)
+    # Not through run: sudo asks for a password on the terminal of this session.
+    with log.open("w") as out:
+        sudo = ["sudo", "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", *cmd]
+        status = subprocess.run(sudo, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
+    if status:
+        tail = log.read_text(errors="replace").splitlines()[-process.TAIL_LINES :]
+        why = process.describe_status(cmd, status)
+        raise LabError(what, why, _TODO, log=log, detail=tail)
+
+
+def _check_sudo(cmd: list[str], what: str) -> None:
+    if shutil.which("sudo") is None or not (sys.stdin.isatty() or _sudo_asks_nothing()):
+        raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
+
+
+def _sudo_asks_nothing() -> bool:
+    return subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0

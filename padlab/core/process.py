@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Running other programs: output kept in a log, nothing left running behind.
+
+Every child gets a process group of its own, so that make's compilers or
+QEMU's threads go away with it, whatever ends the run: its own end, a time
+limit, Ctrl-C.  Threads can have the children of each counted apart (Scope).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import IO, Any
+
+from padlab.core.errors import LabError
+
+TAIL_LINES = 20
+TODO = "see the output below"
+_KILL_GRACE_S = 3.0
+
+
+class Scope:
+    """The children of one activity, which can be ended from another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._live: set[subprocess.Popen[Any]] = set()
+        self._ended = False
+
+    def add(self, proc: subprocess.Popen[Any]) -> bool:
+        """Whether ``proc`` may run: not when all of this has been ended."""
+        with self._lock:
+            self._live.add(proc)
+            return not self._ended
+
+    def remove(self, proc: subprocess.Popen[Any]) -> None:
+        with self._lock:
+            self._live.discard(proc)
+
+    def end(self) -> None:
+        """End every child that is still there; there will be no other."""
+        with self._lock:
+            self._ended = True
+            live = list(self._live)
+        for proc in live:
+            _signal_group(proc, signal.SIGTERM)
+        for proc in live:
+            kill(proc)
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """What this thread spawns in the with block is counted here, too."""
+        token = _scope.set(self)
+        try:
+            yield
+        finally:
+            _scope.reset(token)
+
+
+_all = Scope()
+_scope: ContextVar[Scope] = ContextVar("scope", default=_all)
+
+
+@contextlib.contextmanager
+def spawn(
+    cmd: Sequence[object],
+    *,
+    what: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: int | IO[Any] | None = subprocess.DEVNULL,
+    stdout: int | IO[Any] | None = subprocess.PIPE,
+    stderr: int | IO[Any] | None = subprocess.STDOUT,
+    text: bool = True,
+) -> Iterator[subprocess.Popen[Any]]:
+    """Start ``cmd`` in its own process group; the group is gone when the block ends.
+
+    ``env`` is added to the environment.  Messages are in English (LC_ALL=C),
+    since some of them are parsed.
+    """
+    argv = [str(arg) for arg in cmd]
+    with contextlib.ExitStack() as stack:
+        with _signals_deferred():
+            try:
+                proc = subprocess.Popen(
+                    argv,
+                    cwd=cwd,
+                    env={**os.environ, "LC_ALL": "C", **(env or {})},
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    text=text,
+                    errors="replace" if text else None,
+                    start_new_session=True,
+                )
+            except FileNotFoundError:
+                raise LabError(what, f"{argv[0]} is not installed", f"install {argv[0]}") from None
+            except OSError as err:
+                raise LabError(what, f"cannot start {argv[0]}: {err.strerror}", f"check {argv[0]}") from None
+            scopes = {_all, _scope.get()}
+            may_run = [scope.add(proc) for scope in scopes]
+            stack.callback(_end, proc, scopes)
+        if not all(may_run):
+            raise LabError(what, f"{argv[0]} was started after the end", "run it again")
+        yield proc
+
+
+@contextlib.contextmanager
+def _signals_deferred() -> Iterator[None]:
+    """Signals that have a handler of ours wait until the end of the with block.
+
+    One that comes between a child's start and its being known here would leave the
+    child behind.  Only the main thread handles signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {}
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if callable(handler := signal.getsignal(signum)):
+            handlers[signum] = handler
+            signal.signal(signum, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for signum, handler in handlers.items():
+            signal.signal(signum, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def _end(proc: subprocess.Popen[Any], scopes: set[Scope]) -> None:
+    kill(proc)
+    for scope in scopes:
+        scope.remove(proc)
+    for pipe in (proc.stdin, proc.stdout, proc.stderr):
+        if pipe:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def kill(proc: subprocess.Popen[Any]) -> None:
+    """End a spawned process's whole group: ask first, then insist."""
+    # The group can outlive its leader; signalling it then still reaches the rest.
+    _signal_group(proc, signal.SIGTERM)
+    try:
+        proc.wait(_KILL_GRACE_S)
+    except subprocess.TimeoutExpired:
+        pass
+    except KeyboardInterrupt:
+        _signal_group(proc, signal.SIGKILL)
+        raise
+    _signal_group(proc, signal.SIGKILL)
+    proc.wait()
+
+
+def kill_all() -> None:
+    """End every child that is still there: the last resort on the way out."""
+    _all.end()
+
+
+def _signal_group(proc: subprocess.Popen[Any], signum: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(proc.pid, signum)
+
+
+class Deadline:
+    """A time limit that can be moved while a program runs, in seconds from its start."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._start = time.monotonic()
+
+    def set(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def left(self) -> float:
+        return self._start + self.seconds - time.monotonic()
+
+
+def _watch(deadline: Deadline, ended: threading.Event, expire: Callable[[], None]) -> None:
+    """Call ``expire`` if the deadline, wherever it is moved meanwhile, passes before the end."""
+    while not ended.wait(min(1.0, max(0.0, deadline.left()))):
+        if deadline.left() <= 0:
+            expire()
+            return
+
+
+def stream(
+    cmd: Sequence[object],
+    on_line: Callable[[str], None],
+    *,
+    what: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    timeout: float | Deadline | None = None,
+    todo: str = TODO,
+    ok: Sequence[int] = (0,),
+    explain: Callable[[list[str]], list[str]] | None = None,
+) -> int:
+    """Run ``cmd``, calling ``on_line`` for each line of its output as it comes.
+
+    An exit status not in ``ok`` raises a LabError with the last lines of the
+    output, or with what ``explain`` makes of the last few thousand lines.
+    """
+    tail: deque[str] = deque(maxlen=5000 if explain else TAIL_LINES)
+    timed_out = threading.Event()
+    with contextlib.ExitStack() as stack:
+        logfile = None
+        if log is not None:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            logfile = stack.enter_context(log.open("w", buffering=1, errors="replace"))
+            logfile.write("$ " + " ".join(map(str, cmd)) + "\n")
+        proc = stack.enter_context(spawn(cmd, what=what, cwd=cwd, env=env))
+
+        def expire() -> None:
+            timed_out.set()
+            _signal_group(proc, signal.SIGKILL)
+
+        deadline = Deadline(timeout) if isinstance(timeout, (int, float)) else timeout
+        if deadline is not None:
+            ended = threading.Event()
+            threading.Thread(target=_watch, args=(deadline, ended, expire), daemon=True).start()
+            stack.callback(ended.set)
+
+        for line in proc.stdout or ():
+            if logfile:
+                logfile.write(line)
+            line = line.rstrip("\n")
+            tail.append(line)
+            on_line(line)
+        status = proc.wait()
+
+    if timed_out.is_set() and deadline is not None:
+        raise LabError(
+            what,
+            f"took longer than {deadline.seconds:g} s and was ended",
+            todo,
+            log=log,
+            detail=list(tail)[-TAIL_LINES:],
+        )
+    if status not in ok:
+        lines = list(tail)
+        detail = explain(lines) if explain else lines
+        raise LabError(
+            what, describe_status(cmd, status), todo, log=log, detail=detail or lines[-TAIL_LINES:]
+        )
+    return status
+
+
+def run(
+    cmd: Sequence[object],
+    *,
+    what: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    timeout: float | None = None,
+    todo: str = TODO,
+    ok: Sequence[int] = (0,),
+) -> str:
+    """Run ``cmd`` to its end and return its output, stderr included."""
+    lines: list[str] = []
+    stream(cmd, lines.append, what=what, cwd=cwd, env=env, log=log, timeout=timeout, todo=todo, ok=ok)
+    return "".join(line + "\n" for line in lines)
+
+
+def describe_status(cmd: Sequence[object], status: int) -> str:
+    """Say how ``cmd`` ended."""
+    name = Path(str(cmd[0])).name
+    if status < 0:
+        return f"{name} was ended by {signal.Signals(-status).name}"
+    return f"{name} ended with status {status}"

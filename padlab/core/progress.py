@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Progress of long steps, on stderr, and results, on stdout.
+
+Several threads may have steps under way.  Each line begins with the label of the thread
+that it comes from, if that has one (labelled()).  On a terminal the steps are shown below
+all other output and redrawn, a line each; elsewhere each prints a line now and then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+
+_REDRAW_S = 0.1
+_LINE_EVERY_S = 30  # where lines cannot be redrawn: a log, a CI
+
+console = Console(stderr=True, highlight=False, soft_wrap=True)
+# Plain lines: they are read in CI logs as much as on a terminal.
+_out = Console(highlight=False, soft_wrap=True, markup=False)
+_label: ContextVar[str] = ContextVar("label", default="")
+
+
+def seconds(elapsed: float) -> str:
+    """A duration as people say it: 0.4 s, 12 s, 3 min 05 s."""
+    if elapsed < 10:
+        return f"{elapsed:.1f} s"
+    if elapsed < 60:
+        return f"{elapsed:.0f} s"
+    minutes, rest = divmod(round(elapsed), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+@contextlib.contextmanager
+def labelled(label: str) -> Iterator[None]:
+    """What this thread prints in the with block begins with ``label``."""
+    token = _label.set(f"{label} ")
+    try:
+        yield
+    finally:
+        _label.reset(token)
+
+
+def note(text: str) -> None:
+    """One line for the user, not a result."""
+    _print(f"{_label.get()}{text}")
+
+
+def result(text: str) -> None:
+    """One line on stdout."""
+    with _steps.hidden():
+        _out.print(text)
+
+
+def _print(line: str) -> None:
+    console.print(line, markup=False)
+
+
+class _Steps:
+    """The steps that are under way, as a terminal shows them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._lines: dict[Step, str] = {}
+        self._status: Status | None = None
+
+    def show(self, step: Step, line: str) -> None:
+        with self._lock:
+            self._lines[step] = line
+            self._draw()
+
+    def end(self, step: Step) -> None:
+        with self._lock:
+            self._lines.pop(step, None)
+            self._draw()
+
+    @contextlib.contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Nothing is redrawn, and stdout is as it was: a status has both streams go through it."""
+        with self._lock:
+            self._erase()
+            yield
+            self._draw()
+
+    def _draw(self) -> None:
+        text = escape("\n".join(self._lines.values()))
+        if not text:
+            self._erase()
+        elif self._status:
+            self._status.update(text)
+        else:
+            self._status = console.status(text)
+            self._status.start()
+
+    def _erase(self) -> None:
+        if self._status:
+            self._status.stop()
+            self._status = None
+
+
+_steps = _Steps()
+
+
+class Step:
+    """A running step; ``update`` changes what is shown behind its name."""
+
+    def __init__(self, what: str) -> None:
+        self.what = f"{_label.get()}{what}"
+        self.start = time.monotonic()
+        self._redrawn = console.is_terminal
+        self._last = self.start
+
+    def update(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self._last < (_REDRAW_S if self._redrawn else _LINE_EVERY_S):
+            return
+        self._last = now
+        line = f"{self.what}: {text}, {seconds(round(now - self.start))}"
+        if self._redrawn:
+            _steps.show(self, line)
+        else:
+            _print(line)
+
+    def __enter__(self) -> Step:
+        if self._redrawn:
+            _steps.show(self, self.what)
+        else:
+            _print(f"{self.what} ...")
+        return self
+
+    def __exit__(self, kind: type | None, _exc: object, _trace: object) -> None:
+        _steps.end(self)
+        if kind is None:
+            _print(f"{self.what}: done in {seconds(time.monotonic() - self.start)}")
+
+
+def step(what: str) -> Step:
+    """Show, in a with block, that ``what`` is under way, and how long it took when it is done."""
+    return Step(what)

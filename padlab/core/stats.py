@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Medians, spreads and ratios of repeated measurements."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What ``n`` measurements of one figure say."""
+
+    n: int
+    median: float
+    mean: float
+    stdev: float  # of the sample; 0 for a single measurement
+    low: float
+    high: float
+
+
+def summarize(values: Sequence[float]) -> Summary:
+    """Summarise measurements; there must be at least one."""
+    if not values:
+        raise ValueError("no measurements to summarise")
+    return Summary(
+        n=len(values),
+        median=statistics.median(values),
+        mean=statistics.fmean(values),
+        stdev=statistics.stdev(values) if len(values) > 1 else 0.0,
+        low=min(values),
+        high=max(values),
+    )
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """``ours`` over ``peer``: below 1 is better for times and counts."""
+
+    value: float | None  # None: the peer's median is 0
+    noise: str | None  # why the ratio means nothing, or None when it does
+
+
+def ratio(peer: Summary, ours: Summary, *, exact: bool = False) -> Ratio:
+    """The ratio of two medians, and whether noise makes it meaningless.
+
+    Measurements that repeat exactly need not be repeated (``exact``).  Else
+    three runs of each are the least that shows a spread, and ranges that
+    overlap leave the order of the two open.
+    """
+    value = ours.median / peer.median if peer.median else None
+    if value is None:
+        return Ratio(None, "the peer's median is 0")
+    if exact:
+        return Ratio(value, None)
+    fewest = min(peer.n, ours.n)
+    if fewest < 3:
+        return Ratio(value, f"{fewest} run{'s' * (fewest > 1)} of each show no spread")
+    if peer.low <= ours.high and ours.low <= peer.high:
+        return Ratio(value, "the ranges overlap")
+    return Ratio(value, None)
+
+
+@dataclass(frozen=True)
+class Paired(Ratio):
+    """The median of ratios round by round, and an interval that has the true one in 99 of 100 cases."""
+
+    low: float
+    high: float
+
+
+OUTSIDE = 0.01  # how often an interval may miss the median
+
+
+def paired(peer: Sequence[float], ours: Sequence[float]) -> Paired:
+    """Ours over the peer's, measured in the same rounds: what disturbs a round disturbs both.
+
+    The interval is that of the order statistics, which takes nothing of the distribution for
+    granted: each ratio is as likely above as below the median.  With fewer than 8 rounds it
+    is the whole range.
+    """
+    ratios = sorted(mine / theirs for theirs, mine in zip(peer, ours, strict=True))
+    if not ratios:
+        raise ValueError("no measurements to compare")
+    n, skip, below = len(ratios), 0, 0.5 ** len(ratios)
+    while 2 * below <= OUTSIDE:
+        skip += 1
+        below += math.comb(n, skip) * 0.5**n
+    skip = max(skip - 1, 0)
+    low, high = ratios[skip], ratios[n - 1 - skip]
+    noise: str | None
+    if n < 3:
+        noise = f"{n} round{'s' * (n > 1)} show no spread"
+    else:
+        noise = "either may be faster" if low <= 1 <= high else None
+    return Paired(statistics.median(ratios), noise, low, high)
+
+
+def saved(base: float, value: float) -> float | None:
+    """The part of ``base`` that ``value`` saves, in percent, as published tables give speedup."""
+    return 100 * (1 - value / base) if base else None
+
+
+def group(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items by what they have in common, in the order in which they came."""
+    by: dict[Key, list[Item]] = {}
+    for item in items:
+        by.setdefault(key(item), []).append(item)
+    return by
+
+
+def least(
+    items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
+) -> list[Item]:
+    """Of all items with the same key that of least value: what a busy host has disturbed least."""
+    return [min(found, key=value) for found in group(items, key).values()]

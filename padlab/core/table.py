@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from padlab.core import stats
+
+# Results piped to a file or another program are not cut to 80 columns.
+_PIPED_WIDTH = 160
+
+
+def console() -> Console:
+    """A console on the stdout of now."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+
+
+def plain(text: str) -> str:
+    """Text from elsewhere, in which brackets are brackets."""
+    return escape(text)
+
+
+def grid(names: Iterable[str], left: Collection[str]) -> Table:
+    """Columns without lines, of figures but for those named in ``left``."""
+    found = Table(box=None, padding=(0, 2), pad_edge=False)
+    for name in names:
+        found.add_column(name, justify="left" if name in left else "right")
+    return found
+
+
+def ratio(value: stats.Ratio | None) -> str:
+    """To two digits, or nothing where there is none."""
+    return "" if value is None or value.value is None else f"{value.value:.2f}"
+
+
+# After a ratio that says nothing of which one is faster.
+OPEN = "~"
+
+
+def marked(value: stats.Ratio | None) -> str:
+    """A ratio, with a mark where noise leaves open which side of 1 it is on."""
+    return ratio(value) + (OPEN if value and value.noise else "")

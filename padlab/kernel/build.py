@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Building kernels and modules: repeatably, through ccache, and only when something changed.
+
+Objects go to ``build/trees/<kernel>/obj-<config>``.  Being a direct
+subdirectory of the tree, kbuild names every source as ``../kernel/fork.c``
+there, so that compilations have the same command lines in every clone and in
+stock and patched alike, and ccache has nearly all of the second kernel.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import packages, paths, process, progress
+from padlab.core.errors import LabError
+from padlab.kernel import compiler, source, tree
+from padlab.kernel.content import Stamp, fingerprint, read
+from padlab.kernel.state import known_state
+
+CONFIGS: dict[str, tuple[str, ...]] = {
+    "perf": ("perf.config",),
+    "debug": ("perf.config", "debug.config"),
+    "kasan": ("perf.config", "kasan.config"),
+    "sparse": ("perf.config", "sparse.config"),
+    "nomemcg": ("perf.config", "nomemcg.config"),
+    "nosplit": ("perf.config", "debug.config", "nosplit.config"),
+    "gdb": ("perf.config", "gdb.config"),
+}
+PATCHED_FRAGMENT = "patched.config"  # options that stock does not have
+BUILD_ROOM = 1 << 30
+_RECIPE = "1"  # change when the way of building changes
+_STAMP = ".padlab-built"
+_CONFIG_STAMP = ".padlab-configured"
+_COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
+_COMPILED = re.compile(r"^\s+(CC|AS|HOSTCC)\s")
+_ERROR = re.compile(
+    r": (fatal )?error:|undefined reference|^ERROR: |\bmultiple definition\b|^\S+: Assembler messages"
+)
+# Compilations of a build from nothing, to draw the progress against.
+_COMPILATIONS = {
+    "perf": 900,
+    "debug": 920,
+    "kasan": 920,
+    "sparse": 900,
+    "nomemcg": 900,
+    "nosplit": 920,
+    "gdb": 900,
+}
+_TARGETS = {"gdb": ("scripts_gdb",)}  # besides image and modules
+
+
+@dataclass(frozen=True)
+class Build:
+    """A built kernel."""
+
+    kernel: str
+    config: str
+    tree: Path
+    obj: Path
+    bzimage: Path
+    source_version: str
+    release: str
+
+
+def ensure_build(kernel: str, config: str = "perf") -> Build:
+    """Build ``kernel`` with ``config`` unless nothing changed since the last time."""
+    if config not in CONFIGS:
+        raise LabError("config", f"there is no {config!r}", f"choose one of: {', '.join(CONFIGS)}")
+    packages.ensure("build")
+    top = tree.ensure_tree(kernel)
+    obj = top / f"obj-{config}"
+    version = tree.source_version()
+    stamp = _build_stamp(kernel, config, obj)
+    if not (stamp.matches() and _bzimage(obj).exists()):
+        what = f"building {kernel} ({config}, Linux {version})"
+        if not stamp.path.exists():
+            source.check_room(paths.TREES, BUILD_ROOM, what)
+        targets = ["bzImage", "modules", *_TARGETS.get(config, ())]
+        with stamp.renewed():
+            _configure(kernel, config, top, obj)
+            _make(top, obj, targets, what, f"build-{kernel}-{config}.log", _COMPILATIONS[config])
+    release = (obj / "include/config/kernel.release").read_text().strip()
+    return Build(kernel, config, top, obj, _bzimage(obj), version, release)
+
+
+def image(kernel: str, config: str) -> Path:
+    """Where a kernel's image is once it is built."""
+    return _bzimage(paths.TREES / kernel / f"obj-{config}")
+
+
+def _bzimage(obj: Path) -> Path:
+    return obj / "arch/x86/boot/bzImage"
+
+
+def modules(build: Build) -> dict[str, Path]:
+    """Modules built with the kernel: name -> .ko."""
+    order = read(build.obj / "modules.order").split()
+    found = [(build.obj / line).with_suffix(".ko") for line in order]
+    return {path.stem.replace("-", "_"): path for path in found}
+
+
+def ensure_module(build: Build, srcdir: Path) -> Path:
+    """Build the out-of-tree module in ``srcdir`` against ``build``; return its .ko.
+
+    The sources are copied to build/modules first: kbuild writes next to them.
+    """
+    place = paths.BUILD / "modules" / f"{build.kernel}-{build.config}" / srcdir.name
+    sources = {path.name: path for path in sorted(srcdir.iterdir()) if path.is_file()}
+    parts = [f"{name} {fingerprint(path)}" for name, path in sources.items()]
+    stamp = Stamp(place / _STAMP, [read(build.obj / _STAMP), *parts])
+    result = list(place.glob("*.ko"))
+    if stamp.matches() and len(result) == 1:
+        return result[0]
+    place.mkdir(parents=True, exist_ok=True)
+    with stamp.renewed():
+        for name, path in sources.items():
+            if fingerprint(path) != fingerprint(place / name):
+                shutil.copy(path, place / name)
+        what = f"building module {srcdir.name} for {build.kernel} ({build.config})"
+        log = f"module-{srcdir.name}-{build.kernel}-{build.config}.log"
+        _make(build.tree, build.obj, [f"M={place}", "modules"], what, log, total=None)
+        result = list(place.glob("*.ko"))
+        if len(result) != 1:
+            raise LabError(
+                what, f"{len(result)} modules came out of it", "let its Makefile build exactly one"
+            )
+    return result[0]
+
+
+def _build_stamp(kernel: str, config: str, obj: Path) -> Stamp:
+    fragments = [path.read_text() for path in _fragments(kernel, config)]
+    return Stamp(obj / _STAMP, [_RECIPE, tree.content_key(kernel), *fragments, compiler.identity()])
+
+
+# Configuring
+
+
+def _fragments(kernel: str, config: str) -> list[Path]:
+    names = [*CONFIGS[config], *([PATCHED_FRAGMENT] if tree.has_series(kernel) else [])]
+    return [paths.CONFIGS / name for name in names]
+
+
+def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
+    """Write .config from tinyconfig and the fragments, unless nothing of that changed."""
+    fragments = _fragments(kernel, config)
+    state = known_state(top)
+    kconfigs = [f"{name} {fingerprint(top / name)}" for name in state.files() if "Kconfig" in name]
+    texts = [path.read_text() for path in fragments]
+    stamp = Stamp(obj / _CONFIG_STAMP, [_RECIPE, state.version, *kconfigs, *texts])
+    if stamp.matches() and (obj / ".config").exists():
+        return
+    what = f"configuring {kernel} ({config})"
+    obj.mkdir(exist_ok=True)
+    log = paths.LOGS / f"config-{kernel}-{config}.log"
+    with stamp.renewed(), progress.step(what):
+        dot_config = obj / ".config"
+        process.run(_make_command(top, obj, ["tinyconfig"]), what=what, env=environment(), log=log)
+        merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, *fragments]
+        process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
+        process.run(_make_command(top, obj, ["olddefconfig"]), what=what, env=environment(), log=log)
+        if lost := lost_options(texts, dot_config.read_text()):
+            raise LabError(
+                what,
+                f"{len(lost)} options did not come out as configs/ asks",
+                "fix the fragment: a dependency is missing, or this kernel renamed the option",
+                log=log,
+                detail=lost,
+            )
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """option -> value of a .config or fragment; "n" when it says "is not set"."""
+    options = {}
+    for line in text.splitlines():
+        if match := re.match(r"^(CONFIG_\w+)=(.*)$", line):
+            options[match[1]] = match[2]
+        elif match := re.match(r"^# (CONFIG_\w+) is not set$", line):
+            options[match[1]] = "n"
+    return options
+
+
+def lost_options(fragments: list[str], config: str) -> list[str]:
+    """The options that ``config`` does not have as ``fragments`` ask; a later fragment wins."""
+    wanted: dict[str, str] = {}
+    for fragment in fragments:
+        wanted |= parse_config(fragment)
+    got = parse_config(config)
+    return [
+        f"{name}: {value} asked for, {got.get(name, 'not available')} came out"
+        for name, value in wanted.items()
+        if got.get(name, "n") != value
+    ]
+
+
+# Running make
+
+
+def kunit_uml(what: str, args: Sequence[str], config: str, log: Path, ok: Sequence[int] = (0,)) -> Path:
+    """Have the kernel's own runner build User-mode Linux with ``config``, or run it, too.
+
+    The tree it is built in is returned; ``args`` say what to do and where in it.
+    """
+    top = tree.ensure_tree("patched")
+    packages.ensure("build")
+    command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={paths.CONFIGS / config}"]
+    command += [f"--jobs={len(os.sched_getaffinity(0))}"]
+    command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]
+    with progress.step(what) as step:
+        process.stream(
+            command,
+            step.update,
+            what=what,
+            cwd=top,
+            env=environment(),
+            log=log,
+            ok=ok,
+            explain=compiler_errors,
+        )
+    return top
+
+
+def environment() -> dict[str, str]:
+    """Variables that make two builds of the same source equal, so that they share ccache's objects."""
+    return {
+        "KBUILD_BUILD_TIMESTAMP": "1970-01-01 00:00:00 UTC",
+        "KBUILD_BUILD_USER": "padlab",
+        "KBUILD_BUILD_HOST": "padlab",
+        "KBUILD_BUILD_VERSION": "1",
+        "LOCALVERSION": "",
+        "CCACHE_DIR": str(paths.CCACHE),
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_COMPILERCHECK": "content",
+        "CCACHE_MAXSIZE": "5G",
+        # Headers are generated moments before they are used.
+        "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",
+    }
+
+
+def _make_command(top: Path, obj: Path, targets: list[str]) -> list[str]:
+    jobs = len(os.sched_getaffinity(0))
+    return ["make", f"-j{jobs}", "-C", str(top), f"O={obj}", "CC=ccache gcc", "HOSTCC=ccache gcc", *targets]
+
+
+def _make(top: Path, obj: Path, targets: list[str], what: str, log: str, total: int | None) -> None:
+    compiled = 0
+    with progress.step(what) as shown:
+
+        def count(line: str) -> None:
+            nonlocal compiled
+            compiled += bool(_COMPILED.match(line))
+            fresh = total if total and compiled <= total else None
+            shown.update(f"{compiled} files compiled" + (f" of about {fresh}" if fresh else ""))
+
+        paths.CCACHE.mkdir(parents=True, exist_ok=True)
+        process.stream(
+            _make_command(top, obj, targets),
+            count,
+            what=what,
+            env=environment(),
+            log=paths.LOGS / log,
+            todo="fix the source (the compiler's lines are below)",
+            explain=compiler_errors,
+        )
+
+
+def compiler_errors(lines: list[str], limit: int = 40) -> list[str]:
+    """What the compiler, linker or modpost said about errors, out of make's output."""
+    shown: list[str] = []
+    block: list[str] = []
+    for line in [*lines, "make: end"]:
+        if _COMMAND.match(line) or line.startswith("make"):
+            if any(_ERROR.search(said) for said in block):
+                shown += block
+            block = []
+        else:
+            block.append(line)
+    return shown[:limit]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What files contain, as text to compare, and stamps of what something was made from."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+
+def fingerprint(path: Path) -> str | None:
+    """Content and executable bit of a file; None when there is no file."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return "link:" + os.readlink(path)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return ("x:" if mode & stat.S_IXUSR else "f:") + digest
+
+
+def digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+class Stamp:
+    """A file beside something that was made; it has a digest of all that it was made from."""
+
+    def __init__(self, path: Path, parts: Iterable[str]) -> None:
+        self.path = path
+        self.key = digest(parts)
+
+    def matches(self) -> bool:
+        """Whether it was made, to the end, from just these parts."""
+        return read(self.path) == self.key
+
+    @contextlib.contextmanager
+    def renewed(self) -> Iterator[None]:
+        """Make it in the block.  If that does not come to its end, there is no stamp."""
+        self.path.unlink(missing_ok=True)
+        yield
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(self.key)
+
+
+def read(path: Path) -> str:
+    """The text of a file, "" when there is none."""
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""

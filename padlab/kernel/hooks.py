@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The hooks: a quilt series of small edits to files the kernel owns.
+
+They are always applied to copies of the few files they touch, in a scratch
+folder, with quilt; the tree only ever receives the result.  So a hook that
+does not apply leaves the tree as it was, and a file whose content stays the same
+keeps its time stamp.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from padlab.core import paths, process
+from padlab.core.errors import LabError
+
+_HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_FAILED = re.compile(r"^Hunk #(\d+) FAILED at (\d+)")
+_APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$")
+_PATCHING = re.compile(r"^patching file '?([^'\s]+)'?")
+
+# One line of context on each side: the hooks are to survive neighbouring changes
+# in later 6.12.N.  Compiling and testing show a hook that was put in a wrong place.
+CONTEXT_LINES = 1
+
+
+@dataclass
+class FilePatch:
+    """The part of a patch that edits one file."""
+
+    path: str
+    hunks: list[list[str]] = field(default_factory=list)
+
+
+def parse(text: str) -> list[FilePatch]:
+    """Split a unified diff by file; the lines of hunks are counted, since some look like headers."""
+    files: list[FilePatch] = []
+    old_left = new_left = 0
+    previous = ""
+    for line in text.splitlines():
+        if old_left > 0 or new_left > 0:
+            files[-1].hunks[-1].append(line)
+            old_left -= line[:1] in ("-", " ", "")
+            new_left -= line[:1] in ("+", " ", "")
+        elif line.startswith("+++ ") and previous.startswith("--- "):
+            files.append(FilePatch(_patched_path(previous, line)))
+        elif files and (match := _HUNK.match(line)):
+            old_left, new_left = (int(count) if count else 1 for count in match.groups())
+            files[-1].hunks.append([line])
+        previous = line
+    return files
+
+
+def _patched_path(old: str, new: str) -> str:
+    names = [line[4:].split("\t")[0].strip() for line in (new, old)]
+    name = next(name for name in names if name != "/dev/null")
+    return str(PurePosixPath(*PurePosixPath(name).parts[1:]))
+
+
+def read_series(patches: Path) -> list[str]:
+    """The names in the series file, in order."""
+    series = patches / "series"
+    if not series.exists():
+        return []
+    lines = (line.split("#")[0].split() for line in series.read_text().splitlines())
+    return [words[0] for words in lines if words]
+
+
+def touched(patches: Path) -> dict[str, list[str]]:
+    """file -> the patches that edit it, in order.  A patch that is only in the series file edits none."""
+    files: dict[str, list[str]] = {}
+    for name in read_series(patches):
+        patch = patches / name
+        for part in parse(patch.read_text(errors="replace")) if patch.exists() else []:
+            files.setdefault(part.path, []).append(name)
+    return files
+
+
+def quilt(args: list[str], tree: Path, patches: Path, *, what: str, log: Path | None = None) -> str:
+    """Run quilt in ``tree``, untouched by the user's own quilt settings."""
+    settings = {
+        "QUILT_PATCHES": str(patches),
+        "QUILT_SERIES": "series",
+        "QUILT_PC": ".pc",
+        "QUILT_DIFF_OPTS": "-p",
+        "QUILT_PATCH_OPTS": "",
+        "QUILT_PUSH_ARGS": "",
+        "QUILT_REFRESH_ARGS": "",
+        "QUILT_NO_DIFF_INDEX": "1",
+        "QUILT_NO_DIFF_TIMESTAMPS": "1",
+    }
+    command = ["quilt", "--quiltrc=/dev/null", *args]
+    return process.run(command, what=what, cwd=tree, env=settings, log=log)
+
+
+def apply(stock: Path, patches: Path, scratch: Path, version: str) -> list[str]:
+    """Fill ``scratch`` with the hooked files, patched, and quilt's .pc; return their paths."""
+    names = touched(patches)
+    for name in names:
+        if (stock / name).exists():
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(stock / name, scratch / name)
+    if not read_series(patches):
+        return []
+    what = f"applying the hooks to Linux {version}"
+    log = paths.LOGS / "quilt-push.log"
+    try:
+        # Offsets are fine, fuzz is not: it may put a hook in the wrong place.
+        quilt(["push", "-a", "--fuzz=0"], scratch, patches, what=what, log=log)
+    except LabError as err:
+        if not log.exists() or err.log is None:
+            raise
+        failure = find_failure(log.read_text(errors="replace"))
+        raise LabError(
+            what,
+            failure.describe() if failure else "quilt push failed",
+            "edit that patch for this kernel version",
+            log=log,
+            detail=_failed_hunks(failure, patches) if failure else err.detail,
+        ) from None
+    return sorted(names)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What quilt said when a patch did not apply."""
+
+    patch: str
+    file: str
+    hunks: tuple[int, ...]
+    line: int | None
+
+    def describe(self) -> str:
+        if not self.file:
+            return f"{self.patch} does not apply"
+        if not self.hunks:
+            return f"{self.patch} does not apply to {self.file}"
+        numbers = ", ".join(f"#{number}" for number in self.hunks)
+        return f"{self.patch}: hunk {numbers} does not apply to {self.file} (line {self.line})"
+
+
+def find_failure(output: str) -> Failure | None:
+    """The patch, file and hunks that failed, from the output of quilt push."""
+    patch = file = ""
+    hunks: list[int] = []
+    at = None
+    for line in output.splitlines():
+        if match := _APPLYING.match(line):
+            patch, file = match[1], ""
+        elif match := _PATCHING.match(line):
+            if hunks:
+                break
+            file = match[1]
+        elif match := _FAILED.match(line):
+            hunks.append(int(match[1]))
+            at = at or int(match[2])
+        elif "can't find file to patch" in line:
+            return Failure(patch, "a file that this kernel does not have", (), None)
+    return Failure(patch, file, tuple(hunks), at) if patch else None
+
+
+def _failed_hunks(failure: Failure, patches: Path) -> list[str]:
+    for part in parse((patches / failure.patch).read_text(errors="replace")):
+        if part.path == failure.file:
+            return [line for number in failure.hunks for line in part.hunks[number - 1]]
+    return []
+
+
+def apply_patch(patch: Path, root: Path) -> None:
+    """Apply one plain patch file under ``root`` with patch(1)."""
+    process.run(
+        ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "--force", "-i", patch],
+        what=f"applying {patch.name}",
+        cwd=root,
+        todo=f"update {os.path.relpath(patch, paths.ROOT)} to the sources it changes",
+    )
+
+
+def owner_in(tree: Path) -> dict[str, str]:
+    """file -> the top-most applied patch that edits it, from quilt's records in ``tree``."""
+    applied = tree / ".pc" / "applied-patches"
+    owners: dict[str, str] = {}
+    for name in applied.read_text().split() if applied.exists() else []:
+        root = tree / ".pc" / name
+        for path in root.rglob("*"):
+            if path.is_file() and path.name not in (".timestamp", ".needs_refresh"):
+                owners[str(path.relative_to(root))] = name
+    return owners
+
+
+def refresh(tree: Path, patches: Path, name: str) -> None:
+    """Write the edits of the files of patch ``name`` back to it."""
+    quilt(
+        # -f: a patch below others may share a file with them; quilt then
+        # takes the version of that file as the next patch found it.
+        ["refresh", "-f", f"-U{CONTEXT_LINES}", "-pab", "--no-index", "--no-timestamps", name],
+        tree,
+        patches,
+        what=f"refreshing {name}",
+    )

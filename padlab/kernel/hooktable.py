@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The table of hooks: how many lines the series adds to and takes out of files that the kernel owns.
+
+Files that the series owns are not in it.  Nor are documents and tests in the sum that
+counts: these are lines that a maintainer need not look after when the kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import hooks
+
+DOCUMENT = paths.ROOT / "docs/hooks.md"
+# The most lines that may be added to the kernel's own code.
+MAX_ADDED = 220
+
+CODE, TESTS, DOCS = "code", "tests", "documents and MAINTAINERS"
+PARTS = (CODE, TESTS, DOCS)
+
+
+@dataclass(frozen=True)
+class Hook:
+    """What one patch does to one file."""
+
+    patch: str
+    file: str
+    added: int
+    removed: int
+
+    @property
+    def part(self) -> str:
+        return part_of(self.file)
+
+
+def part_of(file: str) -> str:
+    """What a file of the kernel is: only an option of a test is in a Kconfig.debug here."""
+    if file.startswith("Documentation/") or file == "MAINTAINERS":
+        return DOCS
+    if file.startswith("tools/testing/") or Path(file).name == "Kconfig.debug":
+        return TESTS
+    return CODE
+
+
+def read(patches: Path) -> list[Hook]:
+    """Each file of each patch, in the order of the series."""
+    found = []
+    for name in hooks.read_series(patches):
+        for part in hooks.parse((patches / name).read_text(errors="replace")):
+            lines = [line[:1] for hunk in part.hunks for line in hunk[1:]]
+            found.append(Hook(name, part.path, lines.count("+"), lines.count("-")))
+    return found
+
+
+def added(table: Iterable[Hook], part: str = CODE) -> int:
+    return sum(hook.added for hook in table if hook.part == part)
+
+
+def removed(table: Iterable[Hook], part: str = CODE) -> int:
+    return sum(hook.removed for hook in table if hook.part == part)
+
+
+def markdown(table: list[Hook]) -> str:
+    """As docs/hooks.md has it: code first, each patch's files together."""
+    lines = ["| patch | file | lines in | lines out |", "|---|---|---|---|"]
+    for part in PARTS:
+        hooked = [hook for hook in table if hook.part == part]
+        lines += [f"| {hook.patch} | {hook.file} | {hook.added} | {hook.removed} |" for hook in hooked]
+        lines.append(f"| **{part}** | | **{added(hooked, part)}** | **{removed(hooked, part)}** |")
+    return "\n".join(lines) + "\n"
+
+
+def rewrite(document: Path, patches: Path) -> bool:
+    """Put the table of ``patches`` in the place of the one in ``document``; return whether it changed."""
+    old = document.read_text()
+    lines = old.splitlines(keepends=True)
+    rows = [number for number, line in enumerate(lines) if line.startswith("|")]
+    if not rows:
+        raise LabError(f"docs/{document.name}", "it has no table", "take the file from the last commit")
+    new = "".join(lines[: rows[0]]) + markdown(read(patches)) + "".join(lines[rows[-1] + 1 :])
+    document.write_text(new)
+    return new != old

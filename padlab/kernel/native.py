@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""C programs compiled on the host: those of the tree's tools/testing, and static ones for the guest.
+
+Each has a stamp of its sources and of the compiler.  When one of these changes,
+it is made from nothing: make goes by times, which files copied into a tree do
+not tell.  Everything is under ``build/native``; whoever builds there has it alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import exclusive, packages, paths, process, progress
+from padlab.kernel import compiler, tree
+from padlab.kernel.content import Stamp, fingerprint
+
+# The job engine, which most of the tools run.
+ENGINE = ("kernel/padata_mt.c", "kernel/padata_mt.h", "include/linux/padata_mt.h")
+_STATIC = ("-O2", "-Wall", "-Wextra", "-static", "-pthread")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A folder of the patched tree whose Makefile makes programs of it and of ``sources``.
+
+    ``sources`` are files or folders elsewhere in the tree.
+    """
+
+    folder: str
+    sources: tuple[str, ...]
+
+    @property
+    def place(self) -> Path:
+        """Where its programs go."""
+        return paths.BUILD / "native" / Path(self.folder).name
+
+
+def make(tool: Tool, program: str, *variables: str) -> Path:
+    """Have ``tool`` make ``program``; ``variables`` are more arguments of make, as NAME=VALUE."""
+    packages.ensure("build")
+    top = tree.ensure_tree("patched")
+    files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
+    parts = [f"{file.relative_to(top)} {fingerprint(file)}" for file in files]
+    stamp = Stamp(tool.place / ".padlab-sources", [compiler.identity(), *parts])
+    command = ["make", "-s", f"-j{len(os.sched_getaffinity(0))}", "-C", top / tool.folder]
+    command += [f"O={tool.place}", "CC=gcc", *variables, tool.place / program]
+    what = f"building {program}"
+    with _alone(tool.place), contextlib.ExitStack() as making:
+        if not stamp.matches():
+            shutil.rmtree(tool.place, ignore_errors=True)
+            tool.place.mkdir(parents=True)
+            making.enter_context(progress.step(what))
+        making.enter_context(stamp.renewed())
+        process.run(command, what=what, log=paths.LOGS / f"native-{tool.place.name}.log")
+    return tool.place / program
+
+
+def static(source: Path) -> bytes:
+    """The program that the C file ``source`` is, for the guest, which has no libraries."""
+    packages.ensure("build")
+    program = paths.BUILD / "native/static" / source.stem
+    parts = [compiler.identity(), *_STATIC, f"{source} {fingerprint(source)}"]
+    stamp = Stamp(program.with_name(f".{source.stem}.padlab-source"), parts)
+    command = ["gcc", *_STATIC, "-o", program, source]
+    with _alone(program):
+        if not (stamp.matches() and program.exists()):
+            program.parent.mkdir(parents=True, exist_ok=True)
+            with stamp.renewed():
+                process.run(
+                    command, what=f"building {source.name}", log=paths.LOGS / f"native-{source.stem}.log"
+                )
+        return program.read_bytes()
+
+
+def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
+    return exclusive.alone(place.with_name(f".{place.name}.lock"))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """``path``, or the files in it."""
+    if path.is_dir():
+        yield from sorted(file for file in path.iterdir() if file.is_file())
+    else:
+        yield path

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The overlay of a tree: every file that differs from stock, worked out in full, then put in place.
+
+It is made of the files of linux/ at their paths, the hooked files as quilt leaves
+them, and for a test the edits of extra patches.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import paths, progress
+from padlab.core.errors import LabError
+from padlab.kernel import hooks
+from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, write_state
+
+
+def owned_files() -> dict[str, Path]:
+    """The files of linux/ by their path in the kernel tree; editors' leftovers excluded."""
+    return {
+        str(path.relative_to(paths.LINUX)): path
+        for path in sorted(paths.LINUX.rglob("*"))
+        if path.is_file() and not path.name.endswith(("~", ".swp", ".orig", ".rej", ".o", ".pyc"))
+    }
+
+
+def _inputs(extra: Sequence[Path], version: str, series: bool) -> str:
+    """A digest of everything the overlay is made from."""
+    owned = owned_files() if series else {}
+    parts = [f"{name} {fingerprint(path)}" for name, path in owned.items()]
+    names = hooks.read_series(paths.PATCHES) if series else []
+    parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in names]
+    parts += [f"{path.name} {fingerprint(path)}" for path in extra]
+    return digest([version, *parts])
+
+
+def sync(
+    tree: Path, extra: Sequence[Path], stock: Path, state: State, discard: bool, *, series: bool = True
+) -> None:
+    """Give ``tree`` what linux/ and patches/ say now, and the ``extra`` patches on top.
+
+    Without ``series`` the extra patches are on top of stock.
+    """
+    inputs = _inputs(extra, state.version, series)
+    edited = find_edits(tree, state)
+    if state.inputs == inputs and not (discard and edited):
+        if edited:
+            progress.note(
+                f"note: build/trees/{tree.name} has edits that are not in the repository yet: "
+                f"{some(edited)} (./lab refresh keeps them, ./lab tree --discard drops them)"
+            )
+        return
+
+    scratch = paths.TREES / f".{tree.name}-sync"
+    remove(scratch)
+    scratch.mkdir()
+    owned, hooked = _overlay(extra, stock, scratch, state.version, series)
+    wanted = owned | hooked
+    changes = _changes(tree, stock, state, wanted)
+    if not discard:
+        refuse_edits(tree, [name for name, change in changes.items() if change.edited])
+    for name, change in changes.items():
+        install(change.content, tree / name)
+    remove(tree / ".pc")
+    if (scratch / ".pc").exists():
+        (scratch / ".pc").rename(tree / ".pc")
+    # From here on, a file that differs from this has been edited.
+    names = hooks.read_series(paths.PATCHES)
+    write_state(
+        tree,
+        State(
+            state.version,
+            inputs,
+            {name: fingerprint(path) for name, path in owned.items()},
+            {name: fingerprint(path) if path else None for name, path in hooked.items()},
+            {name: fingerprint(paths.PATCHES / name) for name in names},
+        ),
+    )
+    remove(scratch)
+    if changes:
+        progress.note(f"build/trees/{tree.name}: {len(changes)} files brought up to date")
+
+
+def _overlay(
+    extra: Sequence[Path], stock: Path, scratch: Path, version: str, series: bool
+) -> tuple[dict[str, Path], dict[str, Path | None]]:
+    """Work out every file that differs from stock: what to copy to it (None: delete it)."""
+    owned = owned_files() if series else {}
+    hooked: dict[str, Path | None] = {}
+    for name in hooks.apply(stock, paths.PATCHES, scratch, version) if series else []:
+        path = scratch / name
+        hooked[name] = path if path.exists() else None
+    both = sorted(set(owned) & set(hooked))
+    if both:
+        raise LabError(
+            "preparing the tree",
+            f"linux/ and patches/ both have {some(both)}",
+            "a file is either owned (linux/) or hooked (patches/): remove one of them",
+        )
+    for patch in extra:
+        for part in hooks.parse(patch.read_text()):
+            name = part.path
+            target = scratch / name
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(owned.get(name, stock / name), target)
+            owned.pop(name, None)
+            hooked[name] = target
+        hooks.apply_patch(patch, scratch)
+    return owned, hooked
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file to replace: with a copy of ``content``, or delete it when None."""
+
+    content: Path | None
+    edited: bool
+
+
+def _changes(tree: Path, stock: Path, state: State, wanted: dict[str, Path | None]) -> dict[str, Change]:
+    """Which files of ``tree`` are not as wanted, and whether they were edited by hand."""
+    given = state.files()
+    changes = {}
+    for name in sorted(set(given) | set(wanted) | set(hooks.owner_in(tree))):
+        content = wanted.get(name, stock / name)
+        if content is not None and not content.exists():
+            content = None
+        now = fingerprint(tree / name)
+        if now != (fingerprint(content) if content else None):
+            before = given[name] if name in given else fingerprint(stock / name)
+            changes[name] = Change(content, edited=now != before)
+    return changes
+
+
+def install(content: Path | None, place: Path) -> None:
+    """Replace ``place`` by a rename: never half-written, never through a hard link."""
+    if content is None:
+        place.unlink(missing_ok=True)
+        _prune(place.parent)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temp = place.with_name(f".{place.name}.padlab")
+    shutil.copyfile(content, temp)
+    temp.chmod(file_mode(content))
+    temp.rename(place)
+
+
+def file_mode(path: Path) -> int:
+    """The two modes git knows: whatever the user's umask is."""
+    return 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644
+
+
+def _prune(folder: Path) -> None:
+    """Remove folders that a deleted file leaves empty."""
+    while folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

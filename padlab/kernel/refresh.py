@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Edits made in the patched tree, written back to linux/ and patches/."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from padlab.core import packages, paths
+from padlab.core.errors import LabError
+from padlab.kernel import hooks, overlay
+from padlab.kernel.content import fingerprint
+from padlab.kernel.state import State, find_edits, is_generated, known_state, some
+from padlab.kernel.tree import VARIANTS
+
+
+def refresh() -> list[str]:
+    """Write edits made in the patched tree back to linux/ and patches/; return what was written."""
+    packages.ensure("quilt")
+    tree = paths.TREES / "patched"
+    state = known_state(tree)
+    edited = find_edits(tree, state)
+    owners = hooks.owner_in(tree)
+    patches = sorted({owners[name] for name in edited if name in owners})
+    files = [name for name in edited if name not in owners]
+    _check_conflicts(tree, state, files, patches)
+
+    written = []
+    for name in files:
+        _write_owned(tree / name, paths.LINUX / name)
+        written.append(f"linux/{name}")
+    for name in patches:
+        hooks.refresh(tree, paths.PATCHES, name)
+        written.append(f"patches/{name}")
+    overlay.sync(tree, VARIANTS["patched"].extra, paths.TREES / "stock", state, discard=False)
+    return written
+
+
+def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[str]) -> None:
+    """Refuse to overwrite what changed in the repository as well."""
+    both = []
+    for name in files:
+        mine, given = fingerprint(paths.LINUX / name), state.owned.get(name)
+        if mine not in (given, fingerprint(tree / name)):
+            both.append(f"linux/{name}")
+    for name in patches:
+        if name in state.patches and fingerprint(paths.PATCHES / name) != state.patches[name]:
+            both.append(f"patches/{name}")
+    if both:
+        raise LabError(
+            "refresh",
+            f"{some(both)} changed since the tree was made from it, and the tree was edited too",
+            "copy your edits out of build/trees/patched, run ./lab tree --discard, and edit again",
+        )
+
+
+def _write_owned(edited: Path, place: Path) -> None:
+    if not edited.exists():
+        place.unlink(missing_ok=True)
+        return
+    temp = place.with_name(f".{place.name}.padlab")
+    shutil.copyfile(edited, temp)
+    temp.chmod(overlay.file_mode(edited))
+    temp.rename(place)
+
+
+def strays() -> list[str]:
+    """Files of the patched tree that were added or edited and that neither linux/ nor a patch has."""
+    tree, stock = paths.TREES / "patched", paths.TREES / "stock"
+    state = known_state(tree)
+    known = set(state.files()) | set(hooks.owner_in(tree))
+    found = []
+    base = _listing(stock)
+    for name, signature in _listing(tree).items():
+        if name in known or base.get(name) == signature:
+            continue
+        if fingerprint(tree / name) != fingerprint(stock / name):
+            found.append(name)
+    return sorted(found)
+
+
+def _listing(tree: Path) -> dict[str, tuple[int, int]]:
+    """file -> (size, time stamp), for the source files of a tree."""
+    listing: dict[str, tuple[int, int]] = {}
+    folders = [tree]
+    while folders:
+        folder = folders.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if folder == tree and is_generated(entry.name):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                else:
+                    info = entry.stat(follow_symlinks=False)
+                    name = os.path.relpath(entry.path, tree)
+                    listing[name] = (info.st_size, info.st_mtime_ns)
+    return listing

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel source: a package of Debian's, from the cache or as the package index offers it.
+
+``source.toml`` has the version that this commit was tested with, which is preferred.
+What was downloaded once is kept in the user's cache: with it neither index nor
+network are needed.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NoReturn
+from urllib.parse import unquote
+
+from msgspec import Meta, Struct
+
+from padlab.core import exclusive, packages, paths, process, progress, toml
+from padlab.core.errors import LabError
+
+SERIES = "6.12"
+RECORD = paths.ROOT / "source.toml"
+_DOWNLOAD_ROOM = 400 << 20
+_OFFERED = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+$", re.MULTILINE)
+_GONE = re.compile(r"\s404\s+Not Found|File not found")
+_REASON = re.compile(r"^E: Failed to fetch \S+\s+(.*)$", re.MULTILINE)
+
+
+class Base(Struct, forbid_unknown_fields=True, frozen=True):
+    """The package of a kernel series, and the version of it that this commit was tested with."""
+
+    package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z", description='as "linux-source-6.12"')]
+    tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z", description='a Debian version, as "6.12.9-1"')]
+
+    @property
+    def tarball(self) -> str:
+        """Where the package has the source."""
+        return f"usr/src/{self.package}.tar.xz"
+
+
+@functools.cache
+def base() -> Base:
+    """What source.toml says."""
+    bases = toml.load(RECORD, dict[str, Base])
+    if SERIES not in bases:
+        raise LabError(RECORD.name, f'has no table ["{SERIES}"]', f"restore it: git checkout {RECORD.name}")
+    return bases[SERIES]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A version of the package, as Debian counts."""
+
+    version: str
+
+    @property
+    def deb(self) -> Path:
+        """Its file in the cache, which need not be there, with apt's name: an epoch's colon is encoded."""
+        return paths.DOWNLOADS / f"{base().package}_{self.version.replace(':', '%3a')}_all.deb"
+
+
+def ensure_source(update: bool = False) -> Source:
+    """Return a version of the package, downloaded: the tested one if there is a choice.
+
+    ``update`` asks for the newest instead, after fetching the package index.  Else
+    that is done only if nothing can be had without.
+    """
+    tested = Source(base().tested)
+    if not update and tested.deb.exists():
+        return tested
+    what = f"kernel source {base().package}"
+    with exclusive.alone(paths.DOWNLOADS / ".lock"):
+        for left in paths.DOWNLOADS.glob(".part-*"):  # of a download that was interrupted
+            shutil.rmtree(left, ignore_errors=True)
+        return _look(update, what)
+
+
+def warn_untested(version: str) -> None:
+    """Say once if ``version`` is not the tested one."""
+    if version != base().tested:
+        _warn(f"note: this commit was tested with {base().package} {base().tested}, this is {version}")
+
+
+@functools.cache
+def _warn(text: str) -> None:
+    progress.note(text)
+
+
+def _look(update: bool, what: str) -> Source:
+    """Choose from index and cache; what the index offers is downloaded if it is not in the cache."""
+    kept = newest([Source(version) for version in cached()])
+    if update:
+        packages.update_index(what)
+    chosen = _choose(update)
+    if chosen is None and kept is None:
+        _check_debian(what)
+        packages.update_index(what)
+        chosen = _choose(update)
+    if chosen is None:
+        return kept or _give_up(what)
+    if chosen.deb.exists():
+        return chosen
+    try:
+        return _download(chosen, update, what)
+    except LabError as err:
+        if kept is None:
+            raise
+        progress.note(f"note: {what}: {err.why}; using {kept.version} from {paths.DOWNLOADS}")
+        return kept
+
+
+def _give_up(what: str) -> NoReturn:
+    raise LabError(
+        what,
+        f"the package index does not offer it, and none is in {paths.DOWNLOADS}",
+        "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite",
+    )
+
+
+def _check_debian(what: str) -> None:
+    if shutil.which("apt-cache") is None:
+        raise LabError(what, "this is not a Debian system (no apt-cache)", "run this on Debian 12 or 13")
+
+
+# What there is
+
+
+def cached() -> list[str]:
+    """The versions in the cache."""
+    package = base().package
+    names = [path.name for path in paths.DOWNLOADS.glob(f"{package}_*_all.deb")]
+    return [unquote(name.removeprefix(f"{package}_").removesuffix("_all.deb")) for name in names]
+
+
+def newest(sources: list[Source]) -> Source | None:
+    """The last in Debian's order of versions."""
+
+    def order(one: Source, other: Source) -> int:
+        return -1 if _is_older(one.version, other.version) else 1
+
+    return max(sources, key=functools.cmp_to_key(order), default=None)
+
+
+def _is_older(one: str, other: str) -> bool:
+    command = ["dpkg", "--compare-versions", one, "lt", other]
+    return process.stream(command, lambda _line: None, what="comparing versions", ok=(0, 1)) == 0
+
+
+def _choose(update: bool) -> Source | None:
+    """What to take of what the package index offers; None if that is nothing, or there is no index."""
+    if shutil.which("apt-cache") is None:
+        return None
+    command = ["apt-cache", "policy", base().package]
+    policy = process.run(command, what="asking for the kernel source", ok=range(256))
+    if not update and base().tested in parse_offered(policy):
+        return Source(base().tested)
+    version = parse_candidate(policy)
+    return Source(version) if version else None
+
+
+def parse_candidate(policy: str) -> str | None:
+    """The version apt would install, from the output of apt-cache policy."""
+    match = re.search(r"^\s*Candidate: (\S+)$", policy, re.MULTILINE)
+    return match[1] if match and match[1] != "(none)" else None
+
+
+def parse_offered(policy: str) -> list[str]:
+    """All versions in the output of apt-cache policy."""
+    return _OFFERED.findall(policy)
+
+
+# Downloading
+
+
+class _GoneError(LabError):
+    """The mirror no longer has what the package index names."""
+
+
+def _download(source: Source, update: bool, what: str) -> Source:
+    check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
+    try:
+        return _fetch(source, what)
+    except _GoneError:
+        progress.note(f"{source.version} has left the mirror; updating the package index")
+        packages.update_index(what)
+        newer = _choose(update) or _give_up(what)
+        return newer if newer.deb.exists() else _fetch(newer, what)
+
+
+def _fetch(source: Source, what: str) -> Source:
+    """apt checks the file against the signed index; it appears under its name when whole."""
+    part = Path(tempfile.mkdtemp(prefix=".part-", dir=paths.DOWNLOADS))
+    try:
+        with progress.step(f"downloading {base().package} {source.version}"):
+            _apt_download(source, part, what)
+        debs = list(part.glob("*.deb"))
+        if len(debs) != 1:
+            raise LabError(what, "apt-get download left no package", "run: apt-get update")
+        debs[0].rename(source.deb)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return source
+
+
+def _apt_download(source: Source, folder: Path, what: str) -> None:
+    log = paths.LOGS / "apt-download.log"
+    package = f"{base().package}={source.version}"
+    command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", package]
+    try:
+        process.run(command, what=what, cwd=folder, log=log)
+    except LabError as err:
+        raise _explain(source, what, err) from None
+
+
+def _explain(source: Source, what: str, error: LabError) -> LabError:
+    """Why apt-get download failed, in a line."""
+    text = error.log.read_text(errors="replace") if error.log else ""
+    if _GONE.search(text):
+        why = f"version {source.version}, which the package index names, is not on the mirror"
+        todo = "run: apt-get update; then check /etc/apt/sources.list"
+        return _GoneError(what, why, todo, log=error.log)
+    reason = _REASON.search(text)
+    why = f"version {source.version} could not be fetched: {reason[1] if reason else error.why}"
+    return LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=error.log)
+
+
+def check_room(where: Path, need: int, what: str) -> None:
+    """Refuse to begin what would fill the disk half-way."""
+    while not where.exists():
+        where = where.parent
+    free = shutil.disk_usage(where).free
+    if free < need:
+        raise LabError(
+            what,
+            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed",
+            "free some space, or put the clone on another disk",
+        )

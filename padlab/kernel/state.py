@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a kernel tree was given, in its ``.padlab-state.json``, and which files were edited since."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import hooks
+from padlab.kernel.content import fingerprint
+
+STATE = ".padlab-state.json"
+_FORMAT = 1
+
+
+@dataclass
+class State:
+    """What a tree was given: file -> fingerprint (None: deleted)."""
+
+    version: str
+    inputs: str = ""
+    owned: dict[str, str | None] = field(default_factory=dict)
+    hooked: dict[str, str | None] = field(default_factory=dict)
+    patches: dict[str, str | None] = field(default_factory=dict)
+    format: int = _FORMAT
+
+    def files(self) -> dict[str, str | None]:
+        return self.owned | self.hooked
+
+
+def read_state(tree: Path) -> State | None:
+    """The state of ``tree``; None when it was never completed."""
+    try:
+        record = json.loads((tree / STATE).read_text())
+    except (OSError, ValueError):
+        return None
+    return State(**record) if record.get("format") == _FORMAT else None
+
+
+def known_state(tree: Path) -> State:
+    """The state of a tree that must be there."""
+    state = read_state(tree)
+    if state is None:
+        raise LabError(f"the {tree.name} tree", "it has not been made yet", "run: ./lab tree")
+    return state
+
+
+def write_state(tree: Path, state: State) -> None:
+    temp = tree / (STATE + ".tmp")
+    temp.write_text(json.dumps(asdict(state), indent=1) + "\n")
+    temp.rename(tree / STATE)
+
+
+def find_edits(tree: Path, state: State) -> list[str]:
+    """Files of the series that differ from what the tree was given."""
+    found = [name for name, given in state.files().items() if fingerprint(tree / name) != given]
+    stock = paths.TREES / "stock"
+    for name in hooks.owner_in(tree):
+        if name not in state.files() and fingerprint(tree / name) != fingerprint(stock / name):
+            found.append(name)
+    return sorted(found)
+
+
+def refuse_edits(tree: Path, edits: list[str]) -> None:
+    """Stop rather than overwrite ``edits``, files that were edited in ``tree``."""
+    if edits:
+        raise LabError(
+            f"bringing build/trees/{tree.name} up to date",
+            f"it has edits that are not in the repository: {some(edits)}",
+            "run ./lab refresh to keep them or ./lab tree --discard to drop them",
+            detail=[f"edited: {name}" for name in edits],
+        )
+
+
+def some(names: list[str]) -> str:
+    """A list for one line of text: its first three."""
+    rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + rest
+
+
+def is_generated(name: str) -> bool:
+    """Top-level names in a tree that are not kernel source."""
+    return name.startswith("obj-") or name in (".pc", STATE, STATE + ".tmp")
+
+
+def remove(path: Path) -> None:
+    if path.exists():
+        shutil.rmtree(path)

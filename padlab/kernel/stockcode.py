@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Functions of stock that the series does something beside, and whether they are still what they were.
+
+``tests/stock-functions.toml`` has them: file, function, a digest of the function's text,
+and what in the series to look at when it changes.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from padlab.core import paths, toml
+from padlab.kernel.content import digest
+
+LIST = paths.TESTS / "stock-functions.toml"
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+class Function(Struct, frozen=True, forbid_unknown_fields=True):
+    """One function of stock."""
+
+    file: str
+    name: str
+    digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$")]
+    look_at: str
+
+
+class Functions(Struct, frozen=True, forbid_unknown_fields=True):
+    """The list."""
+
+    function: list[Function]
+
+
+def read() -> list[Function]:
+    return toml.load(LIST, Functions).function
+
+
+def text_of(source: str, name: str) -> str | None:
+    """A function's definition without comments, or None if there is not exactly one."""
+    code = _COMMENT.sub(" ", source)
+    # From the name to the first brace that closes in the first column.
+    pattern = rf"^(?:[A-Za-z_][^;{{}}()#]*?[\s*])?{re.escape(name)}\([^;{{}}]*\)\s*^\{{.*?^\}}"
+    found = re.findall(pattern, code, re.MULTILINE | re.DOTALL)
+    return " ".join(found[0].split()) if len(found) == 1 else None
+
+
+def digest_of(stock: Path, file: str, name: str) -> str:
+    """Of the function's text in the tree ``stock``; empty if it is not there."""
+    path = stock / file
+    text = text_of(path.read_text(errors="replace"), name) if path.exists() else None
+    return digest([text])[:16] if text else ""
+
+
+def changed(stock: Path, functions: list[Function]) -> list[str]:
+    """A line for each function that is not what it was."""
+    return [
+        f"stock changed {one.file}: {one.name}(): look at {one.look_at}, "
+        f"then let its digest be {digest_of(stock, one.file, one.name) or '(there is no such function)'}"
+        for one in functions
+        if digest_of(stock, one.file, one.name) != one.digest
+    ]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kernel trees under build/trees: made once, then kept up to date file by file.
+
+``stock`` is the package's source, untouched.  Every other tree is stock plus an
+overlay (overlay.py), of which only files whose content differs are replaced.  So
+an interrupted run is finished by the next one, and make rebuilds what changed.
+
+A tree remembers what it was given (state.py).  A file that is neither that nor
+what the repository now says was edited by hand, and is overwritten only if the user
+says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import packages, paths, process, progress
+from padlab.core.errors import LabError
+from padlab.kernel import hooks, overlay, source
+from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.state import (
+    State,
+    find_edits,
+    is_generated,
+    known_state,
+    read_state,
+    refuse_edits,
+    remove,
+    write_state,
+)
+
+TREE_ROOM = 2 << 30
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kind of tree: which patches it has, and whether on top of the series or of stock.
+
+    ``linked`` trees share unchanged files with stock through hard links: cheap,
+    and right for trees nobody edits by hand.
+    """
+
+    extra: tuple[Path, ...] = ()
+    linked: bool = False
+    series: bool = True
+
+
+# Beside stock.
+VARIANTS: dict[str, Variant] = {"patched": Variant()}
+
+
+def ensure_tree(kernel: str, *, discard: bool = False, update: bool = False) -> Path:
+    """Make the tree of ``kernel`` if needed and bring it up to date; return its path.
+
+    Edits made in the tree stay as long as the repository has not changed, and a
+    note names them.  When it has changed, this stops, unless ``discard`` drops them.
+    """
+    known = ("stock", *VARIANTS)
+    if kernel not in known:
+        raise LabError("kernel", f"there is no {kernel!r}", f"choose one of: {', '.join(known)}")
+    version = _ensure_stock(update)
+    stock = paths.TREES / "stock"
+    if kernel == "stock":
+        return stock
+    packages.ensure("quilt")
+    tree = paths.TREES / kernel
+    variant = VARIANTS[kernel]
+    state = read_state(tree)
+    if state is None or state.version != version:
+        if state is not None and not discard:
+            refuse_edits(tree, find_edits(tree, state))
+        _clone(stock, tree, variant, version)
+        state = State(version)
+    overlay.sync(tree, variant.extra, stock, state, discard, series=variant.series)
+    return tree
+
+
+def source_version() -> str:
+    """The Debian version of the stock tree."""
+    return known_state(paths.TREES / "stock").version
+
+
+def has_series(kernel: str) -> bool:
+    """Whether ``kernel`` is one with the series."""
+    return kernel != "stock" and VARIANTS[kernel].series
+
+
+def content_key(kernel: str) -> str:
+    """Changes when a file of the series, or an edit of one, changes in the tree of ``kernel``."""
+    tree = paths.TREES / kernel
+    state = known_state(tree)
+    files = sorted(set(state.files()) | set(hooks.owner_in(tree)))
+    return digest([state.version, *(f"{name} {fingerprint(tree / name)}" for name in files)])
+
+
+# Making trees
+
+
+def _ensure_stock(update: bool) -> str:
+    """Unpack stock when it is not there, or when ``update`` finds a newer one."""
+    stock = paths.TREES / "stock"
+    state = read_state(stock)
+    if state is not None and not update:
+        source.warn_untested(state.version)
+        return state.version
+    newest = source.ensure_source(update)
+    source.warn_untested(newest.version)
+    if state is not None and state.version == newest.version:
+        return state.version
+    packages.ensure("build")
+    what = f"unpacking Linux {newest.version}"
+    source.check_room(paths.TREES, TREE_ROOM, what)
+    fresh = paths.TREES / ".stock-new"
+    remove(fresh)
+    fresh.mkdir(parents=True)
+    pipeline = (
+        f'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO ./{source.base().tarball} '
+        '| tar -xJ -C "$2" --strip-components=1'
+    )
+    with progress.step(what):
+        process.run(
+            ["bash", "-c", pipeline, "unpack", newest.deb, fresh],
+            what=what,
+            log=paths.LOGS / "unpack.log",
+            todo=f"if the package file is damaged, delete it and try again: {newest.deb}",
+        )
+        write_state(fresh, State(newest.version))
+        _replace(fresh, stock)
+    return newest.version
+
+
+def _clone(stock: Path, tree: Path, variant: Variant, version: str) -> None:
+    """Copy stock, without its builds, to ``tree``."""
+    what = f"making the {tree.name} tree"
+    source.check_room(paths.TREES, TREE_ROOM // 8 if variant.linked else TREE_ROOM, what)
+    fresh = paths.TREES / f".{tree.name}-new"
+    remove(fresh)
+    fresh.mkdir(parents=True)
+    entries = [entry for entry in sorted(stock.iterdir()) if not is_generated(entry.name)]
+    flags = ["-al"] if variant.linked else ["-a", "--reflink=auto"]
+    with progress.step(what):
+        process.run(["cp", *flags, "-t", fresh, "--", *entries], what=what, log=paths.LOGS / "clone.log")
+        write_state(fresh, State(version))
+        _replace(fresh, tree)
+
+
+def _replace(fresh: Path, place: Path) -> None:
+    old = place.with_name(f".{place.name}-old")
+    remove(old)
+    if place.exists():
+        place.rename(old)
+    fresh.rename(place)
+    remove(old)

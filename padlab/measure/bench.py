@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab bench``: struct page init at native speed on real memory, stock's way beside ours.
+
+Two programs run the code that is in the kernel, on memory much larger than
+caches: see structpages.py and uml.py.
+
+In each, the ways take turns, so that whatever else the host does hits all of
+them.  What counts is the ratio of medians within one run.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json as jsons
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from padlab.core import table
+from padlab.measure import provenance, structpages, uml
+from padlab.measure.structpages import (
+    LIMIT,
+    OURS,
+    QUICK_MIB,
+    UML,
+    USE_OURS,
+    USERSPACE,
+    USES,
+    Measured,
+    Row,
+    rows,
+    use_rows,
+)
+
+COMMAND = "./lab bench"
+ROUNDS = 15
+QUICK_ROUNDS = 5
+
+_BYTES_WHY = (
+    "bytes per page are computed, not measured: a plain store reads the line for ownership and writes it",
+    "back later (stock's second and third pass find the block's 64 KiB in the core's cache), a",
+    "non-temporal one writes it.  16 pages of 1024, the head of a block, are stored plainly by all",
+    f'"{LIMIT}" is the machine\'s: bare streaming stores of 64 bytes that are not zero for each page',
+)
+SHOWS = {
+    UML: (
+        "shows: mm/memmap_bulk.c, x86's stores and the page allocator as they are in the kernel, one CPU",
+        "does not show: threads, sections (UML has none: the suite takes 128 MiB at a time, like x86-64),",
+        "  NUMA, boot itself.  Stock's side has __init_single_page() inlined, as stock's loop has it",
+    ),
+    USERSPACE: (
+        "shows: the same two files and the job engine as they are, on 1 to all CPUs, in huge pages",
+        "does not show: how helpers start (both sides have threads that wait), a real page allocator",
+        "  (both sides free to one list, with the kernel's loads and stores written out)",
+    ),
+}
+
+
+def main(quick: bool = False, json: bool = False) -> int:
+    """Build and run both; print, and record unless it was quick."""
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    program = uml.build()
+    sizes = [f"--mib={QUICK_MIB}"] if quick else []
+    runs = [uml.run(program, rounds), structpages.run(f"--rounds={rounds}", *sizes)]
+    result = as_dict(runs)
+    recorded = []
+    if not quick:
+        recorded = [provenance.path_of("bench.json"), provenance.path_of("bench.csv")]
+        provenance.write_json(recorded[0], result)
+        provenance.write(recorded[1], to_csv(runs))
+    if json:
+        print(jsons.dumps(result, indent=2))
+    else:
+        show(runs)
+        for path in recorded:
+            table.console().print(f"recorded in {path}", markup=False)
+    return 0
+
+
+def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
+    return {
+        **provenance.of_native(COMMAND),
+        "cannot_show": {bench: " ".join(lines) for bench, lines in SHOWS.items()},
+        "bytes_per_page": " ".join(_BYTES_WHY),
+        "benches": [
+            {
+                "bench": measured.bench,
+                "pages": measured.pages,
+                "notes": list(measured.notes),
+                "rows": [asdict(row) for row in rows(measured)],
+                "uses": [asdict(row) for row in use_rows(measured)],
+            }
+            for measured in runs
+        ],
+    }
+
+
+def to_csv(runs: Sequence[Measured]) -> str:
+    notes = "".join(f"# {key}: {value}\n" for key, value in provenance.of_native(COMMAND).items())
+    return notes + to_csv_rows(runs)
+
+
+def to_csv_rows(runs: Sequence[Measured]) -> str:
+    """Every round, in the order in which they were done."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["bench", "pages", "round", "threads", "took_part", "use", "way", "ns", "ns_per_page"])
+    for measured in runs:
+        for timing in measured.timings:
+            per_page = f"{timing.ns / measured.pages:.3f}"
+            key = (measured.bench, measured.pages, timing.round, timing.threads, timing.ran)
+            writer.writerow([*key, timing.use, timing.way, timing.ns, per_page])
+    return out.getvalue()
+
+
+def show(runs: Sequence[Measured]) -> None:
+    """One table, what is wrong with it, and what it can show."""
+    out = table.console()
+    out.print("struct pages initialised and freed, ns per page (median, least and most)")
+    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit", "bytes")
+    grid = table.grid(names, left={"bench", "way"})
+    warnings = []
+    for measured in runs:
+        for row in rows(measured):
+            figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
+            way = f"{row.way}, ours" if row.way == OURS else row.way
+            grid.add_row(
+                row.bench,
+                str(row.threads),
+                way,
+                str(row.ns.n),
+                *figures,
+                table.ratio(row.ratio),
+                table.ratio(row.of_limit),
+                str(row.bytes),
+            )
+            warnings += _warnings(row)
+    out.print(grid)
+    _show_uses(runs)
+    for line in warnings:
+        out.print(f"[yellow]warning:[/] {table.plain(line)}")
+    for measured in runs:
+        out.print(
+            "\n".join([f"\n{measured.bench}: {'; '.join(measured.notes)}", *SHOWS[measured.bench]]),
+            markup=False,
+        )
+    out.print("\n" + "\n".join(_BYTES_WHY), markup=False)
+
+
+def _show_uses(runs: Sequence[Measured]) -> None:
+    out = table.console()
+    out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
+    grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
+    for row in (row for measured in runs for row in use_rows(measured)):
+        figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
+        way = "plain, ours" if row.way == USE_OURS else row.way
+        grid.add_row(USES[row.use], way, *figures, table.ratio(row.ratio))
+    out.print(grid)
+
+
+def _warnings(row: Row) -> list[str]:
+    found = []
+    name = f"{row.bench}, {row.threads} threads, {row.way}"
+    if row.ratio and row.ratio.noise:
+        found.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
+    if row.alone:
+        found.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
+    return found

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab chart``: what a struct page costs, stock beside patched, as a picture for the README.
+
+It is drawn from recorded results alone: instructions from results/growth.json,
+times from results/bench.json.  Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from padlab.core import plot, table
+from padlab.core.errors import LabError
+from padlab.measure import provenance, structpages
+
+NAME = "chart.png"
+# The goals of ./lab growth that are shown, and how they are called in the picture.
+GOALS = {
+    "a deferred page": "deferred page",
+    "a page of the lower zones": "page below 4 GiB,\nuntil it is free",
+}
+BENCHES = {"UML": "User-mode Linux", "userspace": "userspace"}
+
+_WHAT = "drawing the chart"
+_INCHES = (10.5, 4.3)
+_STOCK, _PATCHED = "#a8a8a8", "#3b7dc4"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A file of results/ and the command that records it."""
+
+    path: Path
+    command: str
+    data: dict[str, Any]
+
+
+def main() -> int:
+    """Draw, and say which files it was drawn from."""
+    sources = growth, bench = read("growth.json", "./lab growth --large"), read("bench.json", "./lab bench")
+    picture = draw(growth, bench)
+    path = provenance.path_of(NAME)
+    provenance.write(path, picture)
+    out = table.console()
+    for source in sources:
+        out.print(f"drawn from {source.path}", markup=False, soft_wrap=True)
+    out.print(f"recorded in {path}", markup=False, soft_wrap=True)
+    return 0
+
+
+def read(name: str, command: str) -> Recorded:
+    """A result that ``command`` has recorded."""
+    path = provenance.path_of(name)
+    try:
+        data = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise LabError(_WHAT, f"there is no {path}", f"record it with: {command}") from None
+    except ValueError:
+        raise LabError(_WHAT, f"{path} is not JSON", f"record it again with: {command}") from None
+    return Recorded(path, command, data)
+
+
+@contextlib.contextmanager
+def _known_form(source: Recorded) -> Iterator[None]:
+    """What a file of an older form lacks is named, with the command that writes today's form."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError) as err:
+        why = f"{source.path} has another form than today's ({type(err).__name__}: {err})"
+        raise LabError(_WHAT, why, f"record it again with: {source.command}") from None
+
+
+def draw(growth: Recorded, bench: Recorded) -> bytes:
+    """The picture: counted instructions on the left, native times on the right."""
+    with _known_form(growth):
+        left = plot.Bars("Counted in exact mode", "guest instructions per page", counted(growth.data))
+        note = f"Left: {_provenance(growth.data)}, {growth.data['config']} config, QEMU {growth.data['qemu']}"
+    with _known_form(bench):
+        right = plot.Bars("Timed natively", "ns per struct page", timed(bench.data))
+        rounds = _rows(bench.data)[0]["ns"]["n"]
+        note += f"\nRight: {_provenance(bench.data)}; median, least and most of {rounds} rounds"
+    title = "What it costs to initialise a struct page and free its page"
+    return plot.figure([left, right], title, 2, _INCHES, note)
+
+
+def _provenance(data: dict[str, Any]) -> str:
+    return f"{data['command']}, {data['source']}, on {data['host']}"
+
+
+def counted(data: dict[str, Any]) -> dict[str, list[plot.Bar]]:
+    """Instructions per page, stock's and patched, of results/growth.json."""
+    goals = {goal["name"]: goal for goal in data["goals"]}
+    return {shown: _pair(goals[name]["stock"], goals[name]["patched"]) for name, shown in GOALS.items()}
+
+
+def timed(data: dict[str, Any]) -> dict[str, list[plot.Bar]]:
+    """Times per page, stock's and patched, of results/bench.json."""
+    rows = {(row["bench"], row["threads"], row["way"]): row["ns"] for row in _rows(data)}
+    groups = {}
+    for bench, threads, way in rows:
+        if way == "stock":
+            name = f"{BENCHES[bench]},\n{threads} thread{'s' * (threads > 1)}"
+            ours = rows[bench, threads, structpages.OURS]
+            groups[name] = _pair_of_ranges(rows[bench, threads, way], ours)
+    return groups
+
+
+def _rows(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for bench in data["benches"] for row in bench["rows"]]
+
+
+def _pair(stock: float, patched: float) -> list[plot.Bar]:
+    return [
+        plot.Bar(stock, f"stock {stock:.2f}", _STOCK),
+        plot.Bar(patched, f"patched {patched:.2f} ({patched / stock:.2f} of stock)", _PATCHED),
+    ]
+
+
+def _pair_of_ranges(stock: dict[str, float], patched: dict[str, float]) -> list[plot.Bar]:
+    return [
+        plot.Bar(bar.value, bar.text, bar.color, ns["low"], ns["high"])
+        for bar, ns in zip(_pair(stock["median"], patched["median"]), (stock, patched), strict=True)
+    ]

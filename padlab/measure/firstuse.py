@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a task takes to zero a folio that it touched, and to use it from there on.
+
+Part of ``./lab bench hugepages``.  Zeroing may be fast at the cost of what comes
+after: memory that is not in the cache has to be fetched.  So both are timed,
+``zero_bench --use``, and what counts is their sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from padlab.core import stats, table
+
+MAX_RATIO = 1.02  # of stock's time, both together: no slower, and noise
+# 2 MiB that are touched in their first half, on a CPU with CLZERO: to zero them, and
+# both if they are then used forward.
+MAX_ZERO_CLZERO, MAX_BOTH_CLZERO = 0.45, 0.8
+# On other CPUs, of stock's time to use a huge page forward.  Extents gain more there than
+# may be lost, so the sum would not show it: zeroed in ascending order, a page takes 2.5
+# times as long to use.
+MAX_USE_RATIO = 1.3
+HUGE = 2048  # in KiB
+SIZES = (64, 512, 1024, HUGE)
+HOW = ("forward", "backward", "random")
+FORWARD = HOW[0]
+# Reads at random, each of which needs the outcome of the one before.  Shown, not judged:
+# what is not in the cache is fetched line by line then.
+DEPENDENT = "dependent"
+PARTS = ("zero", "use", "both")
+
+
+def touched(kib: int) -> tuple[int, int, int]:
+    """The pages of a folio that are touched: its first, one after a third of it, its last."""
+    pages = kib // 4
+    return 0, pages // 3, pages - 1
+
+
+WANTED = {
+    (kib, page, how, way)
+    for kib in SIZES
+    for page in touched(kib)
+    for how in HOW
+    for way in ("stock", "ours")
+}
+
+_ROUND = re.compile(r"^round \d+ kib (\d+) page (\d+) (\w+) (stock|ours) zero (\d+) ns use (\d+) ns$")
+
+
+@dataclass(frozen=True)
+class Use:
+    """A folio of ``kib``, touched at ``page``, half of it used ``how``: means of a round, in ns."""
+
+    kib: int
+    page: int
+    how: str
+    way: str
+    zero: int
+    use: int
+
+    @property
+    def both(self) -> int:
+        return self.zero + self.use
+
+
+@dataclass(frozen=True)
+class Row:
+    """In us.  The ratios are of stock's time in the same round."""
+
+    kib: int
+    page: int
+    how: str
+    way: str
+    zero: stats.Summary
+    use: stats.Summary
+    both: stats.Summary
+    of_stock: stats.Paired | None  # both
+    zero_of_stock: stats.Paired | None
+    use_of_stock: stats.Paired | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.kib} KiB touched at page {self.page}, used {self.how}"
+
+
+def parse(line: str) -> Use | None:
+    """A line of zero_bench --use, if it is one."""
+    if match := _ROUND.match(line):
+        kib, page, how, way, zero, use = match.groups()
+        return Use(int(kib), int(page), how, way, int(zero), int(use))
+    return None
+
+
+def rows(uses: Iterable[Use]) -> list[Row]:
+    """By size, page and way of use, stock's first.  Both have the same rounds, in the same order."""
+    by = stats.group(
+        uses, lambda one: (one.kib, one.page, (*HOW, DEPENDENT).index(one.how), one.way == "ours")
+    )
+    result: list[Row] = []
+    for key in sorted(by):
+        found, peer = by[key], by.get((*key[:3], False)) if key[3] else None
+        zero, use, both = (stats.summarize(_times(found, what)) for what in PARTS)
+        zero_of, use_of, both_of = (
+            stats.paired(_times(peer, what), _times(found, what)) if peer else None for what in PARTS
+        )
+        first = found[0]
+        result.append(
+            Row(first.kib, first.page, first.how, first.way, zero, use, both, both_of, zero_of, use_of)
+        )
+    return result
+
+
+def _times(uses: Iterable[Use], what: str) -> list[float]:
+    return [getattr(one, what) / 1000 for one in uses]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What ``ratio`` of stock's time may be at ``most``; ``what``: to do what, if not both."""
+
+    row: Row
+    what: str
+    ratio: stats.Paired
+    most: float
+
+    @property
+    def undecided(self) -> bool:
+        return self.ratio.low <= self.most <= self.ratio.high
+
+    @property
+    def problem(self) -> str | None:
+        if self.ratio.value is None or self.ratio.value <= self.most:
+            return None
+        return f"{self.row.name}: {self.ratio.value:.3f} of stock's time{self.what}, at most {self.most}"
+
+
+def limits(table_rows: Iterable[Row], clzero: bool) -> list[Limit]:
+    """What ours may take; ``clzero``: the CPU has that instruction."""
+    found: list[Limit] = []
+    for row in table_rows:
+        if not (row.of_stock and row.zero_of_stock and row.use_of_stock):
+            continue
+        found.append(Limit(row, "", row.of_stock, MAX_RATIO))
+        first_half = row.kib >= HUGE and row.page < row.kib // 8
+        if first_half and clzero:
+            found.append(Limit(row, " to zero it", row.zero_of_stock, MAX_ZERO_CLZERO))
+            if row.how == FORWARD:
+                found.append(Limit(row, "", row.of_stock, MAX_BOTH_CLZERO))
+        elif first_half and row.how == FORWARD:
+            found.append(Limit(row, " to use it", row.use_of_stock, MAX_USE_RATIO))
+    return found
+
+
+def too_slow(table_rows: Iterable[Row], clzero: bool) -> list[str]:
+    """Where ours takes longer than it may."""
+    return [limit.problem for limit in limits(table_rows, clzero) if limit.problem]
+
+
+def undecided(table_rows: Iterable[Row], clzero: bool) -> int:
+    """How many ratios could be on the other side of their limit: more rounds will tell."""
+    return sum(limit.undecided for limit in limits(table_rows, clzero))
+
+
+def worst(table_rows: Iterable[Row]) -> list[str]:
+    """For each size, where ours gains least of stock's time."""
+    found = []
+    for kib, of_size in stats.group(table_rows, lambda row: row.kib).items():
+        known = [(row.of_stock.value, row) for row in of_size if row.of_stock and row.of_stock.value]
+        if known:
+            ratio, row = max(known, key=lambda pair: pair[0])
+            found.append(f"{kib} KiB zeroed and used: at most {ratio:.2f} of stock's time ({row.name})")
+    return found
+
+
+def grid(table_rows: Iterable[Row]) -> Table:
+    names = ("KiB", "touched page", "used", "way", "n", "zeroed", "then used", "both", "of stock")
+    result = table.grid(names, left={"way", "used"})
+    for row in table_rows:
+        figures = [f"{value:,.1f}" for value in (row.zero.median, row.use.median, row.both.median)]
+        cells = (f"{row.kib:,}", str(row.page), row.how, row.way, str(row.both.n))
+        result.add_row(*cells, *figures, table.marked(row.of_stock))
+    return result

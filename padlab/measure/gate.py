@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks of ``./lab test`` that compare times at native speed, on a host that may be busy.
+
+A gate measures rounds in which all ways take turns, and compares ours with peers of the
+same run on the same CPU: one thread by the least time of all rounds, several by the lower
+quartile (usual()).  What it finds too slow counts, unless the host was measurably busy
+with other things meanwhile: then it measures again, a few times, and says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from padlab.core import host, progress
+from padlab.core.errors import LabError
+
+TRIES, ROUNDS = 5, 15
+PAUSE_S = 5  # between tries: a busy spell may pass
+
+
+@dataclass(frozen=True)
+class Try:
+    """What was too slow, and how long the reference loop took in each round."""
+
+    problems: Sequence[str]
+    reference: Sequence[int]
+
+
+def usual(values: Sequence[float]) -> float:
+    """What several threads take together: the lower quartile.
+
+    Helpers that come in time once in twenty rounds are not to pass, and rounds that a
+    busy host has disturbed are not to decide.  One thread is judged by its least time:
+    nothing but the program itself makes it slow in all rounds.
+    """
+    return sorted(values)[len(values) // 4]
+
+
+def need(what: str, missing: Iterable[Any], log: Path) -> None:
+    """A gate must not pass for want of timings."""
+    if missing := sorted(missing):
+        raise LabError(what, f"it did not time {', '.join(map(str, missing))}", "see its log", log=log)
+
+
+def until_met(measure: Callable[[], Try]) -> list[str]:
+    """What ``measure`` finds too slow on this CPU.  It is called again only if the host was busy."""
+    for nr in range(1, TRIES + 1):
+        before = host.cpu_time()
+        tried = measure()
+        busy = host.why_busy(before, host.cpu_time(), tried.reference)
+        if not tried.problems:
+            break
+        if not busy:
+            return [f"{problem} ({host.cpu()})" for problem in tried.problems]
+        why = "; ".join(busy)
+        progress.note(f"try {nr} of {TRIES} on a busy host ({why}): {'; '.join(tried.problems)}")
+        if nr == TRIES:
+            return [f"{problem} ({host.cpu()}; busy: {why})" for problem in tried.problems]
+        time.sleep(PAUSE_S)
+    return []

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab growth``: what a boot costs for each GiB, and for each page below 4 GiB.
+
+Exact mode: stock and patched are booted on one CPU with two sizes of memory, and
+every part of the boot that grows is told apart by the kernel's own messages, whose
+stamps count instructions.  Parts that stay the same cancel out.
+
+What a page of the lower zones costs cannot be told from the size of the machine,
+since there are always 3 GiB of them.  Two machines of the same size tell it, that
+have more and less of their RAM below 4 GiB.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from padlab.core import host, table
+from padlab.core.errors import LabError
+from padlab.kernel.build import Build
+from padlab.measure import provenance
+from padlab.vm import boot, dmesg, summary
+from padlab.vm import machine as machines
+from padlab.vm.accel import Accel
+from padlab.vm.dmesg import Dmesg
+
+KERNELS = ("stock", "patched")
+SIZES_GIB = (64, 256)
+LARGE_GIB = 768
+LOW_GIB = (1, 3)
+PAGES_PER_GIB = machines.PAGES_PER_MIB * 1024
+
+# What must hold, as the most that patched may have of stock's; per page for the first.
+MAX_PER_PAGE = 10.5
+MAX_LOWER = 1 / 3
+MAX_REST = 1 / 10
+MAX_BOOT = 0.40
+# Of stock's for each page, whatever the configuration.
+MAX_OF_STOCK = 1.01
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the boot: from the last message like ``begin`` to the next like ``end``."""
+
+    name: str
+    begin: str
+    end: str
+
+
+EARLY_INIT = Phase("struct pages, early", dmesg.INITMEM, dmesg.PM_TIMER)
+HASHES = Phase("hash tables", dmesg.COMMAND_LINE, dmesg.FALLBACK_ORDER)
+EARLY_FREE = Phase("memblock retires", dmesg.SWIOTLB, dmesg.SLUB)
+DEFERRED = Phase("deferred init", dmesg.SMP_DONE, dmesg.NODE_DONE)
+REST = Phase("serial rest after it", dmesg.NODE_DONE, dmesg.DEVTMPFS)
+BLOCKS = Phase("memory blocks", dmesg.BLOCK_SIZE, dmesg.FUTEX)
+PHASES = (EARLY_INIT, HASHES, EARLY_FREE, DEFERRED, REST, BLOCKS)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Millions of instructions of one boot, by phase and in all."""
+
+    phases: Mapping[str, float]
+    boot: float
+    pages: int | None  # deferred; stock does not say
+
+
+@dataclass(frozen=True)
+class Growth:
+    """All boots, and what they come to."""
+
+    sizes: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB -> costs
+    low: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB below 4 GiB -> costs
+    accel: Accel
+
+    def per_gib(self, kernel: str, name: str | None = None) -> float:
+        """Millions of instructions a GiB: of a phase, or of the whole boot."""
+        small, large = (self.sizes[kernel][gib] for gib in SIZES_GIB)
+        grown = large.boot - small.boot if name is None else large.phases[name] - small.phases[name]
+        return grown / (SIZES_GIB[1] - SIZES_GIB[0])
+
+    def lower(self, kernel: str) -> float:
+        """Instructions for a page of the lower zones, from memmap init to being free."""
+        return _lower(self.low[kernel])
+
+    def per_page(self, kernel: str) -> float:
+        """Instructions for a deferred page."""
+        costs = self.sizes[kernel][SIZES_GIB[0]]
+        pages = self.sizes["patched"][SIZES_GIB[0]].pages
+        return 1e6 * costs.phases[DEFERRED.name] / pages if pages else float("nan")
+
+
+def _lower(low: Mapping[int, Costs]) -> float:
+    few, many = (low[gib].phases for gib in LOW_GIB)
+    grown = sum(many[phase.name] - few[phase.name] for phase in (EARLY_INIT, EARLY_FREE))
+    return 1e6 * grown / ((LOW_GIB[1] - LOW_GIB[0]) * PAGES_PER_GIB)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One figure that has to be reached."""
+
+    name: str
+    unit: str
+    stock: float
+    patched: float
+    limit: float  # of patched, in the same unit
+
+    @property
+    def ok(self) -> bool:
+        return self.patched <= self.limit
+
+
+def costs_of(messages: Dmesg, deferred_ms: float | None, what: str = "a boot") -> Costs:
+    """Tell the phases of one boot, of which deferred init took ``deferred_ms``.  Pure."""
+    phases = {}
+    for phase in PHASES:
+        begin = end = None
+        for at, text in messages.stamps:
+            if end is None and re.match(phase.begin, text):
+                begin = at
+            elif begin is not None and re.match(phase.end, text):
+                end = at
+        if begin is None or end is None:
+            raise LabError(what, f"its console lacks the messages around '{phase.name}'", "see the console")
+        phases[phase.name] = (end - begin) * summary.INSTRUCTIONS_PER_MS / 1e9
+    if deferred_ms is not None:
+        phases[DEFERRED.name] = deferred_ms * summary.INSTRUCTIONS_PER_MS / 1e6
+    if messages.boot_ms is None:
+        raise LabError(what, "it did not get to init", "see the console")
+    pages = [line.pages for line in messages.nodes]
+    total = sum(page for page in pages if page is not None) if None not in pages else None
+    return Costs(phases, messages.boot_ms * summary.INSTRUCTIONS_PER_MS / 1e6, total)
+
+
+def goals(growth: Growth) -> list[Goal]:
+    """What has to be reached.  Pure."""
+
+    def pair(figure: Callable[[str], float]) -> tuple[float, float]:
+        return figure("stock"), figure("patched")
+
+    page, lower = pair(growth.per_page), pair(growth.lower)
+    rest, whole = pair(lambda k: growth.per_gib(k, REST.name)), pair(growth.per_gib)
+    return [
+        Goal("a deferred page", "instructions", *page, MAX_PER_PAGE),
+        Goal("a page of the lower zones", "instructions", *lower, lower[0] * MAX_LOWER),
+        Goal("serial rest after deferred init, a GiB", "M instructions", *rest, rest[0] * MAX_REST),
+        Goal("whole boot to init, a GiB", "M instructions", *whole, whole[0] * MAX_BOOT),
+    ]
+
+
+def _boot(ready: Mapping[str, boot.Ready], kernel: str, name: str) -> tuple[Costs, Accel]:
+    build, initrd = ready[kernel]
+    spec = boot.BootSpec(machines.load(name), kernel, build.config, exact=True, initrd=initrd)
+    result = boot.boot(spec, build, "exact")
+    return costs_of(result.dmesg, result.deferred_ms, f"{kernel} on {name}"), result.accel
+
+
+def measure(ready: Mapping[str, boot.Ready], large: bool = False) -> Growth:
+    """Boot both kernels on all machines."""
+    sizes = (*SIZES_GIB, LARGE_GIB) if large else SIZES_GIB
+    accels: list[Accel] = []
+
+    def costs(kernel: str, name: str) -> Costs:
+        found, accel = _boot(ready, kernel, name)
+        accels.append(accel)
+        return found
+
+    of_sizes = {k: {gib: costs(k, f"memory-{gib}") for gib in sizes} for k in KERNELS}
+    of_low = {k: {gib: costs(k, f"low-memory-{gib}") for gib in LOW_GIB} for k in KERNELS}
+    return Growth(of_sizes, of_low, accels[-1])
+
+
+def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
+    """What a page costs, deferred and of the lower zones: of other kernels, by two small machines.
+
+    Ours is never to cost more than stock, but for what has nothing to do with pages.
+    """
+    low = {k: {gib: _boot(ready, k, f"low-memory-{gib}")[0] for gib in LOW_GIB} for k in KERNELS}
+    pages = low["patched"][LOW_GIB[0]].pages
+    if not pages:
+        raise LabError("instructions per page", "no page was deferred", "see the console")
+    deferred = {k: 1e6 * low[k][LOW_GIB[0]].phases[DEFERRED.name] / pages for k in KERNELS}
+    lower = {k: _lower(low[k]) for k in KERNELS}
+    return [
+        Goal(name, "instructions", each["stock"], each["patched"], MAX_OF_STOCK * each["stock"])
+        for name, each in (("a deferred page", deferred), ("a page of the lower zones", lower))
+    ]
+
+
+def main(large: bool = False, json: bool = False) -> int:
+    """Measure, show, record.  The exit status is 1 if a goal is not reached."""
+    if large:
+        boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
+    with boot.quiet_stdout():
+        ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
+        growth = measure(ready, large)
+    build = ready["patched"][0]
+    path = provenance.path_of("growth.json")
+    provenance.write_json(path, as_dict(growth, build))
+    if json:
+        print(jsonlib.dumps(as_dict(growth, build), indent=2))
+    else:
+        show(growth, build)
+        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
+    return 0 if all(goal.ok for goal in goals(growth)) else 1
+
+
+def show(growth: Growth, build: Build) -> None:
+    console = table.console()
+    console.print(
+        f"[bold]growth[/]: one node, one CPU, guest instructions counted; per GiB from {SIZES_GIB[0]}"
+        f" to {SIZES_GIB[1]} GiB; Debian linux-source {build.source_version}"
+    )
+    sizes = sorted(growth.sizes["stock"])
+    first = "millions of instructions"
+    figures = (f"{kernel} {gib}" for kernel in KERNELS for gib in sizes)
+    grid = table.grid((first, *figures, "stock a GiB", "patched", "ratio"), left={first})
+    for name in [phase.name for phase in PHASES] + [None]:
+        cells = []
+        for kernel in KERNELS:
+            for gib in sizes:
+                costs = growth.sizes[kernel][gib]
+                cells.append(f"{costs.boot if name is None else costs.phases[name]:,.2f}")
+        stock, ours = (growth.per_gib(kernel, name) for kernel in KERNELS)
+        ratio = f"{ours / stock:.3f}" if stock > 0 else ""
+        grid.add_row(name or "whole boot to init", *cells, f"{stock:.4f}", f"{ours:.4f}", ratio)
+    console.print(grid)
+    for goal in goals(growth):
+        verdict = "[green]ok[/]" if goal.ok else "[red]not reached[/]"
+        console.print(
+            f"{goal.name}: stock {goal.stock:.4g}, patched {goal.patched:.4g} {goal.unit}"
+            f" ({goal.patched / goal.stock:.3f}), at most {goal.limit:.4g}: {verdict}"
+        )
+
+
+def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
+    """For --json and for results/."""
+    large = LARGE_GIB in growth.sizes["stock"]
+    return {
+        **provenance.provenance("./lab growth" + " --large" * large, build, growth.accel),
+        "unit": "millions of guest instructions",
+        "per_gib_from_to": list(SIZES_GIB),
+        "goals": [{**asdict(goal), "ok": goal.ok} for goal in goals(growth)],
+        "per_gib": {
+            kernel: {
+                **{phase.name: growth.per_gib(kernel, phase.name) for phase in PHASES},
+                "whole boot to init": growth.per_gib(kernel),
+            }
+            for kernel in KERNELS
+        },
+        "boots": {
+            kernel: {
+                **{f"memory-{gib}": asdict(costs) for gib, costs in growth.sizes[kernel].items()},
+                **{f"low-memory-{gib}": asdict(growth.low[kernel][gib]) for gib in LOW_GIB},
+            }
+            for kernel in KERNELS
+        },
+    }

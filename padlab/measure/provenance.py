@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recording results under results/, each with what made it.
+
+Only these commands record, and always under the same name for the same
+measurement, so that git shows what a change did to the figures:
+
+    results/compare-MACHINE.json         ./lab compare --machine MACHINE, timed
+    results/compare-MACHINE-exact.json   the same, exact mode
+    results/sweep-MACHINE.csv, .png      ./lab sweep --machine MACHINE
+    results/growth.json                  ./lab growth: exact mode, several sizes
+    results/starts.json                  ./lab starts
+    results/bench.json, .csv             ./lab bench: native, all rounds in the CSV
+    results/hugepages.json               ./lab bench hugepages
+    results/chart.png                    ./lab chart: drawn from growth.json and bench.json
+    results/predict-published.csv, .png  ./lab predict: the published machines
+    results/predict-large.csv, .png      the same: machines of 1 to 24 TiB
+
+Every file names its command and, unless it is a prediction, the Debian source version
+of the kernels, the commit of this repository, and the host's CPU; the accelerator and
+QEMU's version where guests were booted, the compiler where native programs ran.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from padlab.core import git, host, paths
+from padlab.core.errors import LabError
+from padlab.kernel import compiler, source, tree
+from padlab.kernel.build import Build
+from padlab.vm.accel import Accel
+
+
+def path_of(name: str) -> Path:
+    return paths.RESULTS / name
+
+
+def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
+    """What made a result of boots; ``accel`` is theirs."""
+    return {
+        "command": command,
+        "source": f"{source.base().package} {build.source_version}",
+        "config": build.config,
+        "commit": git.commit(),
+        **accel.as_dict(),
+        "host": host.cpu(),
+    }
+
+
+def of_native(command: str) -> dict[str, str]:
+    """What made a result of native programs."""
+    return {
+        "command": command,
+        "source": f"{source.base().package} {tree.source_version()}",
+        "compiler": compiler.name(),
+        "commit": git.commit(),
+        "host": host.cpu(),
+    }
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    write(path, json.dumps(data, indent=2) + "\n")
+
+
+def write(path: Path, data: str | bytes) -> None:
+    """Replace ``path`` whole: an interrupted run leaves the old file."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(data, str):
+            data = data.encode()
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as err:
+        raise LabError(f"recording {path.name}", f"{err.strerror}", f"check {path.parent}") from None

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Struct pages timed natively: what the two programs say, what it comes to, and the gate.
+
+tools/testing/memmap_bulk compiles mm/memmap_bulk.c, x86's stores and the job engine in
+userspace; the KUnit suite under User-mode Linux calls the kernel's own functions (uml.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from padlab.core import paths, progress, stats
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import native
+from padlab.measure import gate, tools
+
+UML, USERSPACE = "UML", "userspace"
+OURS = "movnti"  # the stores of the kernel
+# The machine's limit: bare streaming stores of 64 bytes for each struct page, and nothing else.
+LIMIT = "limit"
+MAX_OF_LIMIT = 1.10
+MAX_OF_STOCK = 1.0
+MAX_USE_OF_STOCK = 1.02  # of other uses, in which the memory decides: no slower, and noise
+# What struct pages are initialised for, by the program's names: to be freed together, or else.
+DEFERRED = "deferred"
+USES = {
+    "singly": "deferred pages that are freed block by block",
+    "hotplug": "hotplug, 128 MiB at a time",
+    "hotplug_large": "hotplug, 2 GiB at a time",
+    "early": "early pages, 64 MiB of struct pages",
+    "early_large": "early pages, 256 MiB of struct pages",
+    "cma": "reserved pages that CMA frees",
+    "reserved": "reserved pages that nobody frees",
+}
+USE_OURS = "ours"  # plain stores; "movnti" is the other choice there
+QUICK_MIB = 1024  # of struct pages
+LOG = paths.LOGS / "memmap-bench.log"
+TOOL = native.Tool(
+    "tools/testing/memmap_bulk",
+    (
+        *native.ENGINE,
+        "tools/testing/padata",
+        "mm/memmap_bulk.c",
+        "arch/x86/mm/memmap_bulk.c",
+        "include/linux/memmap_bulk.h",
+    ),
+)
+# Bytes moved over the memory bus for a struct page of 64, by way.
+BYTES = {"stock": 128, OURS: 64, "plain": 128, LIMIT: 64}
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One way, once over all pages."""
+
+    round: int
+    threads: int
+    way: str
+    ns: int
+    ran: int  # threads that took part
+    use: str = DEFERRED
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All rounds of a program."""
+
+    bench: str
+    pages: int = 0
+    timings: tuple[Timing, ...] = ()
+    notes: tuple[str, ...] = ()
+    reference: tuple[int, ...] = ()
+    failure: str = ""
+    ended: bool = False
+
+
+_MEMORY = re.compile(r"^memory: (\d+) pages, (.*)$")
+_ROUND = re.compile(r"^round (\d+) threads (\d+) ran (\d+) (?:(\w+) )?(\w+) (\d+) ns$")
+_STORES = re.compile(rf"^stores: {OURS}: (\d+) runs, seed (\S+)$")
+_PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|warming up: .*|run \d+ of \d+)$")
+
+
+def parse(said: tools.Said) -> Measured:
+    """Read memmap_bench's output, of its benchmark or of its checks."""
+    pages, timings, notes = 0, [], []
+    for text in said.lines:
+        if match := _ROUND.match(text):
+            nr, threads, ran, use, way, ns = match.groups()
+            timings.append(Timing(int(nr), int(threads), way, int(ns), int(ran), use or DEFERRED))
+        elif match := _MEMORY.match(text):
+            pages = int(match[1])
+            notes.append(f"{pages:,} pages, {match[2]}")
+        elif not _PROGRESS.match(text):
+            notes.append(text)
+    return Measured(USERSPACE, pages, tuple(timings), tuple(notes), said.reference)
+
+
+# What it comes to
+
+
+@dataclass(frozen=True)
+class Row:
+    """A way on so many threads, in ns per page, beside stock's and the limit on as many."""
+
+    bench: str
+    threads: int
+    way: str
+    ns: stats.Summary
+    ratio: stats.Ratio | None  # of stock; None: this is stock
+    of_limit: stats.Ratio | None  # None: this is the limit, or it was not timed
+    bytes: int
+    alone: int  # rounds in which not all threads took part
+
+
+@dataclass(frozen=True)
+class UseRow:
+    """A way to initialise and use struct pages that are not freed together, on one thread, in ns per page."""
+
+    use: str
+    way: str
+    ns: stats.Summary
+    ratio: stats.Ratio | None  # of stock; None: this is stock
+
+
+def rows(measured: Measured) -> list[Row]:
+    """Of pages that are freed together."""
+    deferred = (timing for timing in measured.timings if timing.use == DEFERRED)
+    found = stats.group(deferred, lambda timing: (timing.threads, timing.way))
+    result = []
+    for threads in sorted({threads for threads, _ in found}):
+        if (threads, "stock") not in found:
+            raise LabError(f"bench, {measured.bench}", "stock was not timed", "see its log")
+        stock = _per_page(found[threads, "stock"], measured.pages)
+        limits = found.get((threads, LIMIT))
+        limit = _per_page(limits, measured.pages) if limits else None
+        for way in BYTES:
+            timings = found.get((threads, way))
+            if not timings:
+                continue
+            ns = _per_page(timings, measured.pages)
+            of_stock = None if way == "stock" else stats.ratio(stock, ns)
+            of_limit = None if way == LIMIT or limit is None else stats.ratio(limit, ns)
+            alone = sum(timing.ran < threads for timing in timings)
+            result.append(Row(measured.bench, threads, way, ns, of_stock, of_limit, BYTES[way], alone))
+    return result
+
+
+def use_rows(measured: Measured) -> list[UseRow]:
+    """Of all others."""
+    others = [timing for timing in measured.timings if timing.use != DEFERRED]
+    found = stats.group(others, lambda timing: (timing.use, timing.way))
+    result = []
+    for (use, way), timings in found.items():
+        ns = _per_page(timings, measured.pages)
+        stock = _per_page(found[use, "stock"], measured.pages)
+        result.append(UseRow(use, way, ns, None if way == "stock" else stats.ratio(stock, ns)))
+    return sorted(result, key=lambda row: (list(USES).index(row.use), row.way != "stock", row.way))
+
+
+def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
+    return stats.summarize([timing.ns / pages for timing in timings])
+
+
+# Running
+
+
+def run(*args: str) -> Measured:
+    """memmap_bench with ``args``; an error if it does not come to a good end."""
+    return parse(tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=LOG))
+
+
+# Checks of ./lab test
+
+
+SHAPES = ("", "-56", "-72", "-80", "-96", "-virtual")  # of struct page, as the Makefile has them
+_STATES = re.compile(r"^states: (\d+) runs, ")
+
+
+def check_stores() -> Outcome:
+    """x86's stores, all states and the outcome of all ways, for each size of struct page."""
+    problems = []
+    for shape in SHAPES:
+        program = native.make(TOOL, f"memmap_bench{shape}")
+        measured = parse(tools.run(program, "--check", what=program.name, log=LOG, says="memmap_bench"))
+        for note in measured.notes:
+            progress.note(note)
+        for what, line in (("stores", _STORES), ("states", _STATES)):
+            if not any(line.match(note) for note in measured.notes):
+                problems.append(f"{program.name} did not check the {what}")
+    return judge(problems, LOG)
+
+
+def too_slow(timings: Iterable[Timing], wanted: Iterable[int]) -> list[str]:
+    """Where ours takes more than it may, with each of the ``wanted`` numbers of threads.
+
+    Of pages that are freed together.
+    """
+    deferred = (one for one in timings if one.use == DEFERRED)
+    by = stats.group(deferred, lambda one: (one.threads, one.way))
+    found = []
+    for threads in sorted(set(wanted)):
+        ways = (LIMIT, "stock", OURS)
+        missing = [f"{way}, {threads} threads" for way in ways if (threads, way) not in by]
+        gate.need("memmap_bench", missing, LOG)
+        judge_by = min if threads == 1 else gate.usual
+        limit, stock, ours = (judge_by([one.ns for one in by[threads, way]]) for way in ways)
+        peers = (("the machine's limit", limit, MAX_OF_LIMIT), ("stock", stock, MAX_OF_STOCK))
+        for name, peer, most in peers:
+            progress.note(f"{threads} threads: {ours / peer:.2f} of {name}")
+            if ours / peer > most:
+                found.append(f"{threads} threads: {ours / peer:.3f} of {name}, at most {most}")
+    return found
+
+
+def slower(timings: Iterable[Timing]) -> list[str]:
+    """For which uses ours takes longer than stock.
+
+    In most of them both store through the cache, and then the memory decides: they take the
+    same time, within 1 %.  So each round is a pair, in which the two took turns, and ours is
+    slower if it is by more than that in all rounds but one.
+    """
+    by = stats.group(timings, lambda one: (one.use, one.way, one.round))
+    found = []
+    for use, name in USES.items():
+        rounds = sorted({nr for of, _, nr in by if of == use})
+        pairs = [(by.get((use, "stock", nr)), by.get((use, USE_OURS, nr))) for nr in rounds]
+        ratios = sorted(ours[0].ns / stock[0].ns for stock, ours in pairs if stock and ours)
+        gate.need("memmap_bench", [] if len(ratios) > 1 else [use], LOG)
+        usual = ratios[len(ratios) // 2]
+        progress.note(f"{name}: {usual:.3f} of stock")
+        if ratios[1] > MAX_USE_OF_STOCK:
+            found.append(f"{name}: {usual:.3f} of stock, at most {MAX_USE_OF_STOCK}")
+    return found
+
+
+def time_gate() -> Outcome:
+    """Close to the machine's limit, below stock on one CPU and on all, and never above it."""
+
+    def measure() -> gate.Try:
+        measured = run(f"--rounds={gate.ROUNDS}", f"--mib={QUICK_MIB}")
+        problems = too_slow(measured.timings, {1, os.cpu_count() or 1}) + slower(measured.timings)
+        return gate.Try(problems, measured.reference)
+
+    return judge(gate.until_met(measure), LOG)

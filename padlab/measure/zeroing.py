@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Huge pages zeroed natively: what zero_bench says, what it comes to, and the gates.
+
+tools/testing/folio_zero compiles mm/folio_zero.c, x86's stores and the job engine in
+userspace, beside stock's loops and the other ways that this CPU has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from padlab.core import host, paths, progress, stats
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import native
+from padlab.measure import firstuse, gate, tools
+
+GIB = 1 << 20  # in KiB
+MAX_OF_BEST = 1.05  # one thread, of the best way of one thread that this CPU has: 1 GiB
+# One thread, of stock's loop, 1 GiB: on any CPU; on Intel's, which zero larger extents
+# faster; with CLZERO, which stock does not use.
+MAX_OF_STOCK, MAX_OF_STOCK_INTEL, MAX_OF_STOCK_CLZERO = 1.0, 0.85, 0.45
+MAX_OF_ONE = 0.6  # two threads of one, 1 GiB, where the memory allows it
+MAX_OF_SPLIT = 1.05  # else of what two threads gain that have half of it each
+MAX_OF_ONE_EVER = 0.95  # unless even those do not gain so much; then no more than one takes
+# Of first use.  As often again while a ratio may lie on either side of its limit.
+USE_ROUNDS, USE_RUNS = 25, 6
+GAIN = 0.9  # a job pays where two threads take at most this of one thread's time
+OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
+# One thread each.  Non-temporal stores of words are timed beside them: ours has none, and
+# where they are faster is not known.
+PEERS = (STOCK, "mainline", "whole", CLZERO)
+
+LOG = paths.LOGS / "zero-bench.log"
+TOOL = native.Tool(
+    "tools/testing/folio_zero",
+    (
+        *native.ENGINE,
+        "tools/testing/padata",
+        "mm/folio_zero.c",
+        "arch/x86/mm/zero_pages.c",
+        "include/linux/folio_zero.h",
+    ),
+)
+_ROUND = re.compile(r"^round (\d+) kib (\d+) threads (\d+) (\w+) (\d+) ns cpu (\d+) ns$")
+_NOT_HERE = re.compile(r"^store \w+: not on this CPU$")
+_PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|\d+ of \d+, store \w+)$")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A page of ``kib`` zeroed: the mean of a round, in ns, and the CPU time of all threads."""
+
+    kib: int
+    threads: int
+    way: str
+    ns: int
+    cpu_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    timings: tuple[Timing, ...] = ()
+    uses: tuple[firstuse.Use, ...] = ()
+    notes: tuple[str, ...] = ()
+    reference: tuple[int, ...] = ()
+
+
+def parse(said: tools.Said) -> Measured:
+    """Read zero_bench's output."""
+    timings, uses, notes = [], [], []
+    for text in said.lines:
+        if match := _ROUND.match(text):
+            _nr, kib, threads, way, ns, cpu_ns = match.groups()
+            timings.append(Timing(int(kib), int(threads), way, int(ns), int(cpu_ns)))
+        elif (use := firstuse.parse(text)) is not None:
+            uses.append(use)
+        elif not _PROGRESS.match(text):
+            notes.append(text)
+    return Measured(tuple(timings), tuple(uses), tuple(notes), said.reference)
+
+
+def run(*args: str, program: str = "zero_bench") -> Measured:
+    """``program`` with ``args``; an error if it does not come to a good end."""
+    log = paths.LOGS / f"{program.replace('_', '-')}.log"
+    return parse(tools.run(native.make(TOOL, program), *args, what=f"huge pages, {program}", log=log))
+
+
+# What it comes to
+
+
+@dataclass(frozen=True)
+class Row:
+    kib: int
+    threads: int
+    way: str
+    us: stats.Summary
+    cpu_us: stats.Summary | None  # of all threads together
+    of_stock: stats.Ratio | None
+    of_one: stats.Ratio | None  # ours, of our own with one thread
+
+    @property
+    def gib_s(self) -> float:
+        return self.kib / GIB / (self.us.median / 1e6)
+
+
+def rows(timings: Iterable[Timing]) -> list[Row]:
+    by = stats.group(timings, lambda timing: (timing.kib, timing.threads, timing.way))
+    summaries = {key: stats.summarize([one.ns / 1000 for one in found]) for key, found in by.items()}
+    cpu = {
+        key: stats.summarize(used)
+        for key, found in by.items()
+        if (used := [one.cpu_ns / 1000 for one in found if one.cpu_ns is not None])
+    }
+    result = []
+    for kib, threads, way in sorted(summaries, key=lambda key: (key[0], _place(key[2]), key[1])):
+        stock, one = summaries.get((kib, 1, STOCK)), summaries.get((kib, 1, OURS))
+        us = summaries[kib, threads, way]
+        of_stock = stats.ratio(stock, us) if stock and way != STOCK else None
+        of_one = stats.ratio(one, us) if one and way == OURS and threads > 1 else None
+        result.append(Row(kib, threads, way, us, cpu.get((kib, threads, way)), of_stock, of_one))
+    return result
+
+
+def _place(way: str) -> int:
+    """Stock first, then its peers, ours last."""
+    order = (*PEERS, MOVNTI, SPLIT, OURS)
+    return order.index(way) if way in order else len(order)
+
+
+def break_even(table_rows: Sequence[Row]) -> int | None:
+    """The least size, in KiB, from which on two threads gain; None if they never do."""
+    least = None
+    for row in sorted(table_rows, key=lambda row: -row.kib):
+        if row.threads != 2 or row.of_one is None or row.of_one.value is None:
+            continue
+        if row.of_one.value > GAIN:
+            break
+        least = row.kib
+    return least
+
+
+# Checks of ./lab test
+
+
+def check() -> Outcome:
+    """Every page of a folio is zeroed once, the touched one last, and nothing beside it.
+
+    With each of the kernel's stores that this CPU has, the others being skipped, and with
+    the functions of architectures that have none of their own.
+    """
+    return sum((_check(program) for program in ("zero_check", "zero_check-generic")), Outcome())
+
+
+def _check(program: str) -> Outcome:
+    notes = run(program=program).notes
+    for note in notes:
+        progress.note(note)
+    passed = sum(note.startswith("checked ") for note in notes)
+    failures = () if passed else (f"{program} did not check anything",)
+    return Outcome(passed, failures, tuple(note for note in notes if _NOT_HERE.match(note)), LOG)
+
+
+def too_slow(timings: Iterable[Timing], several: bool) -> list[str]:
+    """Where 1 GiB takes longer than it may; with one thread and, on ``several`` CPUs, two."""
+    by: dict[tuple[int, str], list[int]] = {
+        key: [one.ns for one in found]
+        for key, found in stats.group(
+            (one for one in timings if one.kib == GIB), lambda one: (one.threads, one.way)
+        ).items()
+    }
+    wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
+    wanted |= {(2, OURS), (2, SPLIT)} if several else set()
+    gate.need("zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), LOG)
+    least = {way: min(by[1, way]) for way in (*PEERS, MOVNTI, OURS) if (1, way) in by}
+    found = _one_too_slow(least, host.is_intel())
+    if several:
+        found += _two_too_slow(*(gate.usual(by[key]) for key in ((1, OURS), (2, OURS), (2, SPLIT))))
+    return found
+
+
+def _one_too_slow(least: dict[str, int], intel: bool) -> list[str]:
+    best = min((way for way in PEERS if way in least), key=lambda way: least[way])
+    most = MAX_OF_STOCK_CLZERO if CLZERO in least else MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
+    found = []
+    for peer, name, limit in ((best, f"the best way ({best})", MAX_OF_BEST), (STOCK, "stock's loop", most)):
+        ratio = least[OURS] / least[peer]
+        progress.note(f"one thread: {ratio:.2f} of {name}")
+        if ratio > limit:
+            found.append(f"one thread takes {ratio:.3f} of the time of {name}, at most {limit}")
+    if MOVNTI in least:
+        progress.note(
+            f"non-temporal stores of words, which ours has not: {least[MOVNTI] / least[OURS]:.2f} of ours"
+        )
+    return found
+
+
+def _two_too_slow(one: float, two: float, split: float) -> list[str]:
+    ratio, machine = two / one, split / one
+    limit = max(MAX_OF_ONE, min(MAX_OF_SPLIT * machine, max(MAX_OF_ONE_EVER, min(machine, 1.0))))
+    progress.note(f"two threads: {ratio:.2f} of one; {machine:.2f} if they have half of it each")
+    return [f"two threads take {ratio:.3f} of one's time, at most {limit:.3f}"] if ratio > limit else []
+
+
+def time_gate() -> Outcome:
+    """The native goals for 1 GiB."""
+    several = (os.cpu_count() or 1) > 1
+
+    def measure() -> gate.Try:
+        measured = run(f"--rounds={gate.ROUNDS}", f"--min-kib={GIB}")
+        return gate.Try(too_slow(measured.timings, several), measured.reference)
+
+    outcome = judge(gate.until_met(measure), LOG)
+    return outcome if several else outcome + Outcome(skips=("two threads: needs two CPUs",))
+
+
+def first_use_gate() -> Outcome:
+    """To zero a folio and to use it takes no longer than in stock, wherever and however it is used."""
+
+    def measure() -> gate.Try:
+        uses: list[firstuse.Use] = []
+        reference: list[int] = []
+        for _run in range(USE_RUNS):
+            measured = run("--use", f"--rounds={USE_ROUNDS}")
+            uses += measured.uses
+            timed = {(one.kib, one.page, one.how, one.way) for one in uses}
+            gate.need("zero_bench --use", firstuse.WANTED - timed, LOG)
+            reference += measured.reference
+            clzero = not any("clzero: not on this CPU" in note for note in measured.notes)
+            table_rows = firstuse.rows(uses)
+            open_yet = firstuse.undecided(table_rows, clzero)
+            if not open_yet:
+                break
+            progress.note(f"{len(reference)} rounds: {open_yet} ratios may be on either side of their limit")
+        for text in firstuse.worst(table_rows):
+            progress.note(text)
+        return gate.Try(firstuse.too_slow(table_rows, clzero), reference)
+
+    return judge(gate.until_met(measure), LOG)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Machines, QEMU, initramfs, boots, and what a guest says."""

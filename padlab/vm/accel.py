@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What runs a guest's CPUs here: KVM where it works, else TCG, QEMU's emulator.
+
+Whether KVM works is found out by running a guest under it, and by how long that
+takes: there are machines, themselves guests, where every page that a guest
+touches costs KVM so much that Linux boots 70 times slower than under TCG.
+
+There are machines with a /dev/kvm that opens and on which no guest gets
+anywhere, so neither the device nor QEMU's word is proof.  The guest is a boot
+sector of a few bytes, which asks QEMU to exit with a status that nothing else
+gives.  It needs the firmware to bring it up: code at the reset vector alone
+runs on such machines too, and stops where the firmware leaves real mode.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from padlab.core import process
+from padlab.core.paths import BUILD
+from padlab.vm import emulator
+
+Name = Literal["kvm", "tcg"]
+Threads = Literal["single", "multi"]
+
+KVM = Path("/dev/kvm")
+CACHE = BUILD / "kvm-probe.json"
+PROBE_LIMIT_S = 4.0
+# Where KVM works at all, the firmware takes about as long under it as under TCG.
+PROBE_MOST = 4.0  # times TCG's time
+PROBE_FLOOR_S = 0.5  # starting QEMU is not to decide
+
+# mov al, 0x21; out 0xf4, al; hlt; jmp to the hlt
+_PROBE_CODE = bytes((0xB0, 0x21, 0xE6, 0xF4, 0xF4, 0xEB, 0xFD))
+_FLOPPY_SIZE = 1440 * 1024
+# isa-debug-exit: (value << 1) | 1
+_PROBE_STATUS = (0x21 << 1) | 1
+
+
+@dataclass(frozen=True)
+class Accel:
+    """What runs a guest's CPUs, and why: decided once for a boot and kept in its result."""
+
+    name: Name
+    why: str  # one line for people
+    qemu: str  # QEMU's version
+    threads: Threads | None = None  # TCG's: one host thread for all CPUs, or one each
+    exact: bool = False  # instructions are counted
+
+    @property
+    def emulated(self) -> bool:
+        """Emulated, and not exact: times are no proof of speed."""
+        return self.name == "tcg" and not self.exact
+
+    @property
+    def parallel(self) -> bool:
+        """The guest's CPUs run at the same time, each on a core of the host."""
+        return self.name == "kvm" or self.threads == "multi"
+
+    def as_dict(self) -> dict[str, str]:
+        """For results: what ran the CPUs, and which QEMU."""
+        details = {None: "", "single": ", one thread for all CPUs", "multi": ", a thread for each CPU"}
+        kind = "tcg, icount" if self.exact else self.name + details[self.threads]
+        return {"accelerator": kind, "qemu": self.qemu}
+
+
+def choose(qemu: Path, exact: bool = False) -> Accel:
+    """KVM where a guest runs under it, else TCG; exact mode is always emulated."""
+    version = emulator.version(qemu)
+    if exact:
+        return Accel("tcg", "TCG, exact: guest instructions are counted", version, "single", exact=True)
+    against = _against_kvm(qemu)
+    if against is None:
+        return Accel("kvm", "KVM", version)
+    threads: Threads = "multi" if emulator.is_parallel(version) else "single"
+    return Accel("tcg", f"TCG, emulated ({against})", version, threads)
+
+
+def _against_kvm(qemu: Path) -> str | None:
+    """Why KVM is not used; None if it is."""
+    if not KVM.exists():
+        return "there is no /dev/kvm"
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return "/dev/kvm may not be opened by this user"
+    return None if _works(qemu) else "/dev/kvm opens, but no guest gets anywhere under it"
+
+
+def _works(qemu: Path) -> bool:
+    """Found out once per host boot."""
+    host_boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    works = _cached(host_boot)
+    if works is None:
+        works = _kvm_is_of_use(qemu)
+        CACHE.parent.mkdir(parents=True, exist_ok=True)
+        CACHE.write_text(json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
+    return works
+
+
+def _kvm_is_of_use(qemu: Path) -> bool:
+    kvm = probe(qemu, "kvm")
+    if kvm is None:
+        return False
+    tcg = probe(qemu, "tcg")
+    return tcg is None or kvm <= max(PROBE_MOST * tcg, PROBE_FLOOR_S)
+
+
+def probe(qemu: Path, accel: Name) -> float | None:
+    """Boot the probe guest under ``accel``; the seconds until its code ran, if in time."""
+    with tempfile.TemporaryDirectory(prefix="padlab-probe-") as tmp:
+        floppy = Path(tmp) / "probe.img"
+        floppy.write_bytes(_image())
+        cmd = [str(qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+        cmd += ["-machine", f"pc,accel={accel}", "-m", "16M"]
+        cmd += ["-drive", f"file={floppy},format=raw,if=floppy"]
+        cmd += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
+        start = time.monotonic()
+        with process.spawn(cmd, what="looking whether KVM works", stdout=subprocess.DEVNULL) as proc:
+            try:
+                ran = proc.wait(PROBE_LIMIT_S) == _PROBE_STATUS
+            except subprocess.TimeoutExpired:
+                ran = False
+        return time.monotonic() - start if ran else None
+
+
+def _image() -> bytes:
+    """A floppy disk whose boot sector is the probe."""
+    return (_PROBE_CODE.ljust(510, b"\0") + b"\x55\xaa").ljust(_FLOPPY_SIZE, b"\0")
+
+
+def _cached(host_boot: str) -> bool | None:
+    try:
+        known = json.loads(CACHE.read_text())
+        works = known["kvm"] if known["host_boot"] == host_boot else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return works if isinstance(works, bool) else None

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot one kernel on one machine in QEMU and tell how it ended.
+
+Each boot has a folder under build/boots: ``command`` (the QEMU line),
+``console.log`` (kernel messages), ``guest.log`` (what the guest's programs say, see
+channel.py), ``qemu.log`` (QEMU's own messages), and for ``./lab boot`` ``result.json``.
+
+A guest ends well by saying "done N" and powering off.  Whatever else it does
+(panic, hang, reset) is a LabError with the end of the console.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import host, paths, progress
+from padlab.core.errors import LabError
+from padlab.kernel import build as builds
+from padlab.vm import accel as accels
+from padlab.vm import channel, dmesg, emulator, initramfs, qemu, trace, watch
+from padlab.vm.accel import Accel
+from padlab.vm.hostclock import HostClock
+from padlab.vm.machine import Machine
+
+# A built kernel and its initramfs.
+Ready = tuple[builds.Build, Path]
+
+# struct page per page, and room for QEMU, its code cache and the rest of the guest.
+_MEMMAP_SHARE = 64 / 4096
+_HOST_EXTRA_MIB = 1024
+
+
+@dataclass(frozen=True)
+class BootSpec:
+    """What to boot.  ``threads`` is a value of deferred_init_threads=, checked before."""
+
+    machine: Machine
+    kernel: str
+    config: str = "perf"
+    threads: str | None = None
+    exact: bool = False
+    all_cpus: bool = False  # in exact mode: see qemu.command()
+    shift: int = 0  # as well
+    append: tuple[str, ...] = ()
+    initrd: Path | None = None
+    time_limit_s: float | None = None
+    gdb: bool = False  # waits for a debugger, and is not in time for anything
+
+    @property
+    def name(self) -> str:
+        exact = "-exact" if self.exact else ""
+        return f"{self.machine.name}-{self.kernel}-{self.config}{exact}"
+
+    @property
+    def limit_s(self) -> float:
+        if self.gdb:
+            return math.inf
+        return self.time_limit_s or default_limit_s(self.machine, self.config, self.exact)
+
+    def kernel_args(self) -> list[str]:
+        threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
+        return [*threads, *self.append]
+
+
+@dataclass(frozen=True)
+class BootResult:
+    """A boot that came to its end: what ran, how, and what it said."""
+
+    spec: BootSpec
+    build: builds.Build
+    accel: Accel
+    exit: int  # status of what ran in the guest, 0 when all went well
+    dmesg: dmesg.Dmesg
+    guest: channel.Guest
+    clock: HostClock
+    wall_s: float
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        return self.folder / watch.CONSOLE
+
+    @property
+    def guest_log(self) -> Path:
+        return self.folder / watch.GUEST
+
+    @property
+    def deferred_ms(self) -> float | None:
+        """How long deferred init took by the guest's clock.
+
+        In exact mode the guest traces when its threads were woken, by the TSC.  That
+        counts then: until later in the boot, the clock of kernel messages is
+        corrected by timer ticks, and can be off by 8 ms.
+        """
+        traced = trace.deferred_ms(self.guest.trace) if self.accel.exact else None
+        return self.dmesg.deferred_ms if traced is None else traced
+
+
+def parse_threads(text: str | None) -> str | None:
+    """Check a thread count, N or N%, as the kernel parameter takes it."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
+    number, percent = (int(match[1]), match[2]) if match else (0, "")
+    if number < 1 or (percent and number > 100):
+        raise LabError(
+            f"--threads {text}",
+            "not a number of threads",
+            "give 1 or more threads per node, or 1% to 100% of a node's CPUs",
+        )
+    return f"{number}{percent}"
+
+
+def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False) -> float:
+    """How long a boot may take, generously: several times what two slow cores need under TCG."""
+    limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
+    if config == "debug":
+        limit *= 4
+    if exact:
+        limit *= 2
+    return limit
+
+
+def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
+    """Boot ``build`` as ``spec`` says and wait for its end, no longer than the time limit.
+
+    ``label`` tells this boot from the others of a series.
+    """
+    folder, accel, cmd = set_up(spec, build)
+    what = f"booting {spec.kernel} on {spec.machine.name}"
+    start = time.monotonic()
+    clock = HostClock()
+    with progress.step(f"{what} ({label})" if label else what) as step:
+        end = watch.run(cmd, what, folder, spec.limit_s, step.update, clock)
+        messages = dmesg.parse(_read(folder / watch.CONSOLE))
+        guest = channel.parse(_read(folder / watch.GUEST))
+        status = watch.check_end(what, end, messages, guest, spec.limit_s, folder)
+    wall_s = time.monotonic() - start
+    return BootResult(spec, build, accel, status, messages, guest, clock, wall_s, folder)
+
+
+def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> tuple[Path, Accel, list[str]]:
+    """All but the boot itself: its folder, what runs its CPUs, and its QEMU line.
+
+    ``console`` is where kernel messages go, if not to a file in the folder.
+    """
+    binary = emulator.ensure()
+    check_memory(spec.machine, host.free_mib())
+    accel = accels.choose(binary, spec.exact)
+    if accel.emulated and not accel.parallel and spec.machine.cpus > 1:
+        emulator.note_old(accel.qemu)
+    folder = _folder(spec)
+    ports = qemu.Ports(console or f"file:{folder / watch.CONSOLE}", f"file:{folder / watch.GUEST}")
+    cmd = command(spec, build.bzimage, binary, accel, ports)
+    (folder / "command").write_text(shlex.join(cmd) + "\n")
+    return folder, accel, cmd
+
+
+def _read(log: Path) -> str:
+    return log.read_bytes().decode(errors="replace")
+
+
+def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, ports: qemu.Ports) -> list[str]:
+    """The QEMU line of a boot."""
+    return qemu.command(
+        spec.machine,
+        kernel=kernel,
+        initrd=spec.initrd,
+        accel=accel,
+        binary=binary,
+        append=spec.kernel_args(),
+        all_cpus=spec.all_cpus,
+        shift=spec.shift,
+        ports=ports,
+        gdb=spec.gdb,
+    )
+
+
+def host_mib(machine: Machine) -> int:
+    """What a guest takes: its memmap is all of its memory that is touched."""
+    return int(machine.mib * _MEMMAP_SHARE) + _HOST_EXTRA_MIB
+
+
+def check_memory(machine: Machine, available: int) -> None:
+    """Stop if that does not fit into ``available`` MiB."""
+    need = host_mib(machine)
+    if available < need:
+        raise LabError(
+            f"booting {machine.name}",
+            f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free",
+            "end other programs, or choose a smaller machine",
+        )
+
+
+def _folder(spec: BootSpec) -> Path:
+    """A new folder for this boot."""
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}"
+    for n in range(1, 1000):
+        folder = paths.BOOTS / (stem if n == 1 else f"{stem}-{n}")
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+    raise LabError("boot log", f"{paths.BOOTS}/{stem} is taken", "remove old boots")
+
+
+def prepare(kernel: str, config: str = "perf", role: str = "boot") -> Ready:
+    """A built kernel and its initramfs: everything a boot needs."""
+    build = builds.ensure_build(kernel, config)
+    return build, initramfs.ensure(build, role)
+
+
+@contextlib.contextmanager
+def quiet_stdout() -> Iterator[None]:
+    """stdout is for results: what steps print on the way goes to stderr."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab boot``: boot once and print what came of it, or give a shell in the guest."""
+
+from __future__ import annotations
+
+import contextlib
+import json as jsonlib
+import shlex
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from padlab.core import process, progress
+from padlab.core.errors import LabError
+from padlab.kernel import build as builds
+from padlab.vm import accel as accels
+from padlab.vm import boot as boots
+from padlab.vm import emulator, initramfs, qemu, summary
+from padlab.vm.accel import Accel
+from padlab.vm.boot import BootSpec
+from padlab.vm.machine import Machine
+
+
+def main(
+    machine: Machine,
+    kernel: str = "patched",
+    config: str = "perf",
+    threads: str | None = None,
+    exact: bool = False,
+    append: Sequence[str] = (),
+    shell: bool = False,
+    gdb: bool = False,
+    json: bool = False,
+    dry_run: bool = False,
+) -> int:
+    """``./lab boot``: the exit status is 0 if all threads and pages are accounted for."""
+    words = tuple(word for text in append for word in text.split())
+    spec = BootSpec(machine, kernel, config, threads, exact, append=words, gdb=gdb)
+    role = "shell" if shell else "boot"
+    if dry_run:
+        print(shlex.join(_planned(spec, role)))
+        return 0
+    with boots.quiet_stdout():
+        build, initrd = boots.prepare(kernel, config, role)
+        spec = replace(spec, initrd=initrd)
+        if gdb:
+            progress.note(f"in another terminal: {gdb_line(build.obj)}")
+        if shell:
+            return _shell(spec, build)
+        told = summary.describe(boots.boot(spec, build))
+    data = jsonlib.dumps(told.as_dict(), indent=2)
+    (told.result.folder / "result.json").write_text(data + "\n")
+    if json:
+        print(data)
+    else:
+        summary.show(told)
+    return 0 if told.ok else 1
+
+
+def _console(role: str) -> str:
+    """A person at the console has QEMU's keys, too: Ctrl-A X ends it, Ctrl-C is the guest's."""
+    return "mon:stdio" if role == "shell" else "stdio"
+
+
+def _planned(spec: BootSpec, role: str) -> list[str]:
+    """The QEMU line, with the console here; nothing is built, installed or started for it."""
+    binary = emulator.find()
+    unknown = Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)
+    accel = accels.choose(binary, spec.exact) if binary else unknown
+    spec = replace(spec, initrd=initramfs.planned(role))
+    kernel = builds.image(spec.kernel, spec.config)
+    return boots.command(spec, kernel, binary or emulator.NAME, accel, qemu.Ports(_console(role)))
+
+
+def gdb_line(obj: Path) -> str:
+    """What to type for a debugger on the kernel built in ``obj``."""
+    args = ["gdb"]
+    if (obj / "vmlinux-gdb.py").exists():  # its config has the kernel's commands for gdb
+        args += ["-iex", f"add-auto-load-safe-path {obj.parent}"]
+    return shlex.join([*args, "-ex", f"target remote {qemu.GDB_TARGET}", str(obj / "vmlinux")])
+
+
+def _shell(spec: BootSpec, build: builds.Build) -> int:
+    """Run QEMU on this terminal until the person is done."""
+    folder, _, cmd = boots.set_up(spec, build, _console("shell"))
+    progress.note("a shell in the guest: 'poweroff -f' or Ctrl-A X ends it")
+    with _terminal_kept():
+        # In this process group, or it could not read from the terminal.
+        status = subprocess.run(["setpriv", "--pdeathsig", "KILL", *cmd], check=False).returncode
+    if status:
+        why = process.describe_status([emulator.NAME], status)
+        log = folder / "command"
+        raise LabError(f"a shell on {spec.machine.name}", why, "its own message is above", log=log)
+    return 0
+
+
+@contextlib.contextmanager
+def _terminal_kept() -> Iterator[None]:
+    """Have the terminal as it was, however QEMU ends, which makes it raw."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    mode = termios.tcgetattr(sys.stdin)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, mode)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""QEMU itself: which one is used, its version, and what an old one cannot do."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+import threading
+from pathlib import Path
+
+from padlab.core import packages, progress
+from padlab.core.errors import LabError
+
+NAME = "qemu-system-x86_64"
+OVERRIDE = "PADLAB_QEMU"
+
+# Earlier ones translate code without locking its page: while one emulated CPU
+# patches an instruction, as jump labels do, another can keep the old one for
+# good.  Linux then dies of a breakpoint that is not there ("Oops: int3"): one
+# boot in six with 8 CPUs on 2 host cores.
+PARALLEL_SINCE = (8, 1)
+
+_noting = threading.Lock()  # boots run in several threads
+
+
+def ensure() -> Path:
+    """The QEMU to run, installed if there is none."""
+    if not os.environ.get(OVERRIDE):
+        packages.ensure("qemu")
+    path = find()
+    if path is None:
+        raise LabError("QEMU", f"{NAME} is not in PATH", f"install it, or name one in {OVERRIDE}")
+    return path
+
+
+def find() -> Path | None:
+    """The one that $PADLAB_QEMU names, else the newest in PATH; None if there is none."""
+    if named := os.environ.get(OVERRIDE):
+        path = Path(named)
+        if not os.access(path, os.X_OK) or not path.is_file():
+            raise LabError(f"{OVERRIDE}={named}", "there is no such program", f"give the path of {NAME}")
+        return path
+    found: dict[Path, Path] = {}
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        path = Path(folder) / NAME
+        if path.is_file() and os.access(path, os.X_OK):
+            found.setdefault(path.resolve(), path)  # /bin and /usr/bin are one folder
+    # Of equal ones, the first in PATH.
+    return max(found.values(), key=lambda path: _numbers(version(path)), default=None)
+
+
+@functools.cache
+def version(path: Path) -> str:
+    """Its version, such as "7.2.22"."""
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError as err:
+        raise LabError("QEMU", f"{path} does not start: {err.strerror}", "install it again") from None
+    match = re.search(r"QEMU emulator version (\d+(?:\.\d+)*)", said)
+    if match is None:
+        raise LabError("QEMU", f"{path} does not say its version", f"name another one in {OVERRIDE}")
+    return match[1]
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def is_parallel(text: str) -> bool:
+    """Whether QEMU of that version can be trusted with a host thread for each emulated CPU."""
+    return _numbers(text) >= PARALLEL_SINCE
+
+
+def note_old(text: str) -> None:
+    """Say once what is lost with QEMU of that version, and how to get a newer one."""
+    with _noting:
+        _note_old(text)
+
+
+@functools.cache
+def _note_old(text: str) -> None:
+    progress.note(
+        f"QEMU {text} runs emulated CPUs one after another; from 8.1 on they run at the same time"
+        " (Debian 12 has 10.0 in bookworm-backports: apt-get install -t bookworm-backports qemu-system-x86)"
+    )

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Initramfs images: busybox, one script per role, and the modules it loads.
+
+Images are written here in cpio's newc format, with fixed times and owners and
+no compression, so that equal input gives an equal file and the kernel under
+test spends its time on memory, not on gunzip.  A file's name carries the hash
+of its content: an image that exists is the right one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import packages
+from padlab.core.errors import LabError
+from padlab.core.paths import INITRAMFS
+from padlab.kernel import build as builds
+from padlab.kernel import native, tree
+
+GUEST = Path(__file__).resolve().parent.parent / "guest"
+ROLES = (
+    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks"),
+    *("hugepages", "hugecost", "jobcost"),
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One member of the archive; ``data`` is a symlink's target, too."""
+
+    name: str
+    mode: int
+    data: bytes = b""
+    rdev: tuple[int, int] = (0, 0)
+
+
+def directory(name: str) -> Entry:
+    return Entry(name, stat.S_IFDIR | 0o755)
+
+
+def regular(name: str, data: bytes, *, executable: bool = False) -> Entry:
+    return Entry(name, stat.S_IFREG | (0o755 if executable else 0o644), data)
+
+
+def symlink(name: str, target: str) -> Entry:
+    return Entry(name, stat.S_IFLNK | 0o777, target.encode())
+
+
+def char_device(name: str, major: int, minor: int) -> Entry:
+    return Entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
+
+
+def cpio(entries: Iterable[Entry]) -> bytes:
+    """The newc archive of ``entries``; missing parent folders are added."""
+    out = bytearray()
+    for ino, entry in enumerate(_with_parents(entries), start=1):
+        _append(out, entry, ino)
+    _append(out, Entry("TRAILER!!!", 0), 0)
+    return bytes(out)
+
+
+def _with_parents(entries: Iterable[Entry]) -> list[Entry]:
+    members: dict[str, Entry] = {}
+    for entry in entries:
+        for parent in reversed(Path(entry.name).parents):
+            if str(parent) != ".":
+                members.setdefault(str(parent), directory(str(parent)))
+        members[entry.name] = entry
+    return list(members.values())
+
+
+def _append(out: bytearray, entry: Entry, ino: int) -> None:
+    name = entry.name.encode() + b"\0"
+    nlink = 2 if stat.S_ISDIR(entry.mode) else 1
+    fields = (ino, entry.mode, 0, 0, nlink, 0, len(entry.data), 0, 0, *entry.rdev, len(name), 0)
+    out += b"070701" + b"".join(b"%08X" % field for field in fields)
+    for part in (name, entry.data):
+        out += part
+        out += b"\0" * (-len(out) % 4)
+
+
+def ensure(build: builds.Build, role: str) -> Path:
+    """The image of ``role`` for guests that run ``build``, made if missing."""
+    if role not in ROLES:
+        raise LabError("initramfs", f"no role '{role}'", f"use one of: {', '.join(ROLES)}")
+    packages.ensure("guest")
+    image = cpio([*_base(role), *_extras(build, role)])
+    path = _path(role, image)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_bytes(image)
+        partial.rename(path)
+    return path
+
+
+def planned(role: str) -> Path:
+    """Where the image of a role that needs nothing of the kernel would be; nothing is installed."""
+    image = cpio(_base(role)) if shutil.which("busybox") else b""
+    return _path(role, image)
+
+
+def _path(role: str, image: bytes) -> Path:
+    return INITRAMFS / f"{role}-{hashlib.sha256(image).hexdigest()[:16]}.cpio"
+
+
+def _base(role: str) -> list[Entry]:
+    """Busybox under all of its names, the init and the role's own script."""
+    busybox = _busybox()
+    applets = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    return [
+        *(directory(name) for name in ("dev", "proc", "sys", "tmp")),
+        char_device("dev/console", 5, 1),
+        char_device("dev/null", 1, 3),
+        char_device("dev/ttyS1", 4, 65),  # see channel.py
+        regular("bin/busybox", busybox.read_bytes(), executable=True),
+        *(symlink(f"bin/{name}", "busybox") for name in sorted(applets) if name != "busybox"),
+        regular("init", (GUEST / "init").read_bytes(), executable=True),
+        regular("role", (GUEST / f"{role}.sh").read_bytes()),
+    ]
+
+
+def _busybox() -> Path:
+    """The host's busybox, which the package group makes the static one."""
+    found = shutil.which("busybox")
+    if found is None:
+        raise LabError("initramfs", "busybox is not in PATH", "add /bin to PATH")
+    return Path(found).resolve()
+
+
+def _extras(build: builds.Build, role: str) -> list[Entry]:
+    """What a role needs besides its script."""
+    if role == "oracle":
+        module = builds.ensure_module(build, GUEST / "oracle")
+        return [
+            regular("lib/memmap_oracle.ko", module.read_bytes()),
+            regular("early", (GUEST / "oracle.early.sh").read_bytes()),
+        ]
+    if role == "kunit":
+        return _modules(build, ("kunit", "padata_mt_kunit"), required=("padata_mt_kunit",))
+    if role == "selftest":
+        return [
+            *_modules(build, ("test_padata_mt",), required=("test_padata_mt",)),
+            *_selftests(build.tree),
+        ]
+    if role == "jobcost":
+        return _modules(build, ("test_padata_mt",), required=("test_padata_mt",))
+    if role in ("hugepages", "hugecost", "ptlocks"):
+        source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
+        return [regular("bin/hugepages", native.static(source), executable=True)]
+    return []
+
+
+def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str]) -> list[Entry]:
+    built = builds.modules(build)
+    for name in required:
+        if name not in built:
+            raise LabError(
+                f"initramfs for {build.kernel}-{build.config}",
+                f"the kernel has no module '{name}'",
+                "look at the config fragments in configs/",
+            )
+    return [regular(f"lib/{n}.ko", built[n].read_bytes()) for n in names if n in built]
+
+
+def _selftests(tree: Path) -> list[Entry]:
+    """The padata kselftests as ``make install`` lays them out, and which to run."""
+    tests = tree / "tools/testing/selftests"
+    makefile = tests / "padata/Makefile"
+    if not makefile.exists():
+        raise LabError(
+            "initramfs for the kselftests", f"{makefile} is missing", "prepare the tree: ./lab tree"
+        )
+    text = makefile.read_text()
+    progs = [*make_words(text, "TEST_PROGS"), *make_words(text, "TEST_PROGS_EXTENDED")]
+    names = [*progs, *make_words(text, "TEST_FILES"), "settings"]
+    files = [*(f"padata/{name}" for name in names), "kselftest/ktap_helpers.sh"]
+    return [
+        regular("selftests/progs", "\n".join(progs).encode() + b"\n"),
+        *(
+            regular(f"selftests/{file}", (tests / file).read_bytes(), executable=True)
+            for file in files
+            if (tests / file).exists()
+        ),
+        *(
+            regular(f"selftests/padata/{name}", native.static(tests / f"padata/{name}.c"), executable=True)
+            for name in make_words(text, "TEST_GEN_FILES")
+        ),
+    ]
+
+
+def make_words(makefile: str, variable: str) -> list[str]:
+    """The words that a kselftest's Makefile gives ``variable``, with := and +=."""
+    pattern = rf"^{variable}\s*[:+]?=((?:.*\\\n)*.*)$"
+    values = re.findall(pattern, makefile, re.MULTILINE)
+    return " ".join(values).replace("\\\n", " ").split()

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A machine as QEMU arguments: a pure function, so that it is tested on text.
+
+The chipset is ``pc`` rather than ``q35``: it has RAM up to 3 GiB below the PCI
+hole where q35 has 2, as the published KVM guests had, and half the devices to
+probe.  Its 255 CPUs are enough for every published machine.
+
+Guest RAM is ``reserve=off``, one backend per NUMA node: only what the guest
+touches (the memmap, 1.6 % of its RAM, and little else) takes host memory, so
+that machines far larger than the host boot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.vm import emulator
+from padlab.vm.accel import Accel
+from padlab.vm.machine import Machine
+
+# Every line on the first serial port, with times; reboot at once on a panic, which
+# -no-reboot turns into QEMU's exit.
+BASE_ARGS = ("console=ttyS0", "earlyprintk=ttyS0,115200", "panic=-1", "loglevel=7", "printk.time=1")
+
+# An emulated CPU cannot calibrate its timers: with many CPUs on few host cores
+# every one of them spends seconds on attempts that fail.
+TCG_ARGS = ("lpj=4000000", "tsc=reliable", "no_timer_check")
+
+# Until the kernel has a clock source, each CPU's own timer ticks 250 times a
+# second.  With many emulated CPUs those interrupts take most of the boot (104
+# CPUs: 219 s against 73 s), so there one timer ticks for all of them.
+CROWD_ARGS = ("nolapic_timer",)
+CROWD_CPUS = 8
+
+# Exact mode repeats to the digit only if nothing depends on chance.
+# When the threads of deferred init are woken and wake who waits for them, by the
+# TSC, which counts instructions then.  The kernel log's clock is corrected by ticks
+# this early, and off by some.
+# Messages wait until the guest prints them all: the serial port takes thousands of
+# instructions for each.
+EXACT_ARGS = (
+    "nokaslr",
+    "loglevel=4",
+    "trace_clock=x86-tsc",
+    "trace_event=sched:sched_waking",
+)
+
+# Translated code; QEMU's default is a share of the host's memory.
+TB_CACHE_MIB = 256
+
+# QEMU waits for a debugger before the guest's first instruction.
+GDB_ARGS = ("-s", "-S")
+GDB_TARGET = "localhost:1234"
+
+
+@dataclass(frozen=True)
+class Ports:
+    """QEMU's devices behind the guest's serial ports."""
+
+    console: str = "stdio"  # kernel messages: ttyS0
+    channel: str = "null"  # what the guest's programs say: ttyS1 (see channel.py)
+
+
+def command(
+    machine: Machine,
+    *,
+    kernel: Path,
+    initrd: Path | None,
+    accel: Accel,
+    binary: str | Path = emulator.NAME,
+    append: Sequence[str] = (),
+    all_cpus: bool = False,
+    shift: int = 0,
+    ports: Ports | None = None,
+    gdb: bool = False,
+) -> list[str]:
+    """The QEMU command line that boots ``kernel`` on ``machine``.
+
+    If ``accel`` is exact, instructions are counted: one emulated CPU, one virtual
+    nanosecond per guest instruction, or 2 to the power of ``shift`` for tests that are
+    about time; the machine keeps all of its memory and nodes.  With ``all_cpus`` it
+    keeps its CPUs, too: they take turns, and what one of them does is counted together
+    with what others do meanwhile.
+    """
+    ports = ports or Ports()
+    args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    board = "pc" if machine.below_4g_mib is None else f"pc,max-ram-below-4g={machine.below_4g_mib}M"
+    args += ["-machine", board, "-cpu", "max", *_accel(accel, shift)]
+    one_cpu = accel.exact and not all_cpus
+    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_numa(machine, one_cpu)]
+    args += _dimms(machine)
+    args += ["-serial", ports.console, "-serial", ports.channel]
+    args += GDB_ARGS if gdb else ()
+    args += ["-kernel", str(kernel)]
+    if initrd:
+        args += ["-initrd", str(initrd)]
+    return [*args, "-append", " ".join(kernel_args(machine, append, accel))]
+
+
+def kernel_args(machine: Machine, append: Sequence[str], accel: Accel) -> list[str]:
+    """The guest kernel's command line."""
+    args = [*BASE_ARGS]
+    if accel.name == "tcg":
+        args += TCG_ARGS
+    if accel.exact:
+        args += EXACT_ARGS
+    elif accel.name == "tcg" and machine.cpus > CROWD_CPUS:
+        args += CROWD_ARGS
+    return [*args, *machine.append, *append]
+
+
+def _accel(accel: Accel, shift: int) -> list[str]:
+    if accel.exact:
+        return [
+            *("-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"),
+            *("-icount", f"shift={shift},sleep=off"),
+            *("-rtc", "base=2025-01-01,clock=vm"),
+            *("-seed", "1"),
+        ]
+    if accel.name == "kvm":
+        return ["-accel", "kvm"]
+    return ["-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"]
+
+
+def _sockets(machine: Machine) -> tuple[int, int]:
+    """Sockets and cores per socket.
+
+    A socket per node with CPUs where these are equal, as in real machines;
+    else a socket per core, since QEMU's sockets all have the same size and
+    Linux warns of a socket that spans nodes.
+    """
+    cores = machine.cores_per_node
+    if cores is None:
+        return machine.cpus // machine.threads_per_core, 1
+    return sum(node.cpus > 0 for node in machine.nodes), cores
+
+
+def _smp(machine: Machine, one_cpu: bool) -> str:
+    if one_cpu:
+        return "1"
+    sockets, cores = _sockets(machine)
+    return f"{machine.cpus},sockets={sockets},cores={cores},threads={machine.threads_per_core}"
+
+
+def _memory(machine: Machine) -> str:
+    if not machine.dimms:
+        return f"{machine.mib}M"
+    # A slot's address is a multiple of a gibibyte, so it may take up to one more.
+    most = machine.mib + machine.dimm_mib + 1024 * len(machine.dimms)
+    return f"{machine.mib}M,slots={len(machine.dimms)},maxmem={most}M"
+
+
+def _dimms(machine: Machine) -> list[str]:
+    """Not in the firmware's memory map: the guest's ACPI code finds and adds them."""
+    args = []
+    for i, dimm in enumerate(machine.dimms):
+        args += ["-object", f"memory-backend-ram,id=dimm{i},size={dimm.mib}M,reserve=off"]
+        args += ["-device", f"pc-dimm,id=slot{i},memdev=dimm{i},node={dimm.node}"]
+    return args
+
+
+def _numa(machine: Machine, one_cpu: bool) -> list[str]:
+    args = []
+    for i, node in enumerate(machine.nodes):
+        if node.mib:
+            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
+    for i, node in enumerate(machine.nodes):
+        args += ["-numa", f"node,nodeid={i}{f',memdev=mem{i}' if node.mib else ''}"]
+
+    per_socket = _sockets(machine)[1] * machine.threads_per_core
+    socket = 0
+    for i, node in enumerate(machine.nodes):
+        # The one CPU is on the first node that has any.
+        count = int(node.cpus > 0 and socket == 0) if one_cpu else node.cpus // per_socket
+        for _ in range(count):
+            args += ["-numa", f"cpu,node-id={i},socket-id={socket}"]
+            socket += 1
+    return args

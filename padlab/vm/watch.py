@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Running QEMU until a guest comes to its end, and telling how it ended.
+
+Console and channel are files that are read while they grow, not pipes: nothing
+here can slow the guest down, and the logs are whole whatever ends the run.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import process, progress
+from padlab.core.errors import LabError
+from padlab.vm import channel
+from padlab.vm import dmesg as messages
+from padlab.vm.channel import Guest
+from padlab.vm.dmesg import Dmesg
+from padlab.vm.hostclock import HostClock
+
+# A boot's logs, in its folder.
+CONSOLE, GUEST, QEMU = "console.log", "guest.log", "qemu.log"
+
+TAIL_LINES = 20
+_TAIL_BYTES = 4096
+# Short, since lines are timed by when they are seen (see hostclock.py).
+_POLL_S = 0.004
+# From the guest's last word to QEMU's exit.
+_EXIT_GRACE_S = 15.0
+_PANIC = re.compile(messages.PANIC)
+
+
+@dataclass(frozen=True)
+class End:
+    """How QEMU's run ended: by itself with ``status``, or (None) by being stopped."""
+
+    status: int | None
+    timed_out: bool = False
+
+
+class _Tail:
+    """The end of a file that grows."""
+
+    def __init__(self, path: Path) -> None:
+        path.touch()
+        self._file = path.open("rb")
+        self._end = b""
+
+    def read(self) -> bytes:
+        """What is new."""
+        new = self._file.read()
+        self._end = self._end[-_TAIL_BYTES:] + new
+        return new
+
+    @property
+    def end(self) -> str:
+        """What is new, with some of what was there before."""
+        return self._end.decode(errors="replace")
+
+    def __enter__(self) -> _Tail:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._file.close()
+
+
+def run(
+    cmd: list[str],
+    what: str,
+    folder: Path,
+    limit_s: float,
+    show: Callable[[str], None],
+    clock: HostClock,
+) -> End:
+    """Run QEMU until it exits, is done but does not exit, or reaches the time limit."""
+    deadline = time.monotonic() + limit_s
+    last_word: float | None = None
+    shown = "starting"
+    with (
+        (folder / QEMU).open("w") as qemu_log,
+        _Tail(folder / CONSOLE) as console,
+        _Tail(folder / GUEST) as guest,
+        # A lab that is killed outright must not leave gigabytes of QEMU behind.
+        process.spawn(["setpriv", "--pdeathsig", "KILL", *cmd], what=what, stdout=qemu_log) as proc,
+    ):
+        while True:
+            status = proc.poll()
+            new, now = console.read(), time.monotonic()
+            if new:
+                clock.feed(new, now)
+                shown = _last_line(console.end)
+                if _PANIC.search(console.end):
+                    last_word = last_word or now
+            if guest.read():
+                shown = _last_line(guest.end)
+                if channel.parse(guest.end).done is not None:
+                    last_word = last_word or now
+            show(shown)
+            if status is not None:
+                return End(status)
+            if last_word is not None and now > last_word + _EXIT_GRACE_S:
+                return End(None)
+            if now > deadline:
+                return End(None, timed_out=True)
+            time.sleep(_POLL_S)
+
+
+def _last_line(text: str) -> str:
+    """The last line that says something."""
+    lines = map(messages.interesting, reversed(text.splitlines()))
+    return next((line[:60] for line in lines if line), "")
+
+
+def check_end(what: str, end: End, dmesg: Dmesg, guest: Guest, limit_s: float, folder: Path) -> int:
+    """The guest's exit status if it came to its end; else a LabError with the end of its console."""
+    if guest.done is not None and dmesg.panic is None:
+        return guest.done
+    log = folder / CONSOLE
+    lines = [line for line in dmesg.text.splitlines() if line.strip()][-TAIL_LINES:]
+    todo = "the end of its console is below"
+    if dmesg.panic is not None:
+        why = f"the kernel panicked: {dmesg.panic.rstrip('.')}"
+    elif end.timed_out:
+        why = f"the guest was not done within {progress.seconds(limit_s)}, and was ended"
+    elif end.status:
+        log = folder / QEMU
+        own = log.read_text(errors="replace").splitlines()
+        why = f"{process.describe_status(['QEMU'], end.status)}: {own[-1] if own else 'no message'}"
+        todo = "the QEMU command is in the log's folder"
+    else:
+        why = f"the guest stopped before it was done{_last_word(guest)}"
+    if not lines:
+        todo = "its console is empty: no kernel message came"
+    raise LabError(what, why, todo, log=log, detail=lines)
+
+
+def _last_word(guest: Guest) -> str:
+    if guest.cut:
+        return f", in the middle of a line of its report: '{guest.cut[:60]}'"
+    return f"; the last that it reported is '{' '.join(guest.lines[-1])[:60]}'" if guest.lines else ""

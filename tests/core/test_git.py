@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The commit that results carry."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from padlab.core import git
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    top = tmp_path / "clone"
+    for name in ("linux/a.c", "results/b.json"):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text("1\n")
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "A")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b.c")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run(["git", *command], cwd=top, check=True)
+    return top
+
+
+def test_clean_and_changed(clone: Path) -> None:
+    name = git.commit(clone)
+    assert len(name) >= 7 and set(name) <= set("0123456789abcdef")
+    (clone / "results/b.json").write_text("2\n")
+    (clone / "results/new.json").write_text("2\n")
+    assert git.commit(clone) == name
+    (clone / "linux/a.c").write_text("2\n")
+    assert git.commit(clone) == f"{name}-dirty"
+
+
+def test_a_new_file_is_a_change(clone: Path) -> None:
+    name = git.commit(clone)
+    (clone / "linux/new.c").write_text("\n")
+    assert git.commit(clone) == f"{name}-dirty"
+
+
+def test_a_tag_is_its_name(clone: Path) -> None:
+    subprocess.run(["git", "tag", "-a", "-m", "t", "v3"], cwd=clone, check=True)
+    assert git.commit(clone) == "v3"
+
+
+def test_a_copy_without_git_in_another_clone(clone: Path) -> None:
+    (clone / "copy").mkdir()
+    assert git.commit(clone / "copy") == "unknown"
+
+
+def test_no_commit_yet(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert git.commit(tmp_path) == "unknown"
+
+
+def test_without_git(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert git.commit(clone) == "unknown"

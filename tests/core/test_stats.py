@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Medians, spreads, and when a ratio means nothing."""
+
+import pytest
+
+from padlab.core import stats
+
+
+def test_summary() -> None:
+    s = stats.summarize([4.0, 1.0, 10.0, 3.0])
+    assert (s.n, s.median, s.mean, s.low, s.high) == (4, 3.5, 4.5, 1.0, 10.0)
+    assert s.stdev == pytest.approx(3.8730, abs=1e-4)
+
+
+def test_one_value_has_no_spread() -> None:
+    assert stats.summarize([7.0]).stdev == 0.0
+
+
+def test_nothing_is_an_error() -> None:
+    with pytest.raises(ValueError):
+        stats.summarize([])
+
+
+def test_ratio_of_medians() -> None:
+    peer, ours = stats.summarize([100, 101, 105]), stats.summarize([50, 48, 52])
+    assert stats.ratio(peer, ours) == stats.Ratio(50 / 101, None)
+
+
+def test_overlapping_ranges_mean_nothing() -> None:
+    found = stats.ratio(stats.summarize([90, 101, 105]), stats.summarize([80, 85, 95]))
+    assert found.value == pytest.approx(85 / 101)
+    assert found.noise == "the ranges overlap"
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_too_few_runs_mean_nothing(runs: int) -> None:
+    found = stats.ratio(stats.summarize([100] * runs), stats.summarize([50] * 5))
+    assert found.noise is not None and "no spread" in found.noise
+
+
+def test_exact_counts_need_no_spread() -> None:
+    assert stats.ratio(stats.summarize([30.2] * 2), stats.summarize([30.2] * 2), exact=True) == stats.Ratio(
+        1.0, None
+    )
+
+
+def test_no_ratio_to_nothing() -> None:
+    assert stats.ratio(stats.summarize([0, 0, 0]), stats.summarize([1, 1, 1])).value is None
+
+
+def test_speedup_as_published() -> None:
+    # The published tables' first rows: 4089.7 -> 2662.7 is 34.9%.
+    assert stats.saved(4089.7, 2662.7) == pytest.approx(34.9, abs=0.05)
+    assert stats.saved(100, 110) == pytest.approx(-10)
+    assert stats.saved(0, 1) is None
+
+
+def test_least_of_each() -> None:
+    items = [("a", 3), ("b", 1), ("a", 2), ("b", 4), *(("c", n) for n in range(9, 0, -1))]
+    least = stats.least(items, key=lambda i: i[0], value=lambda i: i[1])
+    assert least == [("a", 2), ("b", 1), ("c", 1)]
+
+
+class TestPaired:
+    def test_median_of_the_rounds(self) -> None:
+        found = stats.paired([100, 200, 100], [50, 100, 300])
+        assert (found.value, found.low, found.high) == (0.5, 0.5, 3.0)
+        assert found.noise == "either may be faster"
+        assert stats.paired([100, 200, 100], [50, 100, 30]).noise is None
+
+    def test_few_rounds(self) -> None:
+        assert stats.paired([100], [50]).noise == "1 round show no spread"
+        with pytest.raises(ValueError, match="no measurements"):
+            stats.paired([], [])
+
+    @pytest.mark.parametrize(
+        ("n", "outside"), [(7, 0), (8, 0), (10, 0), (11, 0), (12, 1), (25, 5), (100, 36)]
+    )
+    def test_interval_leaves_out_few(self, n: int, outside: int) -> None:
+        """The interval of 25 is from the 6th on: below it the median is in 0.4 % of all cases."""
+        ours = [float(100 + i) for i in range(n)]
+        found = stats.paired([100.0] * n, ours)
+        assert (found.low, found.high) == (ours[outside] / 100, ours[n - 1 - outside] / 100)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""TOML against a type: every fault is one line that names file, key, value, and what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from msgspec import Meta, Struct
+
+from padlab.core import paths, toml
+from padlab.core.errors import LabError
+
+Ratio = Annotated[float, Meta(gt=0)]
+
+
+class Part(Struct, forbid_unknown_fields=True):
+    count: Annotated[int, Meta(ge=1, le=2000000)]
+    ratio: Ratio = 1.0
+    span: tuple[Ratio, Ratio] = (1.0, 1.0)
+    kind: Literal["fixed", "guided"] = "fixed"
+    small: bool = False
+    delay: Annotated[float, Meta(ge=0)] | None = None
+    words: list[Annotated[str, Meta(min_length=1, description="a word")]] = []
+
+
+class Whole(Struct, forbid_unknown_fields=True):
+    name: str
+    part: Annotated[list[Part], Meta(min_length=1, max_length=2)] = []
+    more: dict[str, Part] = {}
+
+
+def test_good() -> None:
+    whole = toml.parse("f", "name = 'n'\n[[part]]\ncount = 3\nratio = 2\n[more.x]\ncount = 4\n", Whole)
+    assert whole == Whole("n", [Part(3, 2.0)], {"x": Part(4)})
+
+
+PART = "name = 'n'\n[[part]]\ncount = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "todo"),
+    [
+        ("", "key 'name' is missing", "add it, as a string"),
+        ("name = 3", "name is 3", "use a string"),
+        ("nam = 'n'\nname = 'n'", "unknown key 'nam'", "remove it, or use one of more, name, part"),
+        ("name = 'n'\n[[part]]\n", "part[0]: key 'count' is missing", "a whole number from 1 to 2000000"),
+        ("name = 'n'\npart = []\n", "part is []", "use a list of 1 to 2, each a table with count, ratio"),
+        (PART + "[[part]]\ncount = true", "part[1].count is true", "use a whole number from 1 to 2000000"),
+        (PART + "[[part]]\ncount = 1.0", "part[1].count is 1.0", "use a whole number"),
+        (PART + "[[part]]\ncount = 0", "part[1].count is 0", "use a whole number from 1 to 2000000"),
+        (PART + "ratio = 0", "part[0].ratio is 0", "use a number above 0"),
+        (PART + "ratio = nan", "part[0].ratio is NaN", "use a number above 0"),
+        (PART + "delay = -1", "part[0].delay is -1", "use a number of 0 or more"),
+        (PART + "delay = 2026-01-01", 'part[0].delay is "2026-01-01"', "use a number of 0 or more"),
+        (PART + "span = [1]", "part[0].span is [1]", "use a list of 2: a number above 0, a number above 0"),
+        (PART + "span = [1, 0]", "part[0].span[1] is 0", "use a number above 0"),
+        (PART + "kind = 'free'", 'part[0].kind is "free"', 'use "fixed" or "guided"'),
+        (PART + "small = 'yes'", 'part[0].small is "yes"', "use true or false"),
+        (PART + "words = ['a', 3]", "part[0].words[1] is 3", "use a word"),
+        (PART + "words = ['a', '']", 'part[0].words[1] is ""', "use a word"),
+        (PART + "[more.a]\ncount=1\n[more.b]\ncount='x'", 'more.b.count is "x"', "use a whole number"),
+        (PART + "[more.a]\nx=1", "more.a: unknown key 'x'", "remove it, or use one of count, delay"),
+        (PART + "[more]\na = 3", "more.a is 3", "use a table with count"),
+        (f"name = 'n'\npart = {[1] * 99}", "part is a list of 99", "use a list of 1 to 2"),
+        (PART + f"kind = '{'x' * 99}'", f'part[0].kind is "{"x" * 59}...', 'use "fixed"'),
+        ("name = ", "is not valid TOML: Invalid value (at end of document)", "correct that place"),
+    ],
+)
+def test_faults(text: str, why: str, todo: str) -> None:
+    with pytest.raises(LabError) as error:
+        toml.parse("file.toml", text, Whole)
+    assert error.value.what == "file.toml"
+    assert error.value.why == why
+    assert todo in error.value.todo
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_of_tables() -> None:
+    assert toml.parse("f", "[a]\ncount = 1\n['6.12']\ncount = 2\n", dict[str, Part])["6.12"].count == 2
+    with pytest.raises(LabError, match="^f: 6.12.count is 0; use"):
+        toml.parse("f", "[a]\ncount = 1\n['6.12']\ncount = 0\n", dict[str, Part])
+
+
+def test_files_are_named_by_their_place_in_the_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LabError, match=r"^gone.toml: cannot be read: No such file or directory; "):
+        toml.load(tmp_path / "gone.toml", Whole)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    (tmp_path / "machines").mkdir()
+    (tmp_path / "machines/a.toml").write_text("x = 1\n")
+    with pytest.raises(LabError, match=r"^machines/a.toml: "):
+        toml.load(tmp_path / "machines/a.toml", Whole)

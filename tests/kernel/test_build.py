@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the build reads out of configs and out of make's output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import build, state
+
+MAKE_OUTPUT = """\
+make: Entering directory '/x'
+  CC      mm/page_alloc.o
+../mm/page_alloc.c: In function 'early':
+../mm/page_alloc.c:3:5: warning: unused variable 'x' [-Wunused-variable]
+    3 | int x;
+      |     ^
+  AS      arch/x86/entry/entry_64.o
+  CC [M]  lib/test_padata_mt.o
+In file included from ../mm/deferred_init.c:12:
+../mm/deferred_init.c: In function 'deferred_init_memmap':
+../mm/deferred_init.c:40:2: error: implicit declaration of function 'oops'
+   40 |         oops();
+      |         ^~~~
+make[4]: *** [../scripts/Makefile.build:229: mm/deferred_init.o] Error 1
+make[3]: *** Waiting for unfinished jobs....
+  CC      kernel/fork.o
+make: *** [Makefile:224: __sub-make] Error 2
+""".splitlines()
+
+
+class TestCompilerErrors:
+    def test_shows_the_compilers_lines_and_no_others(self) -> None:
+        assert build.compiler_errors(MAKE_OUTPUT) == MAKE_OUTPUT[8:13]
+
+    def test_modpost_and_linker(self) -> None:
+        modpost = 'ERROR: modpost: "f" [lib/test_padata_mt.ko] undefined!'
+        linker = (
+            "ld: mm/deferred_init.o: in function `f':\n(.text+0x1): undefined reference to `g'".splitlines()
+        )
+        lines = ["  MODPOST Module.symvers", modpost, "make[2]: *** Error 1", "  LD      vmlinux", *linker]
+        assert build.compiler_errors(lines) == [modpost, *linker]
+
+    def test_is_bounded(self) -> None:
+        assert len(build.compiler_errors([f"f.c:{n}: error: e" for n in range(500)])) == 40
+
+
+class TestConfig:
+    CONFIG = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S=""\nCONFIG_N=512\n# A comment\n'
+
+    def test_parse(self) -> None:
+        assert build.parse_config(self.CONFIG) == {
+            "CONFIG_A": "y",
+            "CONFIG_B": "n",
+            "CONFIG_S": '""',
+            "CONFIG_N": "512",
+        }
+
+    def test_all_came_out(self) -> None:
+        assert (
+            build.lost_options(["CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\n"], self.CONFIG)
+            == []
+        )
+
+    def test_a_later_fragment_wins(self) -> None:
+        assert build.lost_options(["CONFIG_N=8\n", "CONFIG_N=512\n"], self.CONFIG) == []
+
+    def test_lost(self) -> None:
+        lost = build.lost_options(["CONFIG_B=y\nCONFIG_M=m\n# CONFIG_A is not set\n"], self.CONFIG)
+        assert lost == [
+            "CONFIG_B: y asked for, n came out",
+            "CONFIG_M: m asked for, not available came out",
+            "CONFIG_A: n asked for, y came out",
+        ]
+
+    def test_each_config_is_perf_and_more(self) -> None:
+        perf = build.CONFIGS["perf"]
+        for name, fragments in build.CONFIGS.items():
+            assert fragments[: len(perf)] == perf
+            assert (len(fragments) > len(perf)) == (name != "perf")
+
+    def test_debug_undoes_nothing_of_perf_and_perf_has_no_debug_option(self) -> None:
+        perf = build.parse_config((paths.CONFIGS / "perf.config").read_text())
+        debug = build.parse_config((paths.CONFIGS / "debug.config").read_text())
+        assert len(perf) > 50 and len(debug) > 10
+        assert not set(perf) & set(debug)
+        debugging = {
+            name for name, value in perf.items() if name.startswith("CONFIG_DEBUG_") and value != "n"
+        }
+        assert debugging <= {"CONFIG_DEBUG_FS"}
+
+    def test_unknown_config(self) -> None:
+        with pytest.raises(LabError, match="perf, debug"):
+            build.ensure_build("stock", "fast")
+
+
+def test_modules_are_read_from_the_order_file(tmp_path: Path) -> None:
+    (tmp_path / "modules.order").write_text("kernel/padata_mt_kunit.o\nlib/kunit/kunit.o\nlib/a-b.o\n")
+    built = build.Build("patched", "perf", tmp_path, tmp_path, tmp_path / "bzImage", "1", "6.12.1")
+    assert build.modules(built)["a_b"] == tmp_path / "lib/a-b.ko"
+    assert set(build.modules(built)) == {"padata_mt_kunit", "kunit", "a_b"}
+
+
+class TestWhenItIsBuilt:
+    """With make and the configuring of a kernel replaced by a count."""
+
+    @pytest.fixture
+    def made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        made: list[str] = []
+        top = tmp_path / "trees/stock"
+        monkeypatch.setattr(paths, "TREES", tmp_path / "trees")
+        monkeypatch.setattr(paths, "CONFIGS", tmp_path / "configs")
+        monkeypatch.setattr(build.packages, "ensure", lambda *groups: None)
+        monkeypatch.setattr(build.tree, "ensure_tree", lambda kernel: top)
+        monkeypatch.setattr(build.tree, "content_key", lambda kernel: "content")
+        monkeypatch.setattr(build.compiler, "identity", lambda: "gcc version 12")
+        (tmp_path / "configs").mkdir()
+        (tmp_path / "configs/perf.config").write_text("CONFIG_SMP=y\n")
+        top.mkdir(parents=True)
+        state.write_state(top, state.State("6.12.1-1"))
+
+        def configure(*_args: object) -> None:
+            made.append("configured")
+
+        def make(_top: Path, obj: Path, *_args: object) -> None:
+            made.append("made")
+            for name in ("arch/x86/boot/bzImage", "include/config/kernel.release"):
+                (obj / name).parent.mkdir(parents=True, exist_ok=True)
+                (obj / name).write_text("6.12.1\n")
+
+        monkeypatch.setattr(build, "_configure", configure)
+        monkeypatch.setattr(build, "_make", make)
+        built = build.ensure_build("stock")
+        assert (built.release, built.source_version) == ("6.12.1", "6.12.1-1")
+        assert made == ["configured", "made"]
+        made.clear()
+        return made
+
+    def test_not_again_when_nothing_changed(self, made: list[str]) -> None:
+        build.ensure_build("stock")
+        assert made == []
+
+    @pytest.mark.parametrize("what", ["content", "compiler", "fragment", "image"])
+    def test_again_when_something_changed(
+        self, made: list[str], what: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if what == "content":
+            monkeypatch.setattr(build.tree, "content_key", lambda kernel: "edited")
+        elif what == "compiler":
+            monkeypatch.setattr(build.compiler, "identity", lambda: "gcc version 13")
+        elif what == "fragment":
+            (paths.CONFIGS / "perf.config").write_text("CONFIG_SMP=n\n")
+        else:
+            (paths.TREES / "stock/obj-perf/arch/x86/boot/bzImage").unlink()
+        build.ensure_build("stock")
+        assert made == ["configured", "made"]
+
+    def test_again_when_it_was_interrupted(self, made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupt(*_args: object) -> None:
+            raise KeyboardInterrupt
+
+        make = build._make
+        monkeypatch.setattr(build.tree, "content_key", lambda kernel: "edited")
+        monkeypatch.setattr(build, "_make", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            build.ensure_build("stock")
+        monkeypatch.setattr(build.tree, "content_key", lambda kernel: "content")
+        monkeypatch.setattr(build, "_make", make)
+        made.clear()
+        build.ensure_build("stock")
+        assert made == ["configured", "made"]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The mailable series: its descriptions, and that git am gives the patched tree byte for byte."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import hooks, mailseries, state, tree
+
+MESSAGE = (
+    "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nHook: a.patch\n\nThe problem.\n\nMore.\n"
+)
+
+
+class TestDescriptions:
+    def test_parse(self) -> None:
+        step = mailseries.parse_step("01-a.msg", MESSAGE)
+        assert step.subject == "padata: new"
+        assert step.owns == ("kernel/a.c", "tools/x/")
+        assert step.hooks == ("a.patch",)
+        assert step.body == "The problem.\n\nMore.\n"
+
+    def test_folders_stand_for_their_files(self) -> None:
+        step = mailseries.expand(
+            mailseries.parse_step("01-a.msg", MESSAGE), ["tools/x/run.sh", "tools/x/lib.sh", "tools/xy"]
+        )
+        assert step.owns == ("kernel/a.c", "tools/x/run.sh", "tools/x/lib.sh")
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("Owns: a\n\nBody\n", "one Subject"),
+            ("Subject: a\nSubject: b\n\nBody\n", "one Subject"),
+            ("Subject: a\nOwn: a\n\nBody\n", "cannot read"),
+            ("Subject: a\n", "no message"),
+        ],
+    )
+    def test_bad(self, text: str, why: str) -> None:
+        with pytest.raises(LabError, match=why):
+            mailseries.parse_step("01-a.msg", text)
+
+    def test_everything_is_in_exactly_one_step(self) -> None:
+        steps = [
+            mailseries.Step("1", "s", ("a.c", "b.c"), ("x.patch",), "b"),
+            mailseries.Step("2", "s", ("b.c", "gone.c"), (), "b"),
+        ]
+        assert mailseries.coverage(steps, {"a.c", "b.c", "new.c"}, {"x.patch", "y.patch"}) == [
+            "linux/new.c: in no step",
+            "linux/gone.c: does not exist",
+            "linux/b.c: in 2 steps",
+            "patches/y.patch: in no step",
+        ]
+
+    def test_ours_cover_the_repository(self) -> None:
+        steps = mailseries.read_steps()
+        assert len(steps) > 1
+        assert [name for step in steps for name in step.hooks] == hooks.read_series(paths.PATCHES)
+
+
+def test_diff_output(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for path in (one / "same", other / "same", other / "dir/new.c", one / "gone.c"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x\n")
+    (one / "changed: yes").write_text("1\n")
+    (other / "changed: yes").write_text("2\n")
+    assert mailseries.differing_files(one, other) == ["changed: yes", "dir/new.c", "gone.c"]
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A made-up clone: two steps, an owned script, a hook."""
+    for name in ("LINUX", "PATCHES", "TREES", "LOGS"):
+        monkeypatch.setattr(paths, name, tmp_path / name.lower())
+    monkeypatch.setattr(mailseries, "STEPS", tmp_path / "series")
+    monkeypatch.setattr(mailseries, "_WORK", tmp_path / "work")
+    for module in (tree, mailseries):
+        monkeypatch.setattr(module.packages, "ensure", lambda *groups: None)
+    files = {
+        "linux/kernel/padata_mt.c": "engine\n",
+        "linux/tools/x/run.sh": "#!/bin/sh\n",
+        "patches/series": "makefile.patch\n",
+        "patches/makefile.patch": "--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n a\n+b\n",
+        "series/00-cover.msg": "Subject: the cover\n\nWhat it is.\n",
+        "series/01-engine.msg": "Subject: padata: new engine\nOwns: kernel/padata_mt.c\nHook: makefile.patch\n\nWhy.\n",
+        "series/02-tests.msg": "Subject: selftests: padata\nOwns: tools/x/\n\nWhy.\n",
+        "trees/stock/Makefile": "a\n",
+        "trees/stock/kernel/fork.c": "fork\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "linux/tools/x/run.sh").chmod(0o755)
+    state.write_state(tmp_path / "trees/stock", state.State("6.12.1-1"))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("installed")
+class TestExport:
+    def test_git_am_gives_the_patched_tree(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        mails = mailseries.export(clone / "out")
+        assert [mail.name for mail in mails] == [
+            "0000-cover-letter.patch",
+            "0001-padata-new-engine.patch",
+            "0002-selftests-padata.patch",
+        ]
+        mailseries.check(clone / "out")
+        assert os.access(clone / "work/check/tools/x/run.sh", os.X_OK)
+        cover = mails[0].read_text()
+        assert "the cover" in cover and "What it is." in cover and "6.12.1-1" in cover
+        assert "Signed-off-by: " in mails[1].read_text()
+
+    def test_exporting_twice_is_the_same(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            mailseries, "find_identity", lambda: mailseries.Identity("A", "a@b.c", 1_000_000_000)
+        )
+        first = [mail.read_bytes() for mail in mailseries.export(clone / "out")]
+        assert [mail.read_bytes() for mail in mailseries.export(clone / "out")] == first
+
+    @pytest.mark.parametrize("name", ["kernel/padata_mt.c", "kernel/fork.c", "kernel/new.c"])
+    def test_check_sees_any_difference(self, clone: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        mailseries.export(clone / "out")
+        (tree.ensure_tree("patched") / name).write_text("other\n")
+        with pytest.raises(LabError) as error:
+            mailseries.check(clone / "out")
+        assert error.value.detail == [f"differs: {name}"]
+
+    def test_an_older_export_goes_and_other_files_stay(self, clone: Path) -> None:
+        out = clone / "out"
+        out.mkdir()
+        (out / "0009-old.patch").write_text("old\n")
+        (out / "notes").write_text("mine\n")
+        mailseries.export(out)
+        assert not (out / "0009-old.patch").exists()
+        assert (out / "notes").exists()
+
+
+@pytest.mark.series
+@pytest.mark.usefixtures("kernel_tree")
+def test_the_real_series(tmp_path: Path) -> None:
+    """git am on the package's source gives ./lab tree, byte for byte; checkpatch --strict is clean."""
+    mailseries.export(tmp_path)
+    mailseries.check(tmp_path)
+
+
+def test_what_is_made_in_a_tree_is_no_difference(tmp_path: Path) -> None:
+    """kunit's parser is imported from the tree, which leaves Python's caches there."""
+    for name in (
+        "one/a",
+        "other/a",
+        "other/tools/__pycache__/kunit_parser.pyc",
+        "other/obj-perf/vmlinux",
+        "one/b",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "one/tools").mkdir()
+    assert mailseries.differing_files(tmp_path / "one", tmp_path / "other") == ["b"]

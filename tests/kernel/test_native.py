@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Native programs: made again when a source or the compiler changed, and by one at a time.
+
+The compiler and make are the real ones; the tree is a made-up one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import compiler, native, tree
+
+MAKEFILE = """\
+$(O)/%: main.c ../../../lib/value.h
+\techo made >> $(LOG)
+\t$(CC) -include $(or $(VALUE),../../../lib/value.h) -o $@ $<
+"""
+TOOL = native.Tool("tools/testing/x", ("lib/value.h", "lib/more"))
+
+
+@pytest.fixture
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    files = {
+        "tools/testing/x/main.c": "int main(void) { return VALUE; }\n",
+        "tools/testing/x/Makefile": MAKEFILE.replace("$(LOG)", str(tmp_path / "log")),
+        "lib/value.h": "#define VALUE 3\n",
+        "lib/more/empty.h": "\n",
+    }
+    for name, text in files.items():
+        write(tmp_path / "tree" / name, text)
+    monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / "tree")
+    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    return tmp_path / "tree"
+
+
+def write(path: Path, text: str) -> None:
+    """As a copy comes: older than what was made from what it replaces."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (1e9, 1e9))
+
+
+def value(program: Path) -> int:
+    return subprocess.run([program], check=False).returncode
+
+
+def times_made(top: Path) -> int:
+    return (top.parent / "log").read_text().count("made")
+
+
+def test_is_made_once(top: Path) -> None:
+    assert value(native.make(TOOL, "x")) == 3
+    assert value(native.make(TOOL, "x")) == 3
+    assert times_made(top) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["lib/value.h", "lib/more/empty.h", "lib/more/new.h", "tools/testing/x/main.c"]
+)
+def test_a_changed_source_makes_it_again(top: Path, name: str) -> None:
+    native.make(TOOL, "x")
+    with (top / name).open("a") as file:
+        file.write("/* changed */\n")
+    os.utime(top / name, (1e9, 1e9))
+    native.make(TOOL, "x")
+    assert times_made(top) == 2
+
+
+def test_a_changed_compiler_makes_it_again(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    native.make(TOOL, "x")
+    monkeypatch.setattr(compiler, "identity", lambda: "gcc version 99 (of tomorrow)")
+    native.make(TOOL, "x")
+    assert times_made(top) == 2
+
+
+def test_what_failed_is_made_from_nothing(top: Path) -> None:
+    native.make(TOOL, "x")
+    (TOOL.place / "half.o").touch()
+    with pytest.raises(LabError, match="building y: make ended with status 2"):
+        native.make(TOOL, "y", "VALUE=none.h")
+    native.make(TOOL, "x")
+    assert not (TOOL.place / "half.o").exists()
+
+
+def test_programs_of_a_tool_stay_beside_each_other(top: Path) -> None:
+    one, other = native.make(TOOL, "x"), native.make(TOOL, "x-other", f"VALUE={top}/lib/value.h")
+    assert value(one) == value(other) == 3
+    assert times_made(top) == 2
+
+
+def test_two_at_once_do_not_clash(top: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert {value(made) for made in pool.map(lambda _: native.make(TOOL, "x"), range(8))} == {3}
+    assert times_made(top) == 1
+
+
+def test_static(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "guest.c"
+    source.write_text("int main(void) { return 5; }\n")
+    first = native.static(source)
+    assert first.startswith(b"\x7fELF") and native.static(source) == first
+    program = paths.BUILD / "native/static/guest"
+    made = program.stat().st_mtime_ns
+    assert value(program) == 5
+    headers = subprocess.run(["readelf", "-l", program], capture_output=True, text=True, check=True).stdout
+    assert "LOAD" in headers and "INTERP" not in headers
+    write(source, "int main(void) { return 6; }\n")
+    native.static(source)
+    assert value(program) == 6
+    monkeypatch.setattr(compiler, "identity", lambda: "gcc version 99 (of tomorrow)")
+    native.static(source)
+    assert program.stat().st_mtime_ns > made
+
+
+class TestCompiler:
+    def test_is_asked_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = []
+
+        def run(*_args: object, **_options: object) -> str:
+            asked.append(1)
+            return "Target: x\nThread model: posix\ngcc version 12.2.0 (Debian 12.2.0-14+deb12u1) \n"
+
+        compiler.identity.cache_clear()
+        monkeypatch.setattr(compiler.process, "run", run)
+        assert compiler.name() == compiler.name() == "gcc 12.2.0 (Debian 12.2.0-14+deb12u1)"
+        assert "Thread model" in compiler.identity() and len(asked) == 1
+        compiler.identity.cache_clear()
+
+    def test_this_one(self) -> None:
+        assert compiler.name().startswith("gcc ")

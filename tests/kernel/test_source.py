@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel source: cache, package index and mirror, each there, old, or missing.
+
+apt-cache and apt-get are scripts: the index is a file of versions, the mirror a
+folder.  dpkg, which compares versions, is the real one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths, progress
+from padlab.core.errors import LabError
+from padlab.kernel import source
+from padlab.kernel.source import Source
+
+TESTED, NEWER, OLDER, OLDEST = "6.12.117-1~deb12u1", "6.12.117-1", "6.12.99-1", "6.12.9-1"
+
+APT_CACHE = """\
+#!/bin/sh
+cd "${0%/*}" && echo "$0 $*" >>calls && [ -s index ] || exit 100
+echo "linux-source-6.12:"
+echo "  Installed: (none)"
+echo "  Candidate: $(head -n 1 index)"
+echo "  Version table:"
+while read -r version; do
+	echo "     $version 500"
+	echo "        500 http://mirror bookworm/main amd64 Packages"
+done <index
+"""
+APT_GET = """\
+#!/bin/sh
+top=${0%/*}
+echo "$0 $*" >>"$top/calls"
+for last; do :; done
+version=${last#*=}
+if [ -e "$top/no-network" ]; then
+	echo "E: Failed to fetch http://mirror/linux.deb  Temporary failure resolving 'mirror'"
+	exit 100
+fi
+if [ ! -e "$top/mirror/$version" ]; then
+	echo "E: Failed to fetch http://mirror/linux.deb  404  Not Found [IP: 192.0.2.1 80]"
+	exit 100
+fi
+cp "$top/mirror/$version" "linux-source-6.12_${version}_all.deb"
+"""
+
+
+class Apt:
+    """What this machine and the mirror have."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        (top / "mirror").mkdir(parents=True)
+        for name, script in (("apt-cache", APT_CACHE), ("apt-get", APT_GET)):
+            (top / name).write_text(script)
+            (top / name).chmod(0o755)
+        self.updates = 0
+        self.after_update: list[str] = []
+
+    def index(self, *versions: str) -> None:
+        (self.top / "index").write_text("".join(f"{version}\n" for version in versions))
+
+    def mirror(self, *versions: str) -> None:
+        for version in versions:
+            (self.top / "mirror" / version).write_text(version)
+
+    def cache(self, *versions: str) -> None:
+        paths.DOWNLOADS.mkdir(parents=True, exist_ok=True)
+        for version in versions:
+            Source(version).deb.write_text(version)
+
+    def network_off(self) -> None:
+        (self.top / "no-network").touch()
+
+    def update(self, _what: str) -> None:
+        self.updates += 1
+        if self.after_update:
+            self.index(*self.after_update)
+
+    def calls(self) -> list[str]:
+        log = self.top / "calls"
+        return (
+            [line.split()[0].rsplit("/")[-1] for line in log.read_text().splitlines()] if log.exists() else []
+        )
+
+
+@pytest.fixture
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
+    apt = Apt(tmp_path / "apt")
+    monkeypatch.setenv("PATH", f"{apt.top}:{os.environ['PATH']}")
+    monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
+    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(source, "base", lambda: source.Base("linux-source-6.12", TESTED))
+    monkeypatch.setattr(source.packages, "update_index", apt.update)
+    return apt
+
+
+def got(update: bool = False) -> str:
+    found = source.ensure_source(update)
+    assert found.deb.read_text() == found.version
+    assert not list(paths.DOWNLOADS.glob(".part-*"))
+    return found.version
+
+
+class TestCache:
+    def test_the_tested_version_needs_no_apt(self, apt: Apt) -> None:
+        apt.cache(NEWER, TESTED)
+        apt.index(NEWER)
+        assert got() == TESTED
+        assert apt.calls() == [] and apt.updates == 0
+
+    def test_without_an_index_the_newest_serves(self, apt: Apt) -> None:
+        apt.cache(OLDEST, OLDER)
+        assert got() == OLDER
+        assert apt.calls() == ["apt-cache"] and apt.updates == 0
+
+    def test_without_a_network_the_newest_serves(self, apt: Apt, capsys: pytest.CaptureFixture[str]) -> None:
+        apt.cache(OLDER)
+        apt.index(NEWER)
+        apt.network_off()
+        assert got() == OLDER
+        assert f"could not be fetched: Temporary failure resolving 'mirror'; using {OLDER}" in said(capsys)
+
+    def test_on_another_system_it_serves(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
+        apt.cache(TESTED)
+        monkeypatch.setenv("PATH", "/nowhere")
+        assert got() == TESTED
+
+    def test_an_interrupted_download_is_removed(self, apt: Apt) -> None:
+        apt.cache(OLDER)
+        (paths.DOWNLOADS / ".part-x").mkdir()
+        assert got() == OLDER
+
+
+class TestIndex:
+    def test_the_tested_version_is_preferred(self, apt: Apt) -> None:
+        apt.index("6.12.130-1", TESTED)
+        apt.mirror("6.12.130-1", TESTED)
+        assert got() == TESTED
+
+    def test_the_candidate_is_next(self, apt: Apt) -> None:
+        apt.cache(OLDER)
+        apt.index("6.12.130-1")
+        apt.mirror("6.12.130-1")
+        assert got() == "6.12.130-1"
+
+    def test_update_asks_for_the_newest(self, apt: Apt) -> None:
+        apt.cache(TESTED)
+        apt.index(TESTED)
+        apt.after_update = ["6.12.130-1", TESTED]
+        apt.mirror("6.12.130-1")
+        assert got(update=True) == "6.12.130-1"
+        assert apt.updates == 1
+
+    def test_update_without_a_network_keeps_what_there_is(self, apt: Apt) -> None:
+        apt.cache(TESTED)
+        apt.index(TESTED)
+        apt.network_off()
+        assert got(update=True) == TESTED
+
+    def test_is_fetched_when_there_is_nothing_else(self, apt: Apt) -> None:
+        apt.after_update = [NEWER]
+        apt.mirror(NEWER)
+        assert got() == NEWER
+        assert apt.updates == 1
+
+    def test_is_updated_once_when_older_than_the_mirror(self, apt: Apt) -> None:
+        apt.index(OLDER)
+        apt.after_update = [NEWER]
+        apt.mirror(NEWER)
+        assert got() == NEWER
+        assert apt.updates == 1
+
+
+class TestFailures:
+    def test_neither_index_nor_cache(self, apt: Apt) -> None:
+        assert fails() == (
+            f"kernel source linux-source-6.12: the package index does not offer it, and none is in {paths.DOWNLOADS}; "
+            "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite"
+        )
+        assert apt.updates == 1
+
+    def test_an_index_that_stays_older_than_the_mirror(self, apt: Apt) -> None:
+        apt.index(OLDER)
+        assert (
+            f"version {OLDER}, which the package index names, is not on the mirror; run: apt-get" in fails()
+        )
+        assert apt.updates == 1
+        assert apt.calls().count("apt-get") == 2
+
+    def test_no_network(self, apt: Apt) -> None:
+        apt.index(OLDER)
+        apt.network_off()
+        assert (
+            f"{OLDER} could not be fetched: Temporary failure resolving 'mirror'; check the network"
+            in fails()
+        )
+        assert apt.updates == 0
+
+    def test_another_system(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", "/nowhere")
+        assert "this is not a Debian system (no apt-cache)" in fails()
+
+
+def fails() -> str:
+    """The one line that the user sees."""
+    with pytest.raises(LabError) as error:
+        source.ensure_source()
+    assert not error.value.detail and "\n" not in str(error.value)
+    assert not list(paths.DOWNLOADS.iterdir()) or [p.name for p in paths.DOWNLOADS.iterdir()] == [".lock"]
+    return str(error.value)
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().err.split())
+
+
+class TestVersions:
+    def test_are_ordered_as_debian_does(self) -> None:
+        versions = [Source(version) for version in (OLDEST, NEWER, TESTED, OLDER, "6.12.100-1")]
+        assert source.newest(versions) == Source(NEWER)
+        assert source.newest([Source("1:6.1-1"), *versions]) == Source("1:6.1-1")
+        assert source.newest([]) is None
+
+    def test_files_have_apts_names(self, apt: Apt) -> None:
+        assert Source("1:6.12.9-2").deb.name == "linux-source-6.12_1%3a6.12.9-2_all.deb"
+        apt.cache("1:6.12.9-2", TESTED)
+        assert set(source.cached()) == {"1:6.12.9-2", TESTED}
+
+    @pytest.mark.parametrize("candidate", [TESTED, None])
+    def test_policy(self, candidate: str | None) -> None:
+        text = f"linux-source-6.12:\n  Installed: (none)\n  Candidate: {candidate or '(none)'}\n  Version table:\n"
+        assert source.parse_candidate(text) == candidate
+        assert source.parse_candidate("") is None
+
+    def test_policy_with_an_installed_version(self) -> None:
+        text = f"  Version table:\n *** {NEWER} 500\n        500 http://m a/main amd64 Packages\n     {OLDER} -1\n"
+        assert source.parse_offered(text) == [NEWER, OLDER]
+
+
+class TestRecord:
+    def test_ours(self) -> None:
+        assert source.base().package == "linux-source-6.12"
+        assert source.base().tarball == "usr/src/linux-source-6.12.tar.xz"
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("", r'source.toml: has no table \["6.12"\]; restore it'),
+            (
+                '["6.12"]\npackage = "linux-source-6.12"\n',
+                "6.12: key 'tested' is missing; add it, as a Debian version",
+            ),
+            ('["6.12"]\npackage = "linux"\ntested = "1"\n', '6.12.package is "linux"'),
+            ('["6.12"]\npackage = "linux-source-6.12"\ntested = "../1"\n', '6.12.tested is "../1"'),
+        ],
+    )
+    def test_faults(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str) -> None:
+        (tmp_path / "source.toml").write_text(text)
+        monkeypatch.setattr(source, "RECORD", tmp_path / "source.toml")
+        with pytest.raises(LabError, match=why):
+            source.base.__wrapped__()
+
+    def test_another_version_is_named_once(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
+        notes: list[str] = []
+        monkeypatch.setattr(progress, "note", notes.append)
+        source._warn.cache_clear()
+        for version in (TESTED, NEWER, NEWER):
+            source.warn_untested(version)
+        assert notes == [f"note: this commit was tested with linux-source-6.12 {TESTED}, this is {NEWER}"]
+
+
+def test_no_room_is_said(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="no room on disk"):
+        source.check_room(tmp_path / "not/there/yet", 1 << 60, "unpacking")

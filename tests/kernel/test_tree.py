@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Trees: kept up to date file by file, never losing an edit, and written back through quilt.
+
+On a made-up kernel of a few files; quilt and patch are the real ones.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import hooks, overlay, refresh, state, tree
+
+VERSION = "6.12.1-1"
+LINES = [f"line {number}\n" for number in range(1, 31)]
+
+HOOK = """\
+What this hook is for.
+--- a/mm/page.c
++++ b/mm/page.c
+@@ -9,3 +9,4 @@
+ line 9
+-line 10
++line ten
++line ten and a half
+ line 11
+"""
+
+SECOND_HOOK = """\
+--- a/kernel/Makefile
++++ b/kernel/Makefile
+@@ -1,1 +1,2 @@
+ obj-y = fork.o
++obj-y += padata_mt.o
+"""
+
+needs_quilt = pytest.mark.usefixtures("installed")
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with two hooks, one owned file, and an unpacked stock tree."""
+    for name in ("LINUX", "PATCHES", "TREES", "LOGS"):
+        monkeypatch.setattr(paths, name, tmp_path / name.lower())
+    monkeypatch.setattr(tree.packages, "ensure", lambda *groups: None)
+    write(tmp_path / "linux/kernel/padata_mt.c", "engine\n")
+    write(tmp_path / "patches/series", "page.patch\nmakefile.patch # last\n")
+    write(tmp_path / "patches/page.patch", HOOK)
+    write(tmp_path / "patches/makefile.patch", SECOND_HOOK)
+    stock = tmp_path / "trees/stock"
+    write(stock / "mm/page.c", "".join(LINES))
+    write(stock / "mm/other.c", "other\n")
+    write(stock / "kernel/Makefile", "obj-y = fork.o\n")
+    write(stock / "obj-perf/fork.o", "object\n")
+    state.write_state(stock, state.State(VERSION))
+    return tmp_path
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@needs_quilt
+class TestPatchedTree:
+    def test_has_owned_files_and_hooks_and_no_builds(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        assert (patched / "kernel/padata_mt.c").read_text() == "engine\n"
+        assert "line ten and a half\n" in (patched / "mm/page.c").read_text()
+        assert "padata_mt.o" in (patched / "kernel/Makefile").read_text()
+        assert not (patched / "obj-perf").exists()
+        assert "line 10\n" in (lab / "trees/stock/mm/page.c").read_text()
+
+    def test_second_run_touches_nothing(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        before = {path: path.stat().st_mtime_ns for path in patched.rglob("*")}
+        tree.ensure_tree("patched")
+        assert {path: path.stat().st_mtime_ns for path in patched.rglob("*")} == before
+
+    def test_changed_hook_touches_its_file_alone(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        makefile, engine = patched / "kernel/Makefile", patched / "kernel/padata_mt.c"
+        before = makefile.stat().st_mtime_ns, engine.stat().st_mtime_ns
+        edit(lab / "patches/page.patch", "and a half", "and more")
+        tree.ensure_tree("patched")
+        assert "line ten and more\n" in (patched / "mm/page.c").read_text()
+        assert (makefile.stat().st_mtime_ns, engine.stat().st_mtime_ns) == before
+
+    def test_removed_files_and_hooks_leave_stock(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        write(lab / "linux/lib/padata/new.c", "new\n")
+        tree.ensure_tree("patched")
+        assert (patched / "lib/padata/new.c").exists()
+        (lab / "linux/lib/padata/new.c").unlink()
+        write(lab / "patches/series", "page.patch\n")
+        tree.ensure_tree("patched")
+        assert not (patched / "lib").exists()
+        assert (patched / "kernel/Makefile").read_text() == "obj-y = fork.o\n"
+
+    def test_executable_bit_is_kept(self, lab: Path) -> None:
+        write(lab / "linux/tools/run.sh", "#!/bin/sh\n")
+        (lab / "linux/tools/run.sh").chmod(0o700)
+        patched = tree.ensure_tree("patched")
+        assert (patched / "tools/run.sh").stat().st_mode & 0o777 == 0o755
+        assert (patched / "kernel/padata_mt.c").stat().st_mode & 0o777 == 0o644
+
+    def test_incomplete_tree_is_made_again(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        (patched / state.STATE).unlink()
+        (patched / "mm/other.c").unlink()
+        tree.ensure_tree("patched")
+        assert (patched / "mm/other.c").exists()
+
+    def test_interrupted_sync_is_finished(self, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(lab / "patches/page.patch", "and a half", "and more")
+        edit(lab / "linux/kernel/padata_mt.c", "engine", "new engine")
+        install, done = overlay.install, []
+
+        def once(content: Path | None, place: Path) -> None:
+            if done:
+                raise KeyboardInterrupt
+            done.append(place)
+            install(content, place)
+
+        monkeypatch.setattr(overlay, "install", once)
+        with pytest.raises(KeyboardInterrupt):
+            tree.ensure_tree("patched")
+        monkeypatch.setattr(overlay, "install", install)
+        tree.ensure_tree("patched")
+        assert (patched / "kernel/padata_mt.c").read_text() == "new engine\n"
+        assert "and more" in (patched / "mm/page.c").read_text()
+
+    def test_file_that_is_both_owned_and_hooked_is_refused(self, lab: Path) -> None:
+        write(lab / "linux/mm/page.c", "mine\n")
+        with pytest.raises(LabError, match="both have mm/page.c"):
+            tree.ensure_tree("patched")
+
+    def test_unknown_kernel(self, lab: Path) -> None:
+        with pytest.raises(LabError, match="stock, patched"):
+            tree.ensure_tree("vanilla")
+
+
+@needs_quilt
+class TestHookThatDoesNotApply:
+    def test_names_patch_hunk_and_file_and_leaves_the_tree(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        before = (patched / "mm/page.c").read_text()
+        edit(lab / "patches/page.patch", " line 9\n-line 10\n", " line 9\n-line TEN\n")
+        with pytest.raises(LabError) as error:
+            tree.ensure_tree("patched")
+        assert error.value.why == "page.patch: hunk #1 does not apply to mm/page.c (line 9)"
+        assert "-line TEN" in error.value.detail
+        assert error.value.log is not None and error.value.log.exists()
+        assert (patched / "mm/page.c").read_text() == before
+
+    def test_fuzz_is_a_failure(self, lab: Path) -> None:
+        edit(lab / "trees/stock/mm/page.c", "line 9\n", "line nine\n")
+        with pytest.raises(LabError, match="page.patch: hunk #1"):
+            tree.ensure_tree("patched")
+
+    def test_offset_is_not(self, lab: Path) -> None:
+        edit(lab / "trees/stock/mm/page.c", "line 1\n", "line 0\nline 0.5\nline 1\n")
+        assert "line ten" in (tree.ensure_tree("patched") / "mm/page.c").read_text()
+
+    def test_file_that_is_gone(self, lab: Path) -> None:
+        (lab / "trees/stock/mm/page.c").unlink()
+        with pytest.raises(LabError, match="page.patch does not apply"):
+            tree.ensure_tree("patched")
+
+
+@needs_quilt
+class TestEdits:
+    def test_stay_while_the_repository_is_the_same(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(patched / "mm/page.c", "line 20\n", "line twenty\n")
+        tree.ensure_tree("patched")
+        assert "line twenty" in (patched / "mm/page.c").read_text()
+
+    @pytest.mark.parametrize("name", ["mm/page.c", "kernel/padata_mt.c"])
+    def test_stop_a_change_that_would_lose_them(self, lab: Path, name: str) -> None:
+        patched = tree.ensure_tree("patched")
+        (patched / name).write_text("edited\n")
+        edit(lab / "patches/page.patch", "and a half", "and more")
+        edit(lab / "linux/kernel/padata_mt.c", "engine", "new engine")
+        with pytest.raises(LabError, match="lab refresh to keep them"):
+            tree.ensure_tree("patched")
+        assert (patched / name).read_text() == "edited\n"
+
+    def test_are_dropped_on_request(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        good = (patched / "mm/page.c").read_text()
+        (patched / "mm/page.c").write_text("edited\n")
+        (patched / "kernel/padata_mt.c").unlink()
+        tree.ensure_tree("patched", discard=True)
+        assert (patched / "mm/page.c").read_text() == good
+        assert (patched / "kernel/padata_mt.c").exists()
+
+    def test_change_the_content_key(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        key = tree.content_key("patched")
+        assert tree.content_key("patched") == key
+        edit(patched / "mm/page.c", "line 20\n", "line twenty\n")
+        assert tree.content_key("patched") != key
+
+
+@needs_quilt
+class TestRefresh:
+    def test_round_trip(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(patched / "mm/page.c", "line 25\n", "line twenty-five\n")
+        edit(patched / "kernel/padata_mt.c", "engine", "better engine")
+        wanted = (patched / "mm/page.c").read_text()
+        assert refresh.refresh() == ["linux/kernel/padata_mt.c", "patches/page.patch"]
+        assert (lab / "linux/kernel/padata_mt.c").read_text() == "better engine\n"
+        assert (lab / "patches/makefile.patch").read_text() == SECOND_HOOK
+
+        shutil.rmtree(patched)
+        again = tree.ensure_tree("patched")
+        assert (again / "mm/page.c").read_text() == wanted
+        assert refresh.refresh() == []
+
+    def test_keeps_the_patch_small_and_its_header(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(patched / "mm/page.c", "line 25\n", "line twenty-five\n")
+        refresh.refresh()
+        text = (lab / "patches/page.patch").read_text()
+        assert text.startswith("What this hook is for.\n--- a/mm/page.c\n+++ b/mm/page.c\n@@ -9,3 +9,4 @@")
+        assert [len(hunk) for hunk in hooks.parse(text)[0].hunks] == [6, 5]
+
+    def test_deleted_owned_file(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        (patched / "kernel/padata_mt.c").unlink()
+        assert refresh.refresh() == ["linux/kernel/padata_mt.c"]
+        assert not (lab / "linux/kernel/padata_mt.c").exists()
+
+    def test_new_hook_made_with_quilt(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        for args in (["new", "third.patch"], ["add", "mm/other.c"]):
+            hooks.quilt(args, patched, lab / "patches", what="test")
+        (patched / "mm/other.c").write_text("another\n")
+        assert refresh.refresh() == ["patches/third.patch"]
+        assert hooks.read_series(lab / "patches")[-1] == "third.patch"
+        shutil.rmtree(patched)
+        assert (tree.ensure_tree("patched") / "mm/other.c").read_text() == "another\n"
+
+    def test_refuses_when_both_sides_changed(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        (patched / "kernel/padata_mt.c").write_text("edited\n")
+        (lab / "linux/kernel/padata_mt.c").write_text("changed\n")
+        with pytest.raises(LabError, match="linux/kernel/padata_mt.c changed since"):
+            refresh.refresh()
+        assert (lab / "linux/kernel/padata_mt.c").read_text() == "changed\n"
+
+    def test_strays_are_named(self, lab: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        write(patched / "mm/new.c", "new\n")
+        write(patched / "mm/other.c", "edited\n")
+        write(patched / "obj-perf/x.o", "object\n")
+        assert refresh.strays() == ["mm/new.c", "mm/other.c"]
+
+    def test_without_a_tree(self, lab: Path) -> None:
+        with pytest.raises(LabError, match="lab tree"):
+            refresh.refresh()
+
+
+@needs_quilt
+class TestExtraPatches:
+    """Trees of broken kernels: hard links to stock that nothing writes through."""
+
+    def test_linked_tree_leaves_stock_alone(self, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        fault = lab / "fault.patch"
+        fault.write_text(
+            "--- a/kernel/padata_mt.c\n+++ b/kernel/padata_mt.c\n@@ -1 +1 @@\n-engine\n+broken engine\n"
+            "--- a/mm/other.c\n+++ b/mm/other.c\n@@ -1 +1 @@\n-other\n+broken\n"
+            "--- a/mm/page.c\n+++ b/mm/page.c\n@@ -10 +10 @@\n-line ten\n+line broken\n"
+        )
+        monkeypatch.setitem(tree.VARIANTS, "faulty", tree.Variant(extra=(fault,), linked=True))
+        faulty = tree.ensure_tree("faulty")
+        assert (faulty / "kernel/padata_mt.c").read_text() == "broken engine\n"
+        assert (faulty / "mm/other.c").read_text() == "broken\n"
+        assert "line broken\nline ten and a half\n" in (faulty / "mm/page.c").read_text()
+        stock = lab / "trees/stock"
+        assert (stock / "mm/other.c").read_text() == "other\n"
+        assert (stock / "mm/page.c").read_text() == "".join(LINES)
+        assert (lab / "linux/kernel/padata_mt.c").read_text() == "engine\n"
+
+
+class TestParsing:
+    def test_patch_text_that_looks_like_a_header(self) -> None:
+        text = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n--- minus\n+++ plus\n same\n--- a/g\n+++ b/g\n@@ -0,0 +1 @@\n+g\n"
+        assert [part.path for part in hooks.parse(text)] == ["f", "g"]
+
+    def test_new_and_removed_files(self) -> None:
+        text = (
+            "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n--- a/old\t2020\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+        )
+        assert [part.path for part in hooks.parse(text)] == ["new", "old"]
+
+    def test_failure_in_a_later_file(self) -> None:
+        output = (
+            "Applying patch patches/a.patch\npatching file x.c\n\n"
+            "Applying patch patches/b.patch\npatching file y.c\npatching file z.c\n"
+            "Hunk #2 FAILED at 40.\nHunk #3 FAILED at 50.\n2 out of 3 hunks FAILED -- rejects in file z.c\n"
+            "patching file w.c\nPatch patches/b.patch does not apply (enforce with -f)\n"
+        )
+        failure = hooks.find_failure(output)
+        assert failure == hooks.Failure("b.patch", "z.c", (2, 3), 40)

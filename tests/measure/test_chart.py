@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The README's chart is drawn from recorded results, and says so when they are missing or old."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths, plot
+from padlab.core.errors import LabError
+from padlab.measure import chart, growth
+from padlab.vm.accel import Accel
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the recorded results that the chart is drawn from."""
+    for name in ("growth.json", "bench.json"):
+        shutil.copy(paths.RESULTS / name, tmp_path)
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def panels(monkeypatch: pytest.MonkeyPatch) -> list[plot.Bars]:
+    """What is handed to the plot, which is not drawn."""
+    seen: list[plot.Bars] = []
+
+    def take(drawn: list[plot.Bars], *_rest: object) -> bytes:
+        seen.extend(drawn)
+        return b"a picture"
+
+    monkeypatch.setattr(plot, "figure", take)
+    return seen
+
+
+def replace(path: Path, **values: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+def test_draws_a_picture_and_names_its_sources(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert chart.main() == 0
+    said = capsys.readouterr().out
+    assert (results / "chart.png").read_bytes().startswith(b"\x89PNG")
+    assert str(results / "growth.json") in said and str(results / "bench.json") in said
+
+
+def test_equal_results_give_an_equal_picture(results: Path) -> None:
+    chart.main()
+    first = (results / "chart.png").read_bytes()
+    chart.main()
+    assert (results / "chart.png").read_bytes() == first
+
+
+def test_shows_what_is_recorded(results: Path, panels: list[plot.Bars]) -> None:
+    goals = [
+        {"name": "a deferred page", "stock": 30.0, "patched": 15.0},
+        {"name": "a page of the lower zones", "stock": 40.0, "patched": 10.0},
+    ]
+    replace(results / "growth.json", goals=goals)
+    chart.main()
+    counted, timed = panels
+    assert [[bar.value for bar in bars] for bars in counted.groups.values()] == [[30.0, 15.0], [40.0, 10.0]]
+    assert counted.groups["deferred page"][1].text == "patched 15.00 (0.50 of stock)"
+    assert all(bar.low and bar.low <= bar.value for bars in timed.groups.values() for bar in bars)
+
+
+def test_its_goals_are_those_of_growth() -> None:
+    costs = growth.Costs({phase.name: 1.0 for phase in growth.PHASES}, 1.0, 1)
+    measured = growth.Growth(
+        {kernel: dict.fromkeys(growth.SIZES_GIB, costs) for kernel in growth.KERNELS},
+        {kernel: dict.fromkeys(growth.LOW_GIB, costs) for kernel in growth.KERNELS},
+        Accel("tcg", "TCG, exact", "10.0.2", "single", exact=True),
+    )
+    assert set(chart.GOALS) <= {goal.name for goal in growth.goals(measured)}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("name", ["growth.json", "bench.json"])
+    def test_missing(self, results: Path, name: str) -> None:
+        (results / name).unlink()
+        with pytest.raises(LabError, match=name) as error:
+            chart.main()
+        assert f"./lab {name.removesuffix('.json')}" in error.value.todo
+        assert not (results / "chart.png").exists()
+
+    def test_not_json(self, results: Path) -> None:
+        (results / "bench.json").write_text("{")
+        with pytest.raises(LabError, match=r"bench\.json is not JSON"):
+            chart.main()
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [
+            ("growth.json", {"goals": []}),
+            ("growth.json", {"goals": {"a deferred page": 1}}),
+            ("growth.json", {"goals": None}),
+            ("bench.json", {"benches": []}),
+            ("bench.json", {"benches": [{"rows": [1]}]}),
+        ],
+    )
+    def test_of_another_form(self, results: Path, name: str, values: dict[str, object]) -> None:
+        replace(results / name, **values)
+        with pytest.raises(LabError, match="has another form") as error:
+            chart.main()
+        assert name in error.value.why and "record it again" in error.value.todo

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab bench hugepages: what its programs print, and what it comes to."""
+
+from __future__ import annotations
+
+from padlab.check import lockstat
+from padlab.core import stats, table
+from padlab.measure import hugepages, jobcost, zeroing
+from padlab.measure.hugepages import Cost
+from padlab.measure.jobcost import Helper
+from padlab.measure.zeroing import Timing
+from padlab.vm import channel, trace
+
+TRACE = """\
+       hugepages-64      [000] d....    733756014: page_fault_user: address=0x7fc3c0003008 ip=0x401af8 error_code=0x6
+       hugepages-64      [000] .....    733760039: padata_mt_job_start: job=4 start=0 size=262144 align=128 min_chunk=128 threads=5
+       hugepages-64      [000] .....    733761005: padata_mt_helper_start: job=4 cpu=1
+       hugepages-64      [000] .....    733762469: padata_mt_helper_start: job=4 cpu=2
+     kworker/1:0-24      [001] d..1.    733764000: padata_mt_chunk: job=4 start=0 end=1024
+       hugepages-64      [000] .....    733765510: padata_mt_chunk: job=4 start=1024 end=2048
+"""
+
+
+class TestGuest:
+    def test_times(self) -> None:
+        guest = channel.parse("huge kib 2048 threads 4 ns 123\nhuge nothing\ncpu 0\n")
+        assert hugepages.parse_guest(guest, "patched") == [Timing(2048, 4, "ours", 123)]
+        assert hugepages.parse_guest(guest, "stock")[0].way == "stock"
+
+    def test_cost_is_up_to_the_callers_chunk(self) -> None:
+        assert hugepages.parse_cost(trace.parse(TRACE.splitlines())) == Cost(9496, 5471, 2)
+
+    def test_no_job_no_cost(self) -> None:
+        assert hugepages.parse_cost(trace.parse(TRACE.splitlines()[:1])) is None
+
+
+class TestShown:
+    COST = jobcost.JobCost(Helper(9000, 1000, 0), Helper(9000, 2000, 3000), Helper(9000, 2050, 3500))
+
+    def test_the_back_end_for_tasks_as_a_share_of_a_chunk(self) -> None:
+        rows = zeroing.rows([Timing(zeroing.GIB, 1, "ours", 2_560_000_000)])
+        told = "\n".join(hugepages.told_helper(self.COST, rows))
+        assert "1,000 instructions more for each chunk" in told and "1,050 with cpu.max" in told
+        assert "0.0% of a chunk of 4,096 KiB, 10000 us here" in told
+        faster = zeroing.rows([Timing(zeroing.GIB, 1, "ours", 17_000_000)])
+        assert "at most 12.6% of a chunk of 512 KiB, 8 us here" in hugepages.told_helper(self.COST, faster)[1]
+
+    def test_ranges_that_overlap_are_marked(self) -> None:
+        ours = [Timing(64, 1, "ours", ns) for ns in (70, 80, 90)]
+        stock = [Timing(64, 1, "stock", ns) for ns in (85, 100, 120)]
+        apart = [Timing(64, 1, "stock", ns) for ns in (95, 100, 120)]
+        marked = [
+            table.marked(next(row for row in zeroing.rows(ours + peer) if row.way == "ours").of_stock)
+            for peer in (stock, apart)
+        ]
+        assert marked == ["0.80~", "0.80"]
+
+    def test_pairs_of_rounds_leave_it_open_around_1(self) -> None:
+        assert table.marked(stats.paired([100, 100, 100], [90, 95, 105])) == "0.95~"
+        assert table.marked(stats.paired([100, 100, 100], [90, 95, 99])) == "0.95"
+        assert table.marked(None) == ""
+
+
+class TestPageTableLocks:
+    def test_waits_by_name(self) -> None:
+        lines = [
+            "  hugepages-64  [000] d..2.  1.733756: lock_contended: 00000000c5e93755 ptlock_ptr(ptdesc)",
+            "  hugepages-65  [001] d..2.  1.733757: lock_contended: 000000001f ptlock_ptr(ptdesc)#2/1",
+            "  hugepages-65  [001] d..2.  1.733758: lock_contended: 000000002f ptlock_ptr(ptdesc)",
+            "  hugepages-65  [001] d..2.  1.733759: lock_acquired: 000000002f ptlock_ptr(ptdesc)",
+        ]
+        assert lockstat.waits(trace.parse(lines)) == {"ptlock_ptr(ptdesc)": 2, "ptlock_ptr(ptdesc)#2/1": 1}
+
+    def test_judged(self) -> None:
+        assert lockstat.split_problems({"a": 3}, {"b": 100}) == []
+        assert "proves nothing" in lockstat.split_problems({}, {"b": 2})[0]
+        assert "20 times" in lockstat.split_problems({"a": 20}, {"b": 100})[0]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Native programs: what all of them say, and their time limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from padlab.core.errors import LabError
+from padlab.measure import tools
+
+
+def program(folder: Path, text: str) -> Path:
+    path = folder / "bench"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+class TestSaid:
+    def test_lines(self) -> None:
+        said = tools.said(
+            ["x: work: 2 rounds, 5 bytes", "noise", "x: a b", "x: round 1 reference 7 ns", "x: ok"], "x: "
+        )
+        assert said == tools.Said(("a b",), (7,), "", True)
+        assert said.problems(0) == []
+        assert said.problems(3) == ["it says ok and ended with status 3"]
+
+    def test_failure(self) -> None:
+        said = tools.said(["x: a", "x: FAILED: because", "x: ok"], "x: ")
+        assert said.problems(1) == ["because"]
+
+    def test_cut_short(self) -> None:
+        assert tools.said(["x: a"], "x: ").problems(-9) == ["it ended with status -9 and no result"]
+
+
+class TestLimit:
+    def test_follows_from_the_work(self) -> None:
+        assert tools.limit_s("x: work: 15 rounds, 30000000000 bytes") == tools.START_S + 30
+        assert tools.limit_s("x: round 1 reference 3 ns") is None
+
+    def test_a_program_that_hangs_is_ended(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tools, "START_S", 0.3)
+        hangs = program(tmp_path, "echo 'x: work: 1 rounds, 100000000 bytes'; exec sleep 60")
+        with pytest.raises(LabError, match=r"took longer than 0\.4 s and was ended"):
+            tools.run(hangs, what="hanging", log=tmp_path / "log")
+
+    def test_one_with_more_to_do_has_more_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tools, "START_S", 0.3)
+        slow = program(tmp_path, "echo 'bench: work: 1 rounds, 20000000000 bytes'; sleep 1; echo 'bench: ok'")
+        assert tools.run(slow, what="working", log=tmp_path / "log").ended
+
+    def test_its_failure_is_an_error_with_its_log(self, tmp_path: Path) -> None:
+        fails = program(tmp_path, "echo 'bench: a'; echo 'bench: FAILED: because'; exit 1")
+        with pytest.raises(LabError, match="bench: because") as err:
+            tools.run(fails, what="failing", log=tmp_path / "log")
+        assert err.value.log == tmp_path / "log"

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Huge pages zeroed natively: what zero_bench prints, what it comes to, and what may not pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
+from padlab.measure import firstuse, tools, zeroing
+from padlab.measure.firstuse import Use
+from padlab.measure.zeroing import GIB, Timing
+
+NATIVE = """\
+zero_bench: work: 1 rounds, 3000000 bytes
+zero_bench: memory: 0 MiB of 1024
+zero_bench: store clzero: not on this CPU
+zero_bench: round 1 reference 700000 ns
+zero_bench: round 1 kib 2048 threads 1 stock 200000 ns cpu 200000 ns
+zero_bench: round 1 kib 2048 threads 1 ours 180000 ns cpu 180000 ns
+zero_bench: round 1 kib 2048 threads 2 ours 175000 ns cpu 175000 ns
+zero_bench: round 1 kib 8192 threads 1 ours 800000 ns cpu 800000 ns
+zero_bench: round 1 kib 8192 threads 2 ours 500000 ns cpu 500000 ns
+zero_bench: round 1 kib 1048576 threads 1 stock 120000000 ns cpu 120000000 ns
+zero_bench: round 1 kib 1048576 threads 1 ours 100000000 ns cpu 100000000 ns
+zero_bench: round 1 kib 1048576 threads 2 ours 55000000 ns cpu 55000000 ns
+something else
+zero_bench: ok
+"""
+
+
+def parsed(text: str) -> zeroing.Measured:
+    return zeroing.parse(tools.said(text.splitlines(), "zero_bench: "))
+
+
+def timings() -> tuple[Timing, ...]:
+    return parsed(NATIVE).timings
+
+
+class TestNative:
+    def test_rounds(self) -> None:
+        measured = parsed(NATIVE)
+        assert measured.notes == ("store clzero: not on this CPU",)
+        assert measured.reference == (700000,)
+        assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
+
+    def test_rows(self) -> None:
+        stock, one, two = (row for row in zeroing.rows(timings()) if row.kib == GIB)
+        assert stock.of_stock is None and stock.gib_s == pytest.approx(1 / 0.12)
+        assert one.of_stock is not None and one.of_stock.value == pytest.approx(100 / 120)
+        assert one.of_one is None
+        assert two.of_one is not None and two.of_one.value == pytest.approx(0.55)
+
+    def test_break_even_is_where_all_larger_ones_gain(self) -> None:
+        assert zeroing.break_even(zeroing.rows(timings())) == 8192
+        never = zeroing.rows([Timing(GIB, 1, "ours", 100), Timing(GIB, 2, "ours", 99)])
+        assert zeroing.break_even(never) is None
+
+    def test_cpu_time_is_that_of_all_threads(self) -> None:
+        two = [Timing(GIB, 2, "ours", 55_000, 108_000), Timing(GIB, 2, "ours", 57_000, 112_000)]
+        (row,) = zeroing.rows(two)
+        assert row.cpu_us is not None and row.cpu_us.median == pytest.approx(110)
+        assert zeroing.rows([Timing(GIB, 1, "stock", 100)])[0].cpu_us is None
+
+
+class TestCheck:
+    @staticmethod
+    def checked(monkeypatch: pytest.MonkeyPatch, **notes: tuple[str, ...]) -> Outcome:
+        def run(*args: str, program: str) -> zeroing.Measured:
+            return zeroing.Measured(notes=notes[program.replace("-", "_")])
+
+        monkeypatch.setattr(zeroing, "run", run)
+        return zeroing.check()
+
+    def test_each_store_is_a_test(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stores = tuple(f"checked 200 folios, store {store}" for store in ("clzero", "stosb"))
+        found = self.checked(monkeypatch, zero_check=stores, zero_check_generic=("checked 200 folios",))
+        assert (found.passed, found.failures, found.skips) == (3, (), ())
+
+    def test_a_store_that_the_cpu_lacks_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        lacks = "store clzero: not on this CPU"
+        found = self.checked(
+            monkeypatch, zero_check=(lacks, "checked 200 folios"), zero_check_generic=("checked 200 folios",)
+        )
+        assert (found.passed, found.failures, found.skips) == (2, (), (lacks,))
+
+    def test_nothing_checked_is_a_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = self.checked(monkeypatch, zero_check=("checked 200 folios",), zero_check_generic=())
+        assert found.failures == ("zero_check-generic did not check anything",)
+
+
+def gib(several: bool = True, **ns: int) -> list[str]:
+    """What is too slow of one round; ``ours2`` and ``split`` have two threads."""
+    ns = {"stock": 100, "mainline": 90, "whole": 80, "ours": 80, "ours2": 44, "split": 44, **ns}
+    two = {"ours2": "ours", "split": "split"}
+    found = [Timing(GIB, 2 if way in two else 1, two.get(way, way), took) for way, took in ns.items()]
+    return zeroing.too_slow([one for one in found if one.ns], several)
+
+
+@pytest.fixture(autouse=True)
+def not_intel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zeroing.host, "is_intel", lambda: False)
+
+
+class TestGib:
+    def test_fine(self) -> None:
+        assert gib() == []
+
+    def test_one_thread_is_as_fast_as_the_best_way(self) -> None:
+        assert gib(ours=85, ours2=40) == [
+            "one thread takes 1.062 of the time of the best way (whole), at most 1.05"
+        ]
+
+    def test_clzero_is_a_peer_and_asks_for_more(self) -> None:
+        assert gib(clzero=40, ours=41, ours2=24, split=24) == []
+        slow = gib(clzero=50, ours=50, ours2=30, split=30)
+        assert slow == ["one thread takes 0.500 of the time of stock's loop, at most 0.45"]
+
+    def test_intel_has_a_limit_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        slow = {"mainline": 90, "whole": 90, "ours": 90}
+        assert gib(**slow) == []
+        monkeypatch.setattr(zeroing.host, "is_intel", lambda: True)
+        assert gib(**slow) == ["one thread takes 0.900 of the time of stock's loop, at most 0.85"]
+
+    def test_non_temporal_words_are_shown(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        notes: list[str] = []
+        monkeypatch.setattr(zeroing.progress, "note", notes.append)
+        assert gib(movnti=60) == []
+        assert any("0.75 of ours" in note for note in notes)
+
+    def test_two_threads(self) -> None:
+        assert gib(ours2=56, split=40) == ["two threads take 0.700 of one's time, at most 0.600"]
+
+    def test_two_threads_that_the_memory_holds_back(self) -> None:
+        assert gib(ours2=70, split=68) == []
+        assert gib(ours2=75, split=68) == ["two threads take 0.938 of one's time, at most 0.892"]
+        assert gib(ours2=78, split=76) == ["two threads take 0.975 of one's time, at most 0.950"]
+        assert gib(ours2=79, split=120) == []
+        assert gib(ours2=84, split=120) == ["two threads take 1.050 of one's time, at most 1.000"]
+        assert gib(ours2=84, split=80) == ["two threads take 1.050 of one's time, at most 1.000"]
+
+    def test_fast_by_chance(self) -> None:
+        fine = [Timing(GIB, 1, way, 100) for way in ("stock", "mainline", "whole", "ours")]
+        fine += [Timing(GIB, 2, "split", 55)]
+        chance = [Timing(GIB, 2, "ours", ns) for ns in (55, 52, 90, 95, 98, 99, 97, 100, 95)]
+        assert zeroing.too_slow(fine + chance, True) == [
+            "two threads take 0.900 of one's time, at most 0.600"
+        ]
+
+    def test_what_was_not_timed_does_not_pass(self) -> None:
+        with pytest.raises(LabError, match="did not time whole with 1 threads"):
+            gib(whole=0)
+        with pytest.raises(LabError, match="did not time ours with 2 threads"):
+            gib(ours2=0)
+        assert gib(several=False, ours2=0, split=0) == []
+
+
+USE = """\
+zero_bench: round 1 kib 2048 page 0 forward stock zero 230000 ns use 26000 ns
+zero_bench: round 1 kib 2048 page 0 forward ours zero 200000 ns use 24000 ns
+zero_bench: round 2 kib 2048 page 0 forward stock zero 220000 ns use 36000 ns
+zero_bench: round 2 kib 2048 page 0 forward ours zero 290000 ns use 24000 ns
+zero_bench: ok
+"""
+NAME = "2048 KiB touched at page 0, used forward"
+
+
+def uses(text: str = USE) -> tuple[Use, ...]:
+    return parsed(text).uses
+
+
+class TestFirstUse:
+    def test_both_count(self) -> None:
+        stock, ours = firstuse.rows(uses())
+        assert (stock.way, stock.both.median, stock.of_stock) == ("stock", 256, None)
+        assert (ours.zero.low, ours.use.low, ours.both.low) == (200, 24, 224)
+        assert ours.of_stock is not None and ours.of_stock.value == pytest.approx(269 / 256)
+
+    def test_ratios_are_of_the_same_round(self) -> None:
+        """A round that is slow for both says as much as any other."""
+        slow = [replace(one, zero=10 * one.zero, use=10 * one.use) for one in uses()]
+        _stock, ours = firstuse.rows((*uses(), *slow, *uses()))
+        assert ours.of_stock is not None and ours.of_stock.value == pytest.approx((224 + 314) / 512)
+
+    def test_no_slower_than_stock(self) -> None:
+        assert firstuse.too_slow(firstuse.rows(uses()), False) == [
+            f"{NAME}: 1.051 of stock's time, at most 1.02"
+        ]
+        assert firstuse.too_slow(firstuse.rows(uses()[:2]), False) == []
+
+    def test_use_has_a_limit_of_its_own(self) -> None:
+        cold = firstuse.rows(uses(USE.replace("use 24000", "use 40000"))[:2])
+        assert firstuse.too_slow(cold, False) == [f"{NAME}: 1.538 of stock's time to use it, at most 1.3"]
+
+    def test_clzero_asks_for_more(self) -> None:
+        assert firstuse.too_slow(firstuse.rows(uses()[:2]), True) == [
+            f"{NAME}: 0.870 of stock's time to zero it, at most 0.45",
+            f"{NAME}: 0.875 of stock's time, at most 0.8",
+        ]
+        fast = [replace(use, zero=90_000) if use.way == "ours" else use for use in uses()]
+        assert firstuse.too_slow(firstuse.rows(fast), True) == []
+
+    def test_more_rounds_while_a_ratio_may_be_on_either_side(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """0.875 and 1.227 are on both sides of 1.02: all rounds count, however many it takes."""
+        runs = [uses(), uses()[:2] * 20, uses()[:2] * 20]
+        note = ("store clzero: not on this CPU",)
+        monkeypatch.setattr(firstuse, "WANTED", set())
+        monkeypatch.setattr(zeroing.gate, "until_met", lambda measure: list(measure().problems))
+        monkeypatch.setattr(zeroing, "run", lambda *args: zeroing.Measured(uses=runs.pop(0), notes=note))
+        assert not zeroing.first_use_gate().failures
+        assert len(runs) == 1
+
+    def test_what_stays_open_is_judged_by_the_median(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        runs = []
+
+        def run(*args: str) -> zeroing.Measured:
+            runs.append(args)
+            return zeroing.Measured(uses=uses(), notes=("store clzero: not on this CPU",))
+
+        monkeypatch.setattr(firstuse, "WANTED", set())
+        monkeypatch.setattr(zeroing.gate, "until_met", lambda measure: list(measure().problems))
+        monkeypatch.setattr(zeroing, "run", run)
+        assert "1.051 of stock's time" in "".join(zeroing.first_use_gate().failures)
+        assert len(runs) == zeroing.USE_RUNS
+
+    def test_what_was_not_timed_does_not_pass(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(zeroing, "run", lambda *args: zeroing.Measured(uses=uses()))
+        with pytest.raises(LabError, match="did not time"):
+            zeroing.first_use_gate()
+
+    @pytest.mark.parametrize(
+        ("note", "limit"), [((), "at most 0.45"), (("store clzero: not on this CPU",), "at most 1.3")]
+    )
+    def test_what_is_asked_for_depends_on_the_cpu(
+        self, monkeypatch: pytest.MonkeyPatch, note: tuple[str, ...], limit: str
+    ) -> None:
+        cold = uses(USE.replace("use 24000", "use 40000"))
+        monkeypatch.setattr(firstuse, "WANTED", set())
+        monkeypatch.setattr(zeroing.gate, "until_met", lambda measure: list(measure().problems))
+        monkeypatch.setattr(zeroing, "run", lambda *args: zeroing.Measured(uses=cold, notes=note))
+        assert limit in "".join(zeroing.first_use_gate().failures)

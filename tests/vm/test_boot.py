@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every way a boot can end, with a shell script in QEMU's place, and what is reported of it."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths, progress
+from padlab.core.errors import LabError
+from padlab.kernel.build import Build
+from padlab.vm import boot, channel, dmesg, hostclock, machine, summary, watch
+from padlab.vm.accel import Accel
+from padlab.vm.qemu import Ports
+
+DATA = Path(__file__).parent.parent / "data"
+BUILD = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+THREE = machine.load("three-nodes")
+EMULATED = Accel("tcg", "TCG, emulated (a test)", "10.0.2", "multi")
+EXACT = Accel("tcg", "TCG, exact (a test)", "10.0.2", "single", exact=True)
+
+pytestmark = pytest.mark.usefixtures("no_qemu")
+
+
+@pytest.fixture
+def run_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Boots with a script that gets the paths of console and channel as $1 and $2."""
+    monkeypatch.setattr(paths, "BOOTS", tmp_path)
+
+    def run(script: str, limit_s: float = 20, **spec: object) -> boot.BootResult:
+        def command(_spec: object, _kernel: object, _qemu: object, _accel: object, ports: Ports) -> list[str]:
+            files = [port.removeprefix("file:") for port in (ports.console, ports.channel)]
+            return ["sh", "-c", script, "qemu", *files]
+
+        monkeypatch.setattr(boot, "command", command)
+        return boot.boot(boot.BootSpec(THREE, "patched", time_limit_s=limit_s, **spec), BUILD)
+
+    return run
+
+
+def test_a_boot_to_its_end(run_as) -> None:
+    result = run_as(f"cat {DATA}/patched-three-nodes.log >$1; cat {DATA}/patched-three-nodes.guest.log >$2")
+    assert result.exit == 0
+    assert (result.accel, result.build) == (EMULATED, BUILD)
+    assert [line.node for line in result.dmesg.nodes] == [0, 1, 2]
+    assert result.guest.number("cpus") == 4
+    assert result.log.read_text() == (DATA / "patched-three-nodes.log").read_text()
+    assert (result.log.parent / "command").read_text().startswith("sh -c")
+    assert result.clock.deferred_ms is not None
+
+
+def test_what_ran_in_the_guest_failed(run_as) -> None:
+    assert run_as("echo 'done 3' >$2").exit == 3
+
+
+def test_a_guest_that_does_not_power_off(run_as, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_EXIT_GRACE_S", 0.1)
+    assert run_as("echo 'done 0' >$2; sleep 30").exit == 0
+
+
+def failure(run_as, script: str, **kwargs: object) -> LabError:
+    with pytest.raises(LabError) as err:
+        run_as(script, **kwargs)
+    assert err.value.what == "booting patched on three-nodes"
+    assert err.value.log.exists()
+    assert len(err.value.detail) <= 20
+    return err.value
+
+
+def test_panic(run_as) -> None:
+    err = failure(run_as, f"cat {DATA}/panic.log >$1")
+    assert "panicked: Fatal exception" in err.why
+    assert any("NULL pointer" in line for line in err.detail)
+    assert err.log.name == "console.log"
+
+
+def test_hang_is_ended_with_all_its_processes(run_as, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    err = failure(run_as, f"seq 30 >$1; sleep 60 & echo $! >{pid}; wait", limit_s=0.5)
+    assert "not done within 0.5 s" in err.why
+    assert err.detail == [str(n) for n in range(11, 31)]
+    time.sleep(0.1)
+    state = Path(f"/proc/{int(pid.read_text())}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_qemu_fails(run_as) -> None:
+    err = failure(run_as, "echo 'qemu: cannot set up guest memory: Cannot allocate memory' >&2; exit 1")
+    assert "ended with status 1: qemu: cannot set up guest memory: Cannot allocate memory" in err.why
+    assert err.log.name == "qemu.log"
+
+
+def test_qemu_is_killed(run_as) -> None:
+    assert "SIGKILL" in failure(run_as, "kill -9 $$").why
+
+
+def test_reset_before_the_end(run_as) -> None:
+    assert failure(run_as, "echo '[    0.1] hello' >$1").why == "the guest stopped before it was done"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("cpus 4\\n", "done; the last that it reported is 'cpus 4'"),
+        ("cpus 4\\nktap test_a ok 1 - wo", "in the middle of a line of its report: 'ktap test_a ok 1 - wo'"),
+        ("cpus 4\\ndone 0", "in the middle of a line of its report: 'done 0'"),
+        ("done 0\\ncpus 4\\n", "the last that it reported is 'cpus 4'"),
+    ],
+)
+def test_a_channel_that_closes_early(run_as, said: str, why: str) -> None:
+    err = failure(run_as, f"echo '[    0.1] hello' >$1; printf '{said}' >$2")
+    assert "stopped before it was done" in err.why and why in err.why
+
+
+def test_a_panic_after_the_last_word(run_as) -> None:
+    err = failure(run_as, f"echo 'done 0' >$2; cat {DATA}/panic.log >$1")
+    assert "panicked" in err.why
+
+
+def test_no_limit_while_a_debugger_is_awaited(run_as) -> None:
+    assert run_as("sleep 0.3; echo 'done 0' >$2", limit_s=0.1, gdb=True).exit == 0
+
+
+def test_ctrl_c_leaves_nothing_running(run_as, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid = tmp_path / "pid"
+
+    def interrupt(_self: object, text: str) -> None:
+        if text == "up":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress.Step, "update", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_as(f"echo $$ >{pid}; echo up >$1; exec sleep 60")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_boots_in_one_second_have_a_folder_each(run_as) -> None:
+    logs = {run_as("echo 'done 0' >$2").log for _ in range(3)}
+    assert len(logs) == 3
+
+
+def test_memory_room() -> None:
+    big = machine.load("xeon-8167m")
+    boot.check_memory(big, 14 * 1024)
+    with pytest.raises(LabError, match=r"needs 13.0 GiB of host memory and 8.0 GiB are free"):
+        boot.check_memory(big, 8 * 1024)
+
+
+def test_time_limits_grow_with_the_machine() -> None:
+    small, big = machine.load("tiny"), machine.load("xeon-8167m")
+    assert boot.default_limit_s(small) < boot.default_limit_s(big)
+    assert boot.default_limit_s(small, "debug") > boot.default_limit_s(small)
+    assert boot.default_limit_s(small, exact=True) > boot.default_limit_s(small)
+
+
+@pytest.mark.parametrize("text", ["1", "4", "1000", "1%", "12%", "100%"])
+def test_thread_counts(text: str) -> None:
+    assert boot.parse_threads(text) == text
+
+
+def test_thread_counts_are_made_canonical() -> None:
+    assert boot.parse_threads("007") == "7"
+    assert boot.parse_threads(None) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "0%", "1000%", "101%", "abc", "-1", "1.5", "", "%", "4 ", "+4", "4%%", "٣", "9" * 10]
+)
+def test_bad_thread_counts(text: str) -> None:
+    with pytest.raises(LabError) as err:
+        boot.parse_threads(text)
+    assert text in err.value.what
+
+
+class TestReport:
+    """What is reported of a boot that came to its end."""
+
+    TEXT = (DATA / "patched-three-nodes.log").read_text()
+    SAID = (DATA / "patched-three-nodes.guest.log").read_text()
+
+    @classmethod
+    def told(cls, text: str, said: str = SAID, **spec: object) -> summary.Report:
+        made = boot.BootSpec(THREE, "patched", **spec)
+        accel = EXACT if made.exact else EMULATED
+        clock = hostclock.HostClock()
+        parsed = dmesg.parse(text), channel.parse(said)
+        return summary.describe(boot.BootResult(made, BUILD, accel, 0, *parsed, clock, 3.2, Path("/b")))
+
+    def test_pages_add_up(self) -> None:
+        told = self.told(self.TEXT.replace(", 2 threads (1", ", 1 threads (1"))
+        pages = told.pages
+        assert (pages.machine, pages.present, pages.managed) == (1051392, 1051263, 1016263)
+        assert pages.total == 1016263
+        assert pages.deferred == 294912 + 491520 + 131072
+        assert pages.early == pages.managed - pages.deferred
+        assert pages.ok and told.ok
+
+    def test_a_page_short(self) -> None:
+        told = self.told(self.TEXT, self.SAID.replace("managed 188423", "managed 188422"))
+        assert not told.pages.ok and not told.ok
+
+    def test_more_deferred_than_managed(self) -> None:
+        assert not self.told(self.TEXT.replace("294912 pages", "2949120 pages")).pages.ok
+
+    def test_guest_did_not_say(self) -> None:
+        told = self.told(self.TEXT, self.SAID.replace("zone", "bone"))
+        assert told.pages is None and not told.ok
+
+    def test_too_many_threads(self) -> None:
+        # Node 1 has one CPU; the log says two threads.
+        told = self.told(self.TEXT)
+        assert [node.ok for node in told.threads] == [True, False, True]
+        assert not told.ok
+
+    def test_fewer_sections_than_threads(self) -> None:
+        line = dmesg.NodeLine(0, 1, 0.1, "", pages=3 << 15, threads=3, ran=3)
+        assert summary.Threads(line, 8).ok
+        line = dmesg.NodeLine(0, 1, 0.1, "", pages=30 << 15, threads=3, ran=3)
+        assert not summary.Threads(line, 8).ok
+
+    def test_exact_mode_counts_instructions(self) -> None:
+        told = self.told(self.TEXT, exact=True)
+        assert told.instructions_per_page == pytest.approx(50e6 / told.pages.deferred)
+        assert told.deferred_ms == 50.0
+        assert [node.expected for node in told.threads] == [1, 1, 1]
+
+    def test_exact_mode_counts_from_the_trace_if_there_is_one(self) -> None:
+        wakings = [
+            "init-1 [000] d..1. 300000000: sched_waking: comm=pgdatinit0 pid=31 prio=120 target_cpu=000",
+            "pgdatinit0-31 [000] d..1. 332500000: sched_waking: comm=init pid=1 prio=120 target_cpu=000",
+        ]
+        said = "".join(f"trace  {line}\n" for line in wakings) + self.SAID
+        assert self.told(self.TEXT, said, exact=True).deferred_ms == 32.5
+        assert self.told(self.TEXT, said).result.deferred_ms == 50.0
+
+    def test_emulated_times_are_the_hosts(self) -> None:
+        told = self.told(self.TEXT)
+        told.result.clock.feed(b"[    0.0] smpboot: Total of 4 processors activated\n", 10.0)
+        told.result.clock.feed(b"[    0.1] node 0 initialised, 5 pages in 0ms\n", 10.5)
+        assert told.deferred_ms == 500.0
+        assert told.as_dict()["guest_deferred_init_ms"] == 50.0
+        assert told.boot_ms is None
+
+    def test_json(self) -> None:
+        data = json.loads(json.dumps(self.told(self.TEXT, threads="50%").as_dict()))
+        assert data["machine"] == "three-nodes"
+        assert data["source_version"] == "6.12.1-1"
+        assert [node["threads"] for node in data["nodes"]] == [2, 2, 1]
+        assert data["nodes"][0]["expected_threads"] == 1
+        assert data["pages"]["managed"] == 1016263
+        assert (data["accel"], data["tcg_threads"], data["qemu"]) == ("tcg", "multi", "10.0.2")
+        assert data["accel_why"] == "TCG, emulated (a test)"
+        assert data["exit"] == 0
+
+    def test_shown(self, capsys: pytest.CaptureFixture[str]) -> None:
+        summary.show(self.told(self.TEXT))
+        out = capsys.readouterr().out
+        assert "\n               1,016,263 managed = 98,759 early + 917,504 deferred" in out
+        assert out.startswith("node 0 initialised, 294912 pages in 22ms, 2 threads\n")
+        assert "2 threads of 1 expected, 1 took part (does not add up)" in out
+        assert "all accounted for" in out
+
+    def test_warnings_are_shown(self, capsys: pytest.CaptureFixture[str]) -> None:
+        told = self.told((DATA / "panic.log").read_text(), "trouble kmemleak: 3 objects leaked\n")
+        summary.show(told)
+        out = capsys.readouterr().out
+        assert "WARNING: CPU: 1" in out and "not accounted for" in out and "3 objects leaked" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "threads", "exact", "expected"),
+    [
+        ("xeon-8167m", 1, None, False, 52),
+        ("xeon-8167m", 0, "12%", False, 6),
+        ("xeon-8167m", 0, "1000", False, 52),
+        ("xeon-8167m", 0, None, True, 1),
+        ("node-without-cpus", 1, None, False, 2),
+        ("node-without-cpus", 1, "1", False, 1),
+        ("node-without-cpus", 1, None, True, 1),
+        ("three-nodes", 2, "100%", False, 1),
+    ],
+)
+def test_expected_threads(name: str, node: int, threads: str | None, exact: bool, expected: int) -> None:
+    assert summary.expected_threads(machine.load(name), node, threads, exact) == expected
+
+
+def test_host_clock() -> None:
+    clock = hostclock.HostClock()
+    assert clock.deferred_ms is None
+    for now, text in (
+        (1.0, "SeaBIOS\n[    0.0] Linux ver"),
+        (1.1, "sion 6.12\n"),
+        (2.0, "[  0.1] smpboot: Total of 4 processors activated (1 BogoMIPS)\n[  0.1] node 0 deferred pages"),
+        (2.5, " initialised in 9ms\n"),
+        (3.25, "[  0.2] node 1 initialised, 7 pages in 9ms\n[ 0.3] x\n"),
+        (4.1, "[  0.4] Run /init as init process\n"),
+    ):
+        clock.feed(text.encode(), now)
+    assert clock.deferred_ms == 1250.0
+    assert clock.boot_ms == 3000.0
+
+
+def test_host_clock_without_node_lines() -> None:
+    clock = hostclock.HostClock()
+    clock.feed(b"smpboot: Total of 1 processors activated\n", 1.0)
+    assert clock.deferred_ms == 0.0

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a guest says on its channel, also when it is cut short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from padlab.vm import channel
+
+DATA = Path(__file__).parent.parent / "data"
+TEXT = (DATA / "patched-three-nodes.guest.log").read_text()
+
+
+def test_values_by_key() -> None:
+    guest = channel.parse(TEXT)
+    assert guest.value("online") == "0-3"
+    assert guest.number("cpus") == 4
+    assert guest.number("online") is None
+    assert guest.value("nothing") is None and guest.values("nothing") == []
+    assert guest.done == 0
+    assert guest.cut == ""
+
+
+def test_pages() -> None:
+    guest = channel.parse(TEXT)
+    assert guest.total_pages == 1016263
+    assert [zone.managed for zone in guest.zones] == [3840, 312000, 512000, 188423]
+    assert guest.zones[3] == channel.Zone(2, "Normal", 198369, 188423)
+
+
+def test_broken_lines_are_no_figures() -> None:
+    guest = channel.parse("memtotal-kib many\nzone 0 DMA present\n\ndone\n")
+    assert (guest.total_pages, guest.zones, guest.done) == (None, (), None)
+
+
+def test_ktap_by_test_with_its_blanks() -> None:
+    text = "running a\nktap a TAP version 13\nktap a   # Subtest: x\nktap a \nktap b 1..0\nrunning c\n"
+    assert channel.parse(text).ktap == {
+        "a": ["TAP version 13", "  # Subtest: x", ""],
+        "c": [],  # ran and printed nothing: to be missed
+        "b": ["1..0"],
+    }
+
+
+def test_trace() -> None:
+    line = "trace      kworker/4:0-57      [004] .N...     0.794980: padata_mt_helper_start: job=4 cpu=1\n"
+    (event,) = channel.parse(f"cpus 4\n{line}").trace.events
+    assert (event.name, event.fields["cpu"]) == ("padata_mt_helper_start", "1")
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("", ""),
+        ("cpus 4\n", ""),
+        ("cpus 4\ndone", "done"),
+        ("cpus 4\ndone ", "done "),
+        ("cpus 4\ndone 1", "done 1"),  # of 12?
+        ("cpus 4\nktap a ok 1 -", "ktap a ok 1 -"),
+        ("ktap a done 0\n", ""),
+        ("done 0\ncpus 4\n", ""),  # not its last word
+    ],
+)
+def test_a_report_without_its_end(text: str, cut: str) -> None:
+    guest = channel.parse(text)
+    assert guest.done is None
+    assert guest.cut == cut
+
+
+def test_a_line_that_was_cut_is_no_value() -> None:
+    assert channel.parse("memtotal-kib 4065052\nmemtotal-kib 40").number("memtotal-kib") == 4065052
+
+
+@pytest.mark.parametrize("status", [0, 1, 137])
+def test_the_exit_status(status: int) -> None:
+    assert channel.parse(f"cpus 4\ndone {status}\n").done == status

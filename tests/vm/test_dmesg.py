@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is read out of a console: both kernels' lines, and consoles as they really are."""
+
+from pathlib import Path
+
+import pytest
+
+from padlab.vm import dmesg
+from padlab.vm.dmesg import parse
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def console(name: str) -> dmesg.Dmesg:
+    return parse((DATA / name).read_text())
+
+
+def test_our_lines_in_node_order() -> None:
+    nodes = console("patched-three-nodes.log").nodes
+    assert [(n.node, n.pages, n.ms, n.threads, n.ran) for n in nodes] == [
+        (0, 294912, 22, 2, 2),
+        (1, 491520, 42, 2, 1),
+        (2, 131072, 9, 1, 1),
+    ]
+    assert nodes[0].text == "node 0 initialised, 294912 pages in 22ms, 2 threads"
+    assert nodes[1].text == "node 1 initialised, 491520 pages in 42ms, 2 threads (1 took part)"
+
+
+def test_stock_lines_and_stamps_beyond_100_s() -> None:
+    stock = console("stock-kvm.log")
+    assert [(n.node, n.pages, n.ms, n.threads) for n in stock.nodes] == [
+        (0, None, 1001, None),
+        (1, None, 632, None),
+    ]
+    assert stock.nodes[1].at == 102.631207
+    assert stock.deferred_ms == pytest.approx(102400.001, abs=1e-9)
+    assert stock.boot_ms == 104000.0
+    assert stock.cpus == 104
+
+
+def test_times_are_those_of_the_stamps() -> None:
+    ours = console("patched-three-nodes.log")
+    assert ours.deferred_ms == 50.0
+    assert ours.boot_ms == 900.123
+    assert ours.version == "6.12.117"
+
+
+def test_panic_and_trouble() -> None:
+    log = console("panic.log")
+    assert log.panic == "Fatal exception"
+    assert [line.split(":")[0] for line in log.trouble] == ["WARNING", "BUG"]
+    assert log.boot_ms is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # A program wrote into the kernel's line, and the kernel into the program's
+        "sh: not[    0.631207] node 0 initialised, 7 pages in 22ms, 4 threads\n found",
+        "SeaBIOS \x1b[2J\x1bc[    0.631207] node 0 initialised, 7 pages in 22ms, 4 threads (4 took part)",
+        "[    0.631207][    T1] node 0 initialised, 7 pages in 22ms, 4 threads",
+        "[    0.6[    0.631207] node 0 initialised, 7 pages in 22ms, 4 threads[    0.64] x",
+    ],
+)
+def test_garbled_by_other_output(line: str) -> None:
+    (node,) = parse(f"noise\n{line}\n").nodes
+    assert (node.node, node.pages, node.ms, node.threads, node.at) == (0, 7, 22, 4, 0.631207)
+
+
+def test_lines_without_thread_count_or_stamp() -> None:
+    (node,) = parse("node 0 initialised, 3145728 pages in 22ms").nodes
+    assert (node.pages, node.threads, node.ran, node.at) == (3145728, None, None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[    0.6] node 0 initi\nalised, 7 pages in 22ms",
+        "node 0 initialised, pages in 22ms",
+        "node x deferred pages initialised in 22ms",
+    ],
+)
+def test_missing_and_cut_lines(text: str) -> None:
+    log = parse(text)
+    assert log.nodes == ()
+    assert log.deferred_ms is None
+    assert (log.panic, log.version, log.cpus) == (None,) * 3
+
+
+def test_a_machine_that_defers_nothing_takes_no_time() -> None:
+    log = parse("[    0.601207] smpboot: Total of 2 processors activated (8.00 BogoMIPS)\n")
+    assert log.deferred_ms == 0.0
+
+
+def test_one_processor() -> None:
+    log = parse(
+        "[    0.200000] smpboot: Total of 1 processors activated (8.00 BogoMIPS)\n"
+        "[    0.700250] node 0 deferred pages initialised in 480ms\n"
+    )
+    assert log.deferred_ms == 500.25
+
+
+def test_no_time_from_a_node_line_without_stamp() -> None:
+    log = parse("[    0.2] smpboot: Total of 1 processors\nnode 0 deferred pages initialised in 480ms\n")
+    assert log.deferred_ms is None
+
+
+def test_shown_lines_are_bare() -> None:
+    assert dmesg.interesting("[    1.5] x86/mm: \x1b[1mready\r") == "x86/mm: [1mready"
+    assert dmesg.interesting("cpus 4") == "cpus 4"
+
+
+def test_messages_with_their_stamps() -> None:
+    text = "[    0.000000] Linux version 6.12\nnoise\n[  102.631207][    T1] node 0 deferred\n"
+    assert parse(text).stamps == ((0, "Linux version 6.12"), (102631207, "node 0 deferred"))

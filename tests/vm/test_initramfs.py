@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The archive writer, held against cpio(1)."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from padlab.core.errors import LabError
+from padlab.vm import initramfs
+
+pytestmark = pytest.mark.usefixtures("installed")
+
+ENTRIES = [
+    initramfs.regular("init", b"#!/bin/sh\n", executable=True),
+    initramfs.regular("lib/modules/a.ko", b"\x7fELF odd length"),
+    initramfs.symlink("bin/sh", "busybox"),
+    initramfs.directory("proc"),
+]
+
+
+def unpack(archive: bytes, where: Path) -> Path:
+    subprocess.run(
+        ["cpio", "--quiet", "-i", "-m", "--no-absolute-filenames"],
+        input=archive,
+        cwd=where,
+        check=True,
+    )
+    return where
+
+
+def test_cpio_unpacks_what_was_packed(tmp_path: Path) -> None:
+    root = unpack(initramfs.cpio(ENTRIES), tmp_path)
+    assert (root / "init").read_bytes() == b"#!/bin/sh\n"
+    assert os.access(root / "init", os.X_OK)
+    assert (root / "lib/modules/a.ko").read_bytes() == b"\x7fELF odd length"
+    assert os.readlink(root / "bin/sh") == "busybox"
+    assert (root / "proc").is_dir()
+
+
+def test_equal_input_gives_equal_bytes() -> None:
+    assert initramfs.cpio(ENTRIES) == initramfs.cpio(list(ENTRIES))
+
+
+def test_parents_come_before_their_members() -> None:
+    listing = subprocess.run(
+        ["cpio", "--quiet", "-it"], input=initramfs.cpio(ENTRIES), capture_output=True, check=True
+    ).stdout.decode()
+    names = listing.split()
+    assert names.index("lib") < names.index("lib/modules") < names.index("lib/modules/a.ko")
+    assert len(names) == len(set(names))
+
+
+def test_device_nodes_carry_their_numbers() -> None:
+    entry = initramfs.char_device("dev/console", 5, 1)
+    assert stat.S_ISCHR(entry.mode)
+    listing = subprocess.run(
+        ["cpio", "--quiet", "-itv"],
+        input=initramfs.cpio([entry]),
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    assert "5,   1" in listing
+
+
+def test_unknown_role_is_refused() -> None:
+    with pytest.raises(LabError, match="no role 'x'.*boot, shell"):
+        initramfs.ensure(None, "x")  # type: ignore[arg-type]
+
+
+def test_every_role_has_a_script() -> None:
+    scripts = {path.name.removesuffix(".sh") for path in initramfs.GUEST.glob("*.sh")}
+    assert scripts == {*initramfs.ROLES, "oracle.early"}
+
+
+@pytest.mark.parametrize("name", ["init", *sorted(path.name for path in initramfs.GUEST.glob("*.sh"))])
+def test_scripts_have_no_syntax_errors(name: str) -> None:
+    subprocess.run(["busybox", "sh", "-n", initramfs.GUEST / name], check=True)
+
+
+def test_lines_said_under_a_key_keep_their_blanks_and_have_an_end(tmp_path: Path) -> None:
+    text = (initramfs.GUEST / "init").read_text()
+    function = next(line for line in text.splitlines() if line.startswith("say_lines()"))
+    said = tmp_path / "said"
+    said.write_text("TAP version 13\n  # Subtest: a\n\nok 1 - cut")
+    for script in (f"{function}; say_lines 'ktap x' {said}", f"{function}; cat {said} | say_lines 'ktap x'"):
+        done = subprocess.run(["busybox", "sh", "-c", script], capture_output=True, text=True, check=True)
+        assert done.stdout == "ktap x TAP version 13\nktap x   # Subtest: a\nktap x \nktap x ok 1 - cut\n"
+
+
+def test_words_of_a_kselftest_makefile() -> None:
+    makefile = """
+TEST_PROGS := a.sh b.sh \\
+	c.sh
+TEST_PROGS += d.sh
+TEST_PROGS_EXTENDED := e.sh
+TEST_FILES = functions.sh
+"""
+    assert initramfs.make_words(makefile, "TEST_PROGS") == ["a.sh", "b.sh", "c.sh", "d.sh"]
+    assert initramfs.make_words(makefile, "TEST_FILES") == ["functions.sh"]
+    assert initramfs.make_words(makefile, "TEST_GEN") == []

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Machines as QEMU arguments."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from padlab.core.errors import LabError
+from padlab.vm import accel, emulator, machine, qemu
+
+QEMU = Path("/usr/bin/qemu")
+KERNEL, INITRD = Path("/k/bzImage"), Path("/k/init.cpio")
+
+
+TCG = accel.Accel("tcg", "TCG", "7.2.22", "single")
+MULTI = accel.Accel("tcg", "TCG", "10.0", "multi")
+KVM = accel.Accel("kvm", "KVM", "10.0")
+EXACT = accel.Accel("tcg", "TCG", "10.0", "single", exact=True)
+
+
+def command(name: str, under: accel.Accel = TCG, **kwargs: object) -> list[str]:
+    return qemu.command(machine.load(name), kernel=KERNEL, initrd=INITRD, accel=under, **kwargs)
+
+
+def values(args: list[str], option: str) -> list[str]:
+    """The values of every occurrence of an option."""
+    return [value for key, value in itertools.pairwise(args) if key == option]
+
+
+def test_largest_published() -> None:
+    args = command("xeon-8167m")
+    assert values(args, "-smp") == ["104,sockets=2,cores=26,threads=2"]
+    assert values(args, "-m") == ["786432M"]
+    assert values(args, "-object") == [
+        "memory-backend-ram,id=mem0,size=393216M,reserve=off",
+        "memory-backend-ram,id=mem1,size=393216M,reserve=off",
+    ]
+    assert values(args, "-numa") == [
+        "node,nodeid=0,memdev=mem0",
+        "node,nodeid=1,memdev=mem1",
+        "cpu,node-id=0,socket-id=0",
+        "cpu,node-id=1,socket-id=1",
+    ]
+
+
+def test_uneven_nodes_have_a_socket_per_core() -> None:
+    args = command("three-nodes")
+    assert values(args, "-smp") == ["4,sockets=4,cores=1,threads=1"]
+    assert values(args, "-numa")[3:] == [
+        "cpu,node-id=0,socket-id=0",
+        "cpu,node-id=0,socket-id=1",
+        "cpu,node-id=1,socket-id=2",
+        "cpu,node-id=2,socket-id=3",
+    ]
+
+
+def test_node_without_cpus() -> None:
+    args = command("node-without-cpus")
+    assert values(args, "-smp") == ["2,sockets=1,cores=2,threads=1"]
+    assert values(args, "-numa") == [
+        "node,nodeid=0,memdev=mem0",
+        "node,nodeid=1,memdev=mem1",
+        "cpu,node-id=0,socket-id=0",
+    ]
+
+
+@pytest.mark.parametrize("name", machine.names())
+def test_every_cpu_and_byte_is_placed(name: str) -> None:
+    made, args = machine.load(name), command(name)
+    total, *topology = values(args, "-smp")[0].split(",")
+    sockets, cores, threads = (int(part.split("=")[1]) for part in topology)
+    assert int(total) == made.cpus == sockets * cores * threads
+    placed = [v for v in values(args, "-numa") if v.startswith("cpu,")]
+    assert [int(v.split("socket-id=")[1]) for v in placed] == list(range(sockets))
+    for i, node in enumerate(made.nodes):
+        on_node = sum(f"node-id={i}," in v for v in placed)
+        assert on_node * cores * threads == node.cpus
+    assert values(args, "-m")[0].split(",")[0] == f"{sum(node.mib for node in made.nodes)}M"
+
+
+def test_dimms_are_in_slots() -> None:
+    args = command("dimms")
+    assert values(args, "-m") == ["2048M,slots=2,maxmem=5760M"]
+    assert values(args, "-object")[2:] == [
+        "memory-backend-ram,id=dimm0,size=1024M,reserve=off",
+        "memory-backend-ram,id=dimm1,size=640M,reserve=off",
+    ]
+    assert values(args, "-device") == [
+        "pc-dimm,id=slot0,memdev=dimm0,node=0",
+        "pc-dimm,id=slot1,memdev=dimm1,node=1",
+    ]
+    assert not values(command("tiny"), "-device")
+
+
+def test_node_without_memory_but_a_dimm() -> None:
+    args = command("late-node")
+    assert values(args, "-numa")[:3] == [
+        "node,nodeid=0,memdev=mem0",
+        "node,nodeid=1,memdev=mem1",
+        "node,nodeid=2",
+    ]
+    assert values(args, "-m") == ["4096M,slots=1,maxmem=5248M"]
+    assert values(args, "-object")[2:] == ["memory-backend-ram,id=dimm0,size=128M,reserve=off"]
+
+
+@pytest.mark.parametrize("name", machine.names())
+def test_exact_mode_is_one_cpu_and_all_memory(name: str) -> None:
+    args = command(name, EXACT)
+    assert values(args, "-smp") == ["1"]
+    assert values(args, "-icount") == ["shift=0,sleep=off"]
+    assert values(args, "-accel")[0].startswith("tcg,thread=single")
+    assert values(args, "-object") == values(command(name), "-object")
+    assert [v for v in values(args, "-numa") if v.startswith("cpu,")] == ["cpu,node-id=0,socket-id=0"]
+
+
+def test_exact_mode_finds_the_first_node_with_cpus() -> None:
+    odd = machine.Machine("x", "d", "odd", (machine.Node(1024, 0), machine.Node(1024, 2)))
+    args = qemu.command(odd, kernel=KERNEL, initrd=None, accel=EXACT)
+    assert values(args, "-numa")[-1] == "cpu,node-id=1,socket-id=0"
+    assert "-initrd" not in args
+
+
+def test_kernel_arguments() -> None:
+    (tcg,) = values(command("holes", append=["deferred_init_threads=50%"]), "-append")
+    words = tcg.split()
+    assert words[0] == "console=ttyS0"
+    assert {"panic=-1", "lpj=4000000", "tsc=reliable", "no_timer_check"} <= set(words)
+    assert "memmap=128M$0x158000000" in words
+    assert words[-1] == "deferred_init_threads=50%"
+
+
+def test_kvm_calibrates_its_own_timers() -> None:
+    args = command("one-cpu", KVM)
+    assert values(args, "-accel") == ["kvm"]
+    assert "tsc=reliable" not in values(args, "-append")[0]
+
+
+def test_crowds_share_a_timer() -> None:
+    assert "nolapic_timer" in values(command("xeon-8167m"), "-append")[0]
+    for name, under in (("smt-numa", TCG), ("xeon-8167m", EXACT), ("xeon-8167m", KVM)):
+        assert "nolapic_timer" not in values(command(name, under), "-append")[0]
+
+
+def test_exact_mode_repeats() -> None:
+    args = command("one-cpu", EXACT)
+    assert {"tsc=reliable", "nokaslr"} <= set(values(args, "-append")[0].split())
+
+
+def test_console_and_channel() -> None:
+    assert values(command("tiny"), "-serial") == ["stdio", "null"]
+    ports = qemu.Ports("file:/tmp/log", "file:/tmp/guest")
+    assert values(command("tiny", ports=ports), "-serial") == ["file:/tmp/log", "file:/tmp/guest"]
+    assert {"-no-reboot", "-nodefaults"} <= set(command("tiny"))
+
+
+def test_a_debugger_can_be_awaited() -> None:
+    assert {"-s", "-S"} <= set(command("tiny", gdb=True))
+    assert not {"-s", "-S"} & set(command("tiny"))
+
+
+def test_host_threads_for_emulated_cpus() -> None:
+    assert values(command("tiny", TCG), "-accel")[0].startswith("tcg,thread=single")
+    assert values(command("tiny", MULTI), "-accel")[0].startswith("tcg,thread=multi")
+
+
+class TestAccel:
+    """The choice of accelerator, without QEMU."""
+
+    @pytest.fixture(autouse=True)
+    def cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(accel, "CACHE", tmp_path / "probe.json")
+        monkeypatch.setattr(accel, "KVM", tmp_path / "kvm")
+        monkeypatch.setattr(emulator, "version", lambda _qemu: "7.2.22")
+        self.probes: list[str] = []
+
+    def probe(self, monkeypatch: pytest.MonkeyPatch, kvm: float | None, tcg: float | None = 0.2) -> None:
+        def fake(_qemu: Path, name: str) -> float | None:
+            self.probes.append(name)
+            return {"kvm": kvm, "tcg": tcg}[name]
+
+        monkeypatch.setattr(accel, "probe", fake)
+
+    def test_no_device(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.probe(monkeypatch, 0.2)
+        chosen = accel.choose(QEMU)
+        assert chosen == accel.Accel("tcg", "TCG, emulated (there is no /dev/kvm)", "7.2.22", "single")
+        assert self.probes == []
+
+    @pytest.mark.parametrize(
+        ("kvm", "tcg", "chosen"),
+        [(0.2, 0.2, "kvm"), (0.4, 0.05, "kvm"), (0.9, None, "kvm"), (None, 0.2, "tcg"), (1.7, 0.12, "tcg")],
+    )
+    def test_probed_once(
+        self, monkeypatch: pytest.MonkeyPatch, kvm: float | None, tcg: float | None, chosen: str
+    ) -> None:
+        accel.KVM.touch()
+        self.probe(monkeypatch, kvm, tcg)
+        found = [accel.choose(QEMU), accel.choose(QEMU)]
+        assert [one.name for one in found] == [chosen, chosen]
+        assert self.probes == (["kvm", "tcg"] if kvm else ["kvm"])
+        assert ("no guest gets anywhere under it" in found[0].why) is (chosen == "tcg")
+
+    def test_exact_mode_is_emulated_whatever_the_host_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        accel.KVM.touch()
+        self.probe(monkeypatch, 0.2)
+        found = accel.choose(QEMU, exact=True)
+        assert (found.name, found.threads, found.exact, found.emulated) == ("tcg", "single", True, False)
+        assert self.probes == []
+
+    @pytest.mark.parametrize(
+        ("version", "threads"),
+        [("7.2.22", "single"), ("8.0.5", "single"), ("8.1.0", "multi"), ("10.0", "multi")],
+    )
+    def test_a_thread_per_cpu_where_qemu_can_be_trusted(
+        self, monkeypatch: pytest.MonkeyPatch, version: str, threads: str
+    ) -> None:
+        monkeypatch.setattr(emulator, "version", lambda _qemu: version)
+        found = accel.choose(QEMU)
+        assert (found.threads, found.parallel) == (threads, threads == "multi")
+
+    @pytest.mark.parametrize("junk", ["", "{}", '{"host_boot": "another boot", "kvm": true}', "[1]"])
+    def test_a_stale_or_broken_answer_is_asked_again(
+        self, monkeypatch: pytest.MonkeyPatch, junk: str
+    ) -> None:
+        accel.KVM.touch()
+        accel.CACHE.write_text(junk)
+        self.probe(monkeypatch, None)
+        assert accel.choose(QEMU).name == "tcg"
+        assert self.probes == ["kvm"]
+
+
+class TestWhichQemu:
+    """Which QEMU is used, with shell scripts in its place."""
+
+    @staticmethod
+    def fake(folder: Path, version: str) -> Path:
+        folder.mkdir(parents=True)
+        path = folder / emulator.NAME
+        path.write_text(f"#!/bin/sh\necho 'QEMU emulator version {version} (Debian 1:x)'\n")
+        path.chmod(0o755)
+        return path
+
+    def test_the_newest_in_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv(emulator.OVERRIDE, raising=False)
+        old, new, same = (
+            self.fake(tmp_path / name, version)
+            for name, version in (("a", "7.2.22"), ("b", "10.0.2"), ("c", "10.0.2"))
+        )
+        monkeypatch.setenv("PATH", ":".join(str(path.parent) for path in (old, new, same)))
+        assert emulator.find() == new
+        assert emulator.version(old) == "7.2.22"
+        monkeypatch.setenv(emulator.OVERRIDE, str(old))
+        assert emulator.find() == emulator.ensure() == old
+
+    def test_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv(emulator.OVERRIDE, raising=False)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert emulator.find() is None
+        monkeypatch.setenv(emulator.OVERRIDE, str(tmp_path / "no-qemu"))
+        with pytest.raises(LabError, match="PADLAB_QEMU.*there is no such program"):
+            emulator.find()
+
+    @pytest.mark.parametrize("text", ["#!/bin/sh\necho hello\n", "#!/no/such/shell\n"])
+    def test_something_else(self, tmp_path: Path, text: str) -> None:
+        path = self.fake(tmp_path / "x", "1")
+        path.write_text(text)
+        with pytest.raises(LabError, match="does not (say its version|start)"):
+            emulator.version(path)
+
+    def test_what_an_old_one_cannot_do_is_said_once(self, capsys: pytest.CaptureFixture[str]) -> None:
+        emulator._note_old.cache_clear()
+        for _ in range(3):
+            emulator.note_old("7.2.22")
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "QEMU 7.2.22 runs emulated CPUs one after another" in said and "backports" in said
+        assert not emulator.is_parallel("7.2.22") and emulator.is_parallel("8.1")
