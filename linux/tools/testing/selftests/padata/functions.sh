@@ -22,6 +22,7 @@ loaded=
 mounted=
 tracing=
 clock=
+jobs=
 controllers=
 GROUP=
 
@@ -118,6 +119,24 @@ forget_trace()
 {
 	echo > "$TRACEFS/trace"
 	echo "$clock" > "$TRACEFS/trace_clock"
+}
+
+# mark STATE: what is traced from here on happens in it
+mark()
+{
+	echo "$1" > "$TRACEFS/trace_marker"
+}
+
+# claimed_on CPU STATE: how many chunks helpers claimed there in all times of that state
+claimed_on()
+{
+	awk -v cpu="$1" -v state="$2" '
+		/ tracing_mark_write: /	{ now = $0; sub(/.* tracing_mark_write: /, "", now) }
+		now == state && /^ *kworker.* padata_mt_chunk: / {
+			match($0, /\[[0-9]+\]/)
+			n += substr($0, RSTART + 1, RLENGTH - 2) + 0 == cpu
+		}
+		END { print n + 0 }' "$TRACEFS/trace"
 }
 
 # setup_cgroups CONTROLLER...: $GROUP is a cgroup of our own, its children have them
@@ -235,6 +254,26 @@ run_job()
 {
 	echo "$*" > "$JOBS/run"
 } 2>/dev/null
+
+# start_jobs WORD...: one after the other, in the background, until stop_jobs
+start_jobs()
+{
+	(
+		trap - EXIT
+		while :; do
+			run_job "$@"
+		done
+	) &
+	jobs=$!
+}
+
+stop_jobs()
+{
+	[ -n "$jobs" ] || return 0
+	kill -9 "$jobs" 2>/dev/null
+	wait "$jobs" 2>/dev/null
+	jobs=
+}
 
 # values KEY: of all jobs of the last run_job, one per line.  Few processes: one takes
 # 10 ms where a debug kernel is emulated.

@@ -10,36 +10,9 @@ CHANGES=5
 # For long enough that it is under way when the CPU is isolated, and for a while after.
 JOB="rules=now context=kthread size=3000 max_chunk=1 fn=busy us=300"
 
-jobs=
-
 restore()
 {
-	[ -z "$jobs" ] || kill -9 "$jobs" 2>/dev/null
-}
-
-start_jobs()
-{
-	(
-		trap - EXIT
-		while :; do
-			# Words are to be split.
-			# shellcheck disable=SC2086
-			run_job $JOB
-		done
-	) &
-	jobs=$!
-}
-
-stop_jobs()
-{
-	kill -9 "$jobs"
-	wait "$jobs" 2>/dev/null
-	jobs=
-}
-
-mark()
-{
-	echo "$1" > "$TRACEFS/trace_marker"
+	stop_jobs
 }
 
 # A helper that has just asked may claim one more chunk.
@@ -60,27 +33,19 @@ isolate()
 # keeps_off: sets strays and used, chunks that helpers claimed on $last in either state
 keeps_off()
 {
-	start_jobs
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	start_jobs $JOB
 	start_tracing padata/padata_mt_chunk
 	for _ in $(seq $CHANGES); do
 		isolate || return 1
 	done
 	stop_tracing
 	stop_jobs
-	found=$(awk -v last="$last" '
-		/tracing_mark_write: may change/	{ state = "" }
-		/tracing_mark_write: is isolated/	{ state = "isolated" }
-		/tracing_mark_write: is not isolated/	{ state = "used" }
-		/^ *kworker.* padata_mt_chunk: / {
-			match($0, /\[[0-9]+\]/)
-			if (substr($0, RSTART + 1, RLENGTH - 2) + 0 == last)
-				n[state]++
-		}
-		END { print n["isolated"] + 0, n["used"] + 0 }' "$TRACEFS/trace")
+	strays=$(claimed_on "$last" "is isolated")
+	used=$(claimed_on "$last" "is not isolated")
 	forget_trace
-	ktap_print_msg "claimed on CPU $last while it was isolated, while not: $found"
-	strays=${found% *}
-	used=${found#* }
+	ktap_print_msg "claimed on CPU $last while it was isolated, while not: $strays $used"
 	[ "$strays" -eq 0 ]
 }
 

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Helpers keep off a CPU while a task with a core scheduling cookie runs beside it, on
+# the same core, and leave it if that begins in the middle of a job.  A helper has no
+# cookie, so one of the two would have to wait for the other.
+
+. "$(dirname "$0")"/functions.sh
+
+CHANGES=5
+# For long enough that it is under way when the task comes, and for a while after.
+JOB="rules=now context=kthread size=3000 max_chunk=1 fn=busy us=300"
+
+task=
+
+restore()
+{
+	stop_jobs
+	[ -z "$task" ] || kill -9 "$task"
+}
+
+# A core with two CPUs or more, of which it sets two
+find_core()
+{
+	for cpu in $(online_cpus | sort -rn); do
+		for other in $(online_cpus); do
+			[ "$cpu" != "$other" ] || continue
+			cmp -s "$CPUS/cpu$cpu/topology/core_cpus_list" \
+				"$CPUS/cpu$other/topology/core_cpus_list" || continue
+			busy=$cpu
+			beside=$other
+			return 0
+		done
+	done
+	return 1
+}
+
+# start_task [setsched core]: on one CPU of the core, stopped at first
+start_task()
+{
+	"$@" taskset -c "$busy" sh -c 'kill -STOP $$; while :; do :; done' &
+	task=$!
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		grep -q '^State:.T' "/proc/$task/status" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+stop_task()
+{
+	kill -9 "$task"
+	wait "$task" 2>/dev/null
+	task=
+}
+
+# A helper that is in a chunk has to end it, with as little of the core as it gets.
+runs_for_a_while()
+{
+	mark "may change"
+	kill -CONT "$task"
+	sleep 0.3
+	mark "is there"
+	sleep 0.3
+	mark "may change"
+	kill -STOP "$task"
+	sleep 0.1
+	mark "is not there"
+	sleep 0.3
+}
+
+# claimed [setsched core]: with such a task.  Sets with and without, how many chunks
+# helpers claimed beside it while it was there, and while not.
+claimed()
+{
+	start_task "$@" || return 1
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	start_jobs $JOB
+	start_tracing padata/padata_mt_chunk
+	for _ in $(seq $CHANGES); do
+		runs_for_a_while
+	done
+	stop_tracing
+	stop_jobs
+	stop_task
+	with=$(claimed_on "$beside" "is there")
+	without=$(claimed_on "$beside" "is not there")
+	forget_trace
+	ktap_print_msg "claimed beside a task${1:+ with a cookie}: $with, when it was stopped: $without"
+}
+
+keep_off()
+{
+	claimed "$DIR/setsched" core && [ "$with" -eq 0 ]
+}
+
+come_back()
+{
+	[ "$without" -gt 0 ]
+}
+
+do_not_mind()
+{
+	claimed && [ "$with" -gt 0 ]
+}
+
+setup_jobs
+setup_tracing
+command -v taskset > /dev/null || skip_all "needs taskset"
+find_core || skip_all "needs a core with two CPUs"
+"$DIR/setsched" core true 2>/dev/null || skip_all "needs CONFIG_SCHED_CORE"
+ktap_set_plan 4
+
+check "no helper works beside a task with a cookie" keep_off
+check "helpers work there when the task does not run" come_back
+check "helpers work beside a task without a cookie" do_not_mind
+
+finish
