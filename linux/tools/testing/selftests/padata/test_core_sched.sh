@@ -87,7 +87,8 @@ claimed()
 	with=$(claimed_on "$beside" "is there")
 	without=$(claimed_on "$beside" "is not there")
 	forget_trace
-	ktap_print_msg "claimed beside a task${1:+ with a cookie}: $with, when it was stopped: $without"
+	ktap_print_msg "claimed beside a task${1:+ with a cookie}: $with," \
+		"when it was stopped: $without"
 }
 
 keep_off()
