@@ -2,9 +2,11 @@
 """Checks of ``./lab test`` that compare times at native speed, on a host that may be busy.
 
 A gate measures rounds in which all ways take turns, and compares ours with peers of the
-same run on the same CPU: one thread by the least time of all rounds, several by the lower
-quartile (usual()).  What it finds too slow counts, unless the host was measurably busy
-with other things meanwhile: then it measures again, a few times, and says so.
+same run on the same CPU: one thread by the least time of all rounds, as nothing but the
+program itself makes it slow in all of them, and several by the median of the ratios round by
+round (stats.paired()), as what the memory can do for several CPUs at once may change from one
+round to the next.  What it finds too slow counts, unless the host was measurably busy with
+other things meanwhile: then it measures again, a few times, and says so.
 """
 
 from __future__ import annotations
@@ -28,16 +30,6 @@ class Try:
 
     problems: Sequence[str]
     reference: Sequence[int]
-
-
-def usual(values: Sequence[float]) -> float:
-    """What several threads take together: the lower quartile.
-
-    Helpers that come in time once in twenty rounds are not to pass, and rounds that a
-    busy host has disturbed are not to decide.  One thread is judged by its least time:
-    nothing but the program itself makes it slow in all rounds.
-    """
-    return sorted(values)[len(values) // 4]
 
 
 def need(what: str, missing: Iterable[Any], log: Path) -> None:

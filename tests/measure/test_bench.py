@@ -150,19 +150,26 @@ class TestGate:
         slow = parse_userspace(USERSPACE.replace("movnti 2700", "movnti 3300")).timings
         assert "1.100 of stock, at most 1" in structpages.too_slow(slow, {2})[1]
 
-    def test_one_thread_by_its_least_time_and_several_by_the_lower_quartile(self) -> None:
-        def timed(threads: int, ours: list[int]) -> list[str]:
-            ways = {"stock": [300] * 4, "limit": [100] * 4, "movnti": ours}
-            timings = [
-                Timing(nr, threads, way, ns, 1)
-                for way, all_ns in ways.items()
-                for nr, ns in enumerate(all_ns)
-            ]
-            return structpages.too_slow(timings, {threads})
+    @staticmethod
+    def timed(threads: int, limit: list[int], ours: list[int]) -> list[Timing]:
+        ways = {"stock": [3 * ns for ns in limit], "limit": limit, "movnti": ours}
+        return [
+            Timing(nr, threads, way, ns, 1) for way, all_ns in ways.items() for nr, ns in enumerate(all_ns)
+        ]
 
-        assert timed(1, [105, 200, 200, 200]) == []
-        assert timed(2, [105, 200, 200, 200]) != []
-        assert timed(2, [105, 106, 200, 200]) == []
+    def test_one_thread_by_its_least_time_and_several_round_by_round(self) -> None:
+        slow_once = [105, 200, 200]
+        assert structpages.too_slow(self.timed(1, [100] * 3, slow_once), {1}) == []
+        assert structpages.too_slow(self.timed(2, [100] * 3, slow_once), {2}) != []
+        # What was slow for both is no reason.
+        assert structpages.too_slow(self.timed(2, [100, 200, 210], [105, 210, 220]), {2}) == []
+        assert structpages.too_slow(self.timed(2, [200, 100, 100], [105, 120, 120]), {2}) != []
+
+    def test_more_rounds_while_a_ratio_may_be_on_either_side(self) -> None:
+        near = [105] * 5 + [115] * 5
+        assert structpages.undecided(self.timed(2, [100] * 10, near), {1, 2})
+        assert not structpages.undecided(self.timed(2, [100] * 10, [105] * 10), {1, 2})
+        assert not structpages.undecided(self.timed(2, [100] * 10, [115] * 10), {1, 2})
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
         with pytest.raises(LabError, match="did not time limit, 4 threads, movnti, 4 threads"):

@@ -81,8 +81,3 @@ class TestBusy:
 
     def test_stat(self) -> None:
         assert host.parse_stat("cpu  10 20 30 1000 5 6 7 8 0 0\ncpu0 1\n") == (73, 8)
-
-
-def test_usual_is_the_lower_quartile() -> None:
-    assert gate.usual([9, 1, 5, 7]) == 5
-    assert gate.usual([3]) == 3
