@@ -35,10 +35,10 @@ FREED_SINGLY = "memmap: blocks are freed one by one"
 LITTLE = "little"
 NODES = "smt-numa"
 
-# Struct pages of another size: no page may cost more instructions than stock's.
-OTHER_CONFIGS = ("sparse",)
-# Only built and booted with --full: each page is seen when it is freed; no memory cgroups.
-MORE_CONFIGS = ("kasan", "nomemcg")
+# Struct pages of another size, 80 bytes and 56: no page may cost more instructions than stock's.
+OTHER_CONFIGS = ("sparse", "nomemcg")
+# Only built and booted with --full: each page is seen when it is freed.
+MORE_CONFIGS = ("kasan",)
 
 # A walk over the struct pages of many GiB holds all zone locks for a while.
 LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)

@@ -61,10 +61,11 @@ def make(tool: Tool, program: str, *variables: str) -> Path:
 
 
 def static(source: Path) -> bytes:
-    """The program that the C file ``source`` is, for the guest, which has no libraries."""
+    """The program that the C file ``source`` and the headers beside it are, without libraries."""
     packages.ensure("build")
     program = paths.BUILD / "native/static" / source.stem
-    parts = [compiler.identity(), *_STATIC, f"{source} {fingerprint(source)}"]
+    headers = sorted(source.parent.glob("*.h"))
+    parts = [compiler.identity(), *_STATIC, *(f"{file} {fingerprint(file)}" for file in (source, *headers))]
     stamp = Stamp(program.with_name(f".{source.stem}.padlab-source"), parts)
     command = ["gcc", *_STATIC, "-o", program, source]
     with _alone(program):

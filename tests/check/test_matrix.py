@@ -60,7 +60,7 @@ def test_full_has_each_command_line_on_each_small_machine() -> None:
 def test_full_boots_what_short_does_not() -> None:
     short, full = ({check.name for check in plan.full(everything)} for everything in (False, True))
     assert short < full
-    assert "build stock (nomemcg)" in full - short
+    assert "build stock (kasan)" in full - short
 
 
 def test_the_fast_path_says_nothing() -> None:

@@ -101,11 +101,11 @@ def test_a_broken_state_is_none(state: Path, text: str) -> None:
 
 def test_last_failed_finds_those_of_full(state: Path) -> None:
     selection.remember(
-        [report("build stock (nomemcg)", False), report("lint: mypy", False), report("gone", False)]
+        [report("build stock (kasan)", False), report("lint: mypy", False), report("gone", False)]
     )
-    assert [check.name for check in command.checks(last=True)] == ["lint: mypy", "build stock (nomemcg)"]
+    assert [check.name for check in command.checks(last=True)] == ["lint: mypy", "build stock (kasan)"]
     assert [check.name for check in command.checks(last=True, quick=True)] == ["lint: mypy"]
-    assert [check.name for check in command.checks(["build"], last=True)] == ["build stock (nomemcg)"]
+    assert [check.name for check in command.checks(["build"], last=True)] == ["build stock (kasan)"]
 
 
 def test_nothing_failed(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,6 +115,12 @@ def test_static(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     write(source, "int main(void) { return 6; }\n")
     native.static(source)
     assert value(program) == 6
+    write(tmp_path / "guest.h", "#define STATUS 7\n")
+    write(source, '#include "guest.h"\nint main(void) { return STATUS; }\n')
+    native.static(source)
+    write(tmp_path / "guest.h", "#define STATUS 8\n")
+    native.static(source)
+    assert value(program) == 8
     monkeypatch.setattr(compiler, "identity", lambda: "gcc version 99 (of tomorrow)")
     native.static(source)
     assert program.stat().st_mtime_ns > made

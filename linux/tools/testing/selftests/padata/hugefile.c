@@ -25,7 +25,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,21 +37,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#ifndef MAP_HUGE_SHIFT
-#define MAP_HUGE_SHIFT		26
-#endif
-#ifndef MFD_HUGETLB
-#define MFD_HUGETLB		0x0004U
-#endif
+#include "huge.h"
+
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ	22
 #endif
 #define PUNCH			(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
 
-#define PATTERN			0xa5
 #define SECONDS			2
 #define NR_FILES		3
-#define SKIP			4
 
 static const char * const counters[] = {
 	"nr_hugepages", "free_hugepages", "resv_hugepages", "surplus_hugepages",
@@ -66,18 +59,6 @@ static atomic_bool done;
 /* What most threads work on.  Its last page belongs to the one that makes pages dirty. */
 static int shared_fd;
 static unsigned char *shared;
-
-static void finish(int status, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	_exit(status);
-}
 
 static unsigned long counter(const char *name)
 {

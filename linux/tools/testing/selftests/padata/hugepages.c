@@ -24,7 +24,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,17 +35,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef MAP_HUGE_SHIFT
-#define MAP_HUGE_SHIFT	26
-#endif
-#ifndef MFD_HUGETLB
-#define MFD_HUGETLB	0x0004U
-#endif
+#include "huge.h"
 
-#define PATTERN		0xa5
 #define NR_READERS	2
 #define NR_THREADS	8
-#define SKIP		4
 
 enum kind { PRIVATE, SHARED, FILE_TOUCHED, FALLOCATE, THP, SHMEM, SHMEM_FALLOCATE };
 static const char * const kinds[] = {
@@ -60,18 +52,6 @@ static size_t size, nr, length;
 static unsigned char *memory;
 static atomic_bool done;
 static atomic_bool dirty;
-
-static void finish(int status, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	_exit(status);
-}
 
 static unsigned int size_flag(void)
 {
