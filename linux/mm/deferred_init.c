@@ -148,8 +148,9 @@ static const struct cpumask * __init deferred_node_cpus(int nid)
  * A walk over the free pfn ranges of a zone in order: [spfn, epfn) is what is
  * left of the current one.  Once past the last, spfn is ULONG_MAX.
  *
- * memblock does not change any more, so walks need no lock, and a copy of one
- * goes the same way again.
+ * memblock does not change any more: nothing is given back to it after
+ * memblock_free_all(), and it is discarded when all jobs are over.  So walks need no
+ * lock, and a copy of one goes the same way again.
  */
 struct deferred_walk {
 	struct zone *zone;
@@ -416,7 +417,8 @@ void __init deferred_init_memmap(void)
  *
  * Context: Any context that may allocate, interrupts included.  Takes the node's
  * resize lock.  Does nothing once the node's job has started.
- * Return: true if the zone may have grown, by us or by somebody else.
+ * Return: true if the zone may have grown, by us or by somebody else, or if there was
+ * nothing left of it: the allocation is worth one more try.
  */
 bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 {

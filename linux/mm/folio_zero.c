@@ -259,12 +259,15 @@ static void folio_zero_do(struct folio_zero *fz)
 		.near_nid	= true,
 	};
 
-	if (fz->nr_pages >= folio_zero_job_pages())
-		padata_do_multithreaded(&job);
-	else if (fz->last != FOLIO_ZERO_NO_PAGE && fz->nr_pages <= MAX_ORDER_NR_PAGES)
+	if (fz->nr_pages >= folio_zero_job_pages()) {
+		/* Old memory must not show, even if the engine refuses the job. */
+		if (WARN_ON_ONCE(padata_do_multithreaded(&job)))
+			folio_zero_fn(0, fz->nr_pages, fz);
+	} else if (fz->last != FOLIO_ZERO_NO_PAGE && fz->nr_pages <= MAX_ORDER_NR_PAGES) {
 		folio_zero_towards_last(fz);
-	else
+	} else {
 		folio_zero_fn(0, fz->nr_pages, fz);
+	}
 
 	if (fz->last != FOLIO_ZERO_NO_PAGE)
 		folio_zero_pages(fz, fz->last, fz->last + 1, true);

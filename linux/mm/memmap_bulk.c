@@ -67,7 +67,11 @@ unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
 	return min(ALIGN(pfn + 1, MEMMAP_RUN_PAGES), end_pfn);
 }
 
-/* What has to see each page of [pfn, end_pfn) that is freed, by name, or NULL. */
+/*
+ * What has to see each page of [pfn, end_pfn) that is freed, by name, or NULL.  Not what
+ * looks for objects and locks in memory that is freed: in memory that was never allocated,
+ * or by memblock, it knows of none.
+ */
 static const char * __init memmap_free_watcher(unsigned long pfn,
 					       unsigned long end_pfn)
 {
@@ -253,10 +257,15 @@ static unsigned long __meminit memmap_block_end(unsigned long pfn,
 	return min(ALIGN(pfn + 1, MAX_ORDER_NR_PAGES), end_pfn);
 }
 
-/* After each block, as a run may be a section, and there may be thousands of them. */
+/*
+ * After each block, as a run may be a section, and there may be thousands of them.
+ *
+ * A caller that holds a lock has interrupts off, but on PREEMPT_RT: there they are on
+ * with the lock of deferred_grow_zone(), and cond_resched() is not needed.
+ */
 static void __meminit memmap_resched(void)
 {
-	if (!irqs_disabled())
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT) && !irqs_disabled())
 		cond_resched();
 }
 

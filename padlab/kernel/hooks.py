@@ -86,7 +86,7 @@ def quilt(args: list[str], tree: Path, patches: Path, *, what: str, log: Path | 
         "QUILT_PATCHES": str(patches),
         "QUILT_SERIES": "series",
         "QUILT_PC": ".pc",
-        "QUILT_DIFF_OPTS": "-p",
+        "QUILT_DIFF_OPTS": "",
         "QUILT_PATCH_OPTS": "",
         "QUILT_PUSH_ARGS": "",
         "QUILT_REFRESH_ARGS": "",

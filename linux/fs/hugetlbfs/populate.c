@@ -15,9 +15,9 @@
  * with the fault mutex and the VMA's lock held.
  *
  * So the mutexes of all pages of a batch are held until it is done.  A fault at one of
- * them waits for the mutex and holds no lock of hugetlbfs meanwhile, just as when pages
- * are zeroed one by one.  Indexes share mutexes by a hash, so faults in other files may
- * have to wait, too.  This is limited:
+ * them waits for the mutex and holds no lock of hugetlbfs meanwhile, but mmap_lock or
+ * the VMA's, just as when pages are zeroed one by one.  Indexes share mutexes by a hash,
+ * so faults in other files may have to wait, too.  This is limited:
  *
  *  - There are at least eight mutexes for each CPU.  A batch has no more pages than
  *    there are CPUs, so one fault in eight, at most, has to wait for a batch.
@@ -29,7 +29,8 @@
  *    allowed and there is an idle CPU for one.
  *
  *  - No huge page is allocated with the mutexes of others held if that might have to
- *    reclaim or compact memory.
+ *    reclaim or compact memory.  What hugetlb and the page cache keep about each page
+ *    still may, as may any small allocation.
  *
  * A task that is preempted, or has used up its CPU bandwidth, keeps the mutexes until it
  * runs again, as it would keep that of a single page.
@@ -213,7 +214,11 @@ static int hugetlbfs_add_page(struct hugetlbfs_batch *batch,
 	return error;
 }
 
-/* Zero what has been allocated, make it part of the file, and let all mutexes go. */
+/*
+ * Zero what has been allocated, make it part of the file, and let all mutexes go: each as
+ * soon as its pages are in the page cache, where an allocation may have to reclaim memory.
+ * The last page first, as of those that share a mutex the first one has it.
+ */
 static int hugetlbfs_batch_finish(struct hugetlbfs_batch *batch)
 {
 	unsigned int i;
@@ -223,9 +228,8 @@ static int hugetlbfs_batch_finish(struct hugetlbfs_batch *batch)
 		return 0;
 
 	hugetlbfs_batch_zero(batch);
-	for (i = 0; i < batch->nr; i++)
+	for (i = batch->nr; i--; ) {
 		error = hugetlbfs_add_page(batch, &batch->pages[i]) ?: error;
-	for (i = 0; i < batch->nr; i++) {
 		if (batch->pages[i].mutex)
 			mutex_unlock(batch->pages[i].mutex);
 	}

@@ -50,7 +50,13 @@ void arch_memmap_stamp(struct page *page, struct page *end,
 /* How to store a word. */
 typedef void (*memmap_store_t)(unsigned long *word, unsigned long value);
 
-/* Word number @i of a page, if there are so many. */
+/*
+ * Word number @i of a page, if there are so many.
+ *
+ * The address is worked out from the pfn: page_to_virt() of some architectures reads
+ * what is to be stored here.  page_to_pfn() may read page->flags, the first word, which
+ * this thread has stored by then.
+ */
 static __always_inline void
 memmap_stamp_word(struct page *page, const unsigned long *template,
 		  unsigned int i, memmap_store_t store)
@@ -64,7 +70,7 @@ memmap_stamp_word(struct page *page, const unsigned long *template,
 	if (i == MEMMAP_LRU_WORD || i == MEMMAP_LRU_WORD + 1)
 		value = (unsigned long)&page->lru;
 	if (i == MEMMAP_ADDRESS_WORD && value)
-		value = (unsigned long)lowmem_page_address(page);
+		value = (unsigned long)__va(page_to_pfn(page) << PAGE_SHIFT);
 
 	store((unsigned long *)page + i, value);
 }

@@ -177,14 +177,13 @@ static inline void __ClearPageOffline(struct page *page)
 	page->_mapcount = PAGE_TYPE_NONE;
 }
 
+#define PAGE_SHIFT		12
+
 /* Where the kernel maps all memory.  Memory of the last zone is not mapped. */
 #define SHIM_PAGE_OFFSET	0xffff888000000000UL
 #define SHIM_HIGHMEM_ZONE	3
 
-static inline void *lowmem_page_address(const struct page *page)
-{
-	return (void *)(SHIM_PAGE_OFFSET + (page_to_pfn(page) << 12));
-}
+#define __va(address)		((void *)(SHIM_PAGE_OFFSET + (address)))
 
 #ifdef WANT_PAGE_VIRTUAL
 static inline void shim_set_address(struct page *page, unsigned long pfn,
@@ -192,7 +191,7 @@ static inline void shim_set_address(struct page *page, unsigned long pfn,
 {
 	page->virtual = NULL;
 	if (zone != SHIM_HIGHMEM_ZONE)
-		page->virtual = (void *)(SHIM_PAGE_OFFSET + (pfn << 12));
+		page->virtual = __va(pfn << PAGE_SHIFT);
 }
 #else
 static inline void shim_set_address(struct page *page, unsigned long pfn,
@@ -283,7 +282,7 @@ static inline void arch_free_page(struct page *page, int order)
 {
 }
 
-#define PFN_PHYS(pfn)		((pfn) << 12)
+#define PFN_PHYS(pfn)		((pfn) << PAGE_SHIFT)
 #define atomic_long_add(nr, counter) \
 	__atomic_fetch_add(counter, nr, __ATOMIC_RELAXED)
 
