@@ -75,7 +75,7 @@
 
 static struct workqueue_struct *padata_mt_wq __ro_after_init;
 
-/* A thread may want less than its share, but no thread gets more.  Something is left. */
+/* A chunk is at most a share of the rest, and thread->most.  @pos is below the end. */
 static unsigned long padata_mt_shares(const struct padata_mt_run *run,
 				      const struct padata_mt_thread *thread,
 				      unsigned long pos)
@@ -282,8 +282,8 @@ void padata_mt_helper_fn(struct work_struct *work)
 }
 
 /*
- * The CPUs that helpers of @job may run on.  A job that names none keeps off
- * CPUs that were isolated from unbound work.
+ * The CPUs that helpers of @job may run on.  A job that names none keeps off CPUs that
+ * isolcpus= or nohz_full= has isolated.
  */
 void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
 {
@@ -406,8 +406,8 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 
 /*
  * With slots for *@nr helpers, or as many as there is memory for.  No memory is
- * reclaimed for it and no reserve is used, and that of hundreds of slots may be there
- * but not in one piece.
+ * reclaimed for it, not even by kswapd, and no reserve is used.  That of hundreds of
+ * slots may be there but not in one piece.
  */
 static struct padata_mt_team *padata_mt_team_zalloc(unsigned int *nr)
 {
@@ -415,7 +415,7 @@ static struct padata_mt_team *padata_mt_team_zalloc(unsigned int *nr)
 
 	for (; *nr; *nr /= 2) {
 		team = kzalloc(struct_size(team, helpers, *nr),
-			       GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
+			       __GFP_NOWARN | __GFP_NOMEMALLOC);
 		if (team)
 			return team;
 	}
@@ -577,21 +577,18 @@ static void padata_mt_run_job(struct padata_mt_run *run)
 	trace_padata_mt_job_end(run->nr, job->nr_ran, job->error);
 }
 
-/*
- * padata_mt_do_job - padata_do_multithreaded() with a back end of choice
- *
- * For tests, which are to see both back ends at any time.
- */
-int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
-		     const struct padata_mt_backend *backend)
+/* @ip is an address in the function whose job it is. */
+static int padata_mt_do_job_of(unsigned long ip, struct padata_mt_job *job,
+			       struct lock_class_key *key,
+			       const struct padata_mt_backend *backend)
 {
 	struct padata_mt_run alone;
 	struct padata_mt_team *team;
 
 	might_sleep();
 
-	if (padata_mt_job_check(job, _RET_IP_))
-		return -EINVAL;
+	if (padata_mt_job_check(job, ip))
+		return job->error;
 	if (!job->size)
 		return 0;
 
@@ -603,6 +600,17 @@ int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 	if (team)
 		padata_mt_team_put(team);
 	return job->error;
+}
+
+/*
+ * padata_mt_do_job - padata_do_multithreaded() with a back end of choice
+ *
+ * For tests, which are to see both back ends at any time.
+ */
+int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
+		     const struct padata_mt_backend *backend)
+{
+	return padata_mt_do_job_of(_RET_IP_, job, key, backend);
 }
 EXPORT_SYMBOL_NS_GPL(padata_mt_do_job, PADATA_MT_INTERNAL);
 
@@ -617,7 +625,7 @@ int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key
 
 	if (system_state < SYSTEM_RUNNING)
 		backend = &padata_mt_boot_backend;
-	return padata_mt_do_job(job, key, backend);
+	return padata_mt_do_job_of(_RET_IP_, job, key, backend);
 }
 EXPORT_SYMBOL_GPL(padata_do_multithreaded_key);
 
@@ -649,9 +657,9 @@ static int padata_mt_cpu_online(unsigned int cpu)
 }
 
 /*
- * Before CPUs are brought up, and before any job.  %WQ_CPU_INTENSIVE, because a
- * thread function may run for long and must not keep other work items of its CPU
- * from starting.
+ * Before CPUs are brought up.  A job before that has no helpers.  %WQ_CPU_INTENSIVE,
+ * because a thread function may run for long and must not keep other work items of its
+ * CPU from starting.
  */
 static int __init padata_mt_init(void)
 {

@@ -13,7 +13,7 @@
  *  - has them run at nice 19, and leave as soon as another task wants their CPU.
  *    Only a caller that has nothing left to do but to wait for them boosts them, to
  *    its own nice value at most.  They never weigh more on their CPUs than the caller
- *    would there, in its cgroup;
+ *    would there, in its cgroup, or than SCHED_IDLE;
  *
  *  - has helpers of a user task work within the task's limits.  They claim chunks
  *    on CPUs that the task may run on, at that time, and only while its cgroup
@@ -429,12 +429,17 @@ static void padata_task_restore_nice(struct padata_mt_helper *helper)
  * Before it does anything for the caller.  Where even nice 19 weighs more than the caller
  * would on this CPU, there is SCHED_IDLE, and nothing below that.  A change of the
  * caller's weight is not followed while the helper is there.
+ *
+ * A worker of another policy, which somebody has given it, keeps that, and does not help.
  */
 static void padata_task_lower(struct padata_mt_helper *helper)
 {
 	static const struct sched_param param;
 	struct task_struct *caller = helper->team->run.caller.task;
 
+	WRITE_ONCE(helper->idle, false);
+	if (current->policy != SCHED_NORMAL)
+		return;
 	padata_task_set_nice_19(helper);
 	WRITE_ONCE(helper->idle, helper->lowered && sched_helper_nice(caller, 1) > MAX_NICE);
 	if (helper->idle)
@@ -462,9 +467,10 @@ static void padata_task_boost(struct padata_mt_helper *helper, int nice)
  * Nothing is left for the caller to do.  All helpers are boosted at once: what each has
  * still to do, it does on a CPU of its own, beside the others, and none waits for a lock
  * of another one that is not boosted.  Together they have no more weight than as many
- * threads of the caller.
+ * threads of the caller; other jobs of the same cgroup, for the length of a chunk each,
+ * are not counted.
  *
- * From the time on that caller_waits is set, their number does not grow.
+ * Once caller_waits is set, their number does not grow.
  */
 static void padata_task_boost_all(struct padata_mt_team *team)
 {
@@ -530,26 +536,19 @@ static void padata_task_kill_helpers(struct padata_mt_team *team)
 	}
 }
 
-/* As long as threads wait for what they can be expected to get */
-#define PADATA_TASK_KILLABLE_WAIT	(10 * HZ)
-
 /*
- * The caller cannot return before its helpers, killed or not.  If it is killed soon, it
- * has them know.  After that it waits as a task that the hung task detector reports, and
- * which it would not report if a signal could end its wait.
+ * The caller cannot return before its helpers, killed or not.  If it is killed, it has
+ * them know, however long it has waited by then.  The hung task detector reports no task
+ * that a signal can wake, so it does not report the caller, but it does report a helper
+ * that hangs, and with it the job.
  */
 static void padata_task_wait(struct padata_mt_team *team)
 {
-	long ret;
-
 	padata_task_boost_all(team);
 
-	ret = wait_for_completion_killable_timeout(&team->all_out,
-						   PADATA_TASK_KILLABLE_WAIT);
-	if (ret > 0)
+	if (!wait_for_completion_killable(&team->all_out))
 		return;
-	if (ret < 0)
-		padata_task_kill_helpers(team);
+	padata_task_kill_helpers(team);
 	wait_for_completion(&team->all_out);
 }
 
@@ -633,14 +632,14 @@ static bool padata_task_claim_charged(struct padata_mt_run *run,
  *
  * A cpuset partition may have isolated the CPU since it was chosen.
  */
-static bool padata_task_is_on_its_cpu(const struct padata_mt_team *team)
+static bool padata_task_is_on_its_cpu(const struct padata_mt_helper *helper)
 {
 	int cpu;
 
 	guard(preempt)();
 	cpu = smp_processor_id();
-	return is_percpu_thread() && cpumask_test_cpu(cpu, &team->task.allowed) &&
-	       (team->run.job->cpumask || !cpuset_cpu_is_isolated(cpu));
+	return cpu == helper->cpu && is_percpu_thread() &&
+	       (helper->team->run.job->cpumask || !cpuset_cpu_is_isolated(cpu));
 }
 
 static bool padata_task_helper_claim(struct padata_mt_run *run,
@@ -648,9 +647,9 @@ static bool padata_task_helper_claim(struct padata_mt_run *run,
 {
 	struct padata_mt_helper *helper = container_of(thread, struct padata_mt_helper, thread);
 
-	if (thread->ran)
+	if (helper->charge.tg)
 		padata_task_charge(helper);
-	if (!padata_task_is_on_its_cpu(run->team) || sched_helper_unwanted())
+	if (!helper->lowered || !padata_task_is_on_its_cpu(helper) || sched_helper_unwanted())
 		return false;
 	if (!padata_task_claim_charged(run, thread))
 		return false;
@@ -663,14 +662,14 @@ static bool padata_task_helper_claim(struct padata_mt_run *run,
  * Without max_chunk, a thread begins with the smallest chunk there is, and has more in
  * each that follows, up to what it did in PADATA_TASK_CHUNK_NS.  That is how late it may
  * be to notice that it has to stop, and by how much a helper may exceed what its cgroup
- * has left.
+ * has left.  The caller does so even if it is alone: it may be killed, too.
  */
 static void padata_task_set_pace(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
 	unsigned long units = thread->end - thread->start;
 	u64 now, ns;
 
-	if (!run->team || run->job->max_chunk)
+	if (run->job->max_chunk)
 		return;
 
 	now = ktime_get_ns();
@@ -681,7 +680,9 @@ static void padata_task_set_pace(struct padata_mt_run *run, struct padata_mt_thr
 	else if (ns <= PADATA_TASK_CHUNK_NS / 2)
 		thread->most = 2 * min(units, ULONG_MAX / 2);
 	else
-		thread->most = max(mul_u64_u64_div_u64(units, PADATA_TASK_CHUNK_NS, ns), 1);
+		thread->most = clamp(mul_u64_u64_div_u64(min(units, ULONG_MAX / 2),
+							 PADATA_TASK_CHUNK_NS, ns),
+				     1, ULONG_MAX);
 }
 
 /* Is there a chunk for a helper, besides the one that the caller is about to get? */

@@ -238,6 +238,7 @@ static void test_nest(struct test_job *tj)
 	inner.align = 0;
 	inner.min_chunk = 1;
 	inner.undo_fn = NULL;
+	inner.killable = false;
 	if (test_do(tj, &inner, &test_inner_key))
 		test_broke(tj, "inner-job-refused");
 	else if (atomic_long_read(&units) != TEST_INNER_SIZE)

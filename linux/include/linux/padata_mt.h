@@ -36,7 +36,7 @@ struct cpumask;
  *             chunk is smaller only if the whole job is.  0 means 1.
  * @max_threads: Most threads to be in @thread_fn at once, the caller included.
  *               Less than 1 means 1.
- * @numa_aware: Place helpers near each node in turn, not all near the caller.
+ * @numa_aware: At boot, place helpers near each node in turn, not all near the caller.
  * @cpumask: CPUs that helpers may run on.  %NULL: all that are not isolated.
  * @nr_threads: Set by padata_do_multithreaded(): threads that were started, the
  *              caller included.
@@ -46,13 +46,13 @@ struct cpumask;
  * @undo_fn: Called by the caller when the job has failed and all threads are out,
  *           for ranges that make up exactly the chunks that were completed.
  * @nid: A node, for @near_nid.
- * @near_nid: Place helpers near @nid, where the data is, not near the caller.
+ * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @killable: Stop when the caller is killed, and fail with %-EINTR.
  * @error: Set by padata_do_multithreaded(): what it returns.
  * @run: Private to padata.
  *
- * A job gets at most one helper for each CPU of @cpumask, on one CPU of each
- * core first and on SMT siblings after that.
+ * A job gets at most one helper for each CPU of @cpumask, on one CPU of each core first
+ * and on SMT siblings after that; after boot, it is the nearest node that comes first.
  */
 struct padata_mt_job {
 	void (*thread_fn)(unsigned long start, unsigned long end, void *arg);
@@ -91,9 +91,9 @@ struct padata_mt_job {
  * kernel without CONFIG_PADATA, the caller does it alone.  Jobs may run at the
  * same time, and a thread function may start another job.
  *
- * Until the first user task runs, a job has every CPU that it may use.  After
- * that, helpers stay out of the way of others and within the caller's limits, see
- * Documentation/core-api/padata.rst.
+ * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers
+ * stay out of the way of others and within the caller's limits, see
+ * Documentation/core-api/padata.rst.  A job that is under way then stays as it is.
  *
  * Context: Process context, may sleep.  The caller must not hold a lock that
  * @job->thread_fn takes.
@@ -118,15 +118,15 @@ static inline int padata_mt_job_check(struct padata_mt_job *job, unsigned long i
 {
 	unsigned long end;
 
-	if (!job->thread_fn || check_add_overflow(job->start, job->size, &end)) {
-		pr_warn_once("padata: job from %pS refused: thread_fn %ps, start %lu, size %lu\n",
-			     (void *)ip, job->thread_fn, job->start, job->size);
-		return -EINVAL;
-	}
 	job->nr_threads = 0;
 	job->nr_ran = 0;
 	job->error = 0;
-	return 0;
+	if (!job->thread_fn || check_add_overflow(job->start, job->size, &end)) {
+		pr_warn_once("padata: job from %pS refused: thread_fn %ps, start %lu, size %lu\n",
+			     (void *)ip, job->thread_fn, job->start, job->size);
+		job->error = -EINVAL;
+	}
+	return job->error;
 }
 
 /*
@@ -173,7 +173,7 @@ static inline int padata_do_multithreaded_key(struct padata_mt_job *job,
 
 	might_sleep();
 	if (padata_mt_job_check(job, _THIS_IP_))
-		return -EINVAL;
+		return job->error;
 
 	for (job->nr_threads = !!left; left; left -= end - pos, pos = end) {
 		if (job->killable && fatal_signal_pending(current)) {

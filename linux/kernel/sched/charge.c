@@ -76,7 +76,11 @@ static bool cfs_bandwidth_take(struct cfs_bandwidth *cfs_b, u64 ns)
 	return true;
 }
 
-/* What is given back may be of a period that is over, as what a runqueue has left. */
+/*
+ * What is given back may be of a period that is over, as what a runqueue has left; or of
+ * a time in which there was no quota, one slice for each time that cpu.max is written.
+ * Runqueues that found nothing meanwhile are to have it in this period.
+ */
 static void cfs_bandwidth_settle(struct cfs_bandwidth *cfs_b, u64 slice, u64 ns)
 {
 	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
@@ -87,6 +91,8 @@ static void cfs_bandwidth_settle(struct cfs_bandwidth *cfs_b, u64 slice, u64 ns)
 		return;
 	cfs_b->runtime += slice;
 	cfs_bandwidth_use(cfs_b, ns);
+	if (slice > ns && !list_empty(&cfs_b->throttled_cfs_rq))
+		start_cfs_slack_bandwidth(cfs_b);
 }
 
 static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
@@ -193,7 +199,7 @@ bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 
  * sched_charge_end - charge a task's cgroups for CPU time spent for it
  * @charge: From sched_charge_begin(), or with nothing taken.  Nothing is left of it.
  * @p: The task, which the caller keeps from exiting.
- * @ns: The time, on some CPU other than @p's, in nanoseconds.
+ * @ns: The time that another thread has spent, in nanoseconds.
  *
  * As if @p had spent it in the kernel: the time shows in cpu.stat of its cgroup,
  * and is docked from its CPU bandwidth at every level, less what was taken for it.
@@ -202,13 +208,16 @@ bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 
  * process's rusage) and the group's share by weight.  With cgroup v1, the cpuacct
  * root counts the time twice, as a kernel thread's, too.
  *
- * Context: Any but under a runqueue lock.  @p's runqueue lock keeps it in its group
- * meanwhile, and is what cpuacct_charge() wants.
+ * Context: Any but under a runqueue lock.  @p's runqueue lock keeps it in its task group
+ * meanwhile, and is what cpuacct_charge() wants.  RCU keeps its cgroup, which changes
+ * before the task group does: for one chunk, the time may show in the new one while the
+ * old one pays.
  */
 void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
 {
 	struct task_group *tg;
 
+	guard(rcu)();
 	guard(task_rq_lock)(p);
 	tg = task_group(p);
 	cgroup_account_cputime(p, ns);

@@ -30,6 +30,11 @@ int sched_helper_nice(struct task_struct *p, unsigned int nr);
 bool sched_helper_allowed(int cpu);
 bool sched_helper_unwanted(void);
 
+#ifdef CONFIG_CFS_BANDWIDTH
+/* In fair.c */
+void start_cfs_slack_bandwidth(struct cfs_bandwidth *cfs_b);
+#endif
+
 #ifdef CONFIG_PADATA
 void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b);
 #else

@@ -202,7 +202,6 @@ void wait_for_completion(struct completion *x);
 /* <linux/slab.h> */
 
 #define GFP_KERNEL		0
-#define GFP_NOWAIT		0
 #define __GFP_NOWARN		0
 #define __GFP_NOMEMALLOC	0
 
