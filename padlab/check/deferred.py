@@ -17,9 +17,9 @@ PARAMETERS = (("1", 1), ("50%", 2), ("100", 4), ("0", None), ("1000%", None), ("
 DEFAULT_THREADS = 4
 
 
-def debug_boot(name: str) -> Outcome:
+def debug_boot(name: str, config: str = "debug") -> Outcome:
     """Nothing to report on a kernel that reports everything, and all pages there."""
-    result = guests.boot(name, "patched", "debug")
+    result = guests.boot(name, "patched", config)
     return judge(guests.trouble(result), result.log)
 
 

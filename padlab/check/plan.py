@@ -68,8 +68,8 @@ def full(everything: bool = False) -> list[Check]:
         *_builds(everything),
         # It changes the environment, which all threads share.
         Check("a missing QEMU is reported", endings.no_qemu, MAKING_S, alone=True),
-        *_suites(),
-        *_debug_kernel(),
+        *_suites(everything),
+        *_debug_kernel(everything),
         *_deferred(),
         *_memmap(everything),
         *_costs(everything),
@@ -129,7 +129,8 @@ def _builds(everything: bool) -> Iterator[Check]:
     some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
     some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
     some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
-    more = [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
+    more = [("patched", "rt")]
+    more += [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
     for kernel, config in some + (more if everything else []):
         run = partial(_build, kernel, config)
         yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
@@ -165,9 +166,9 @@ def _guest(
     )
 
 
-def _suites() -> Iterator[Check]:
+def _suites(everything: bool) -> Iterator[Check]:
     """The longest first, so that none is left to run by itself at the end."""
-    for config in ("debug", "perf"):
+    for config in (*(("rt",) if everything else ()), "debug", "perf"):
         run = partial(suites.selftests, config)
         yield _guest(f"kselftests, {SMT} ({config})", run, SMT, config=config, role="selftest")
         run = partial(suites.selftests_of_huge_pages, config)
@@ -189,6 +190,8 @@ def _suites() -> Iterator[Check]:
         )
         run = partial(suites.kunit, config)
         yield _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
+        if config == "rt":
+            continue
         run = partial(suites.selftests_of_time, config)
         yield Check(
             f"kselftests that measure time, {suites.TIME} ({config})",
@@ -211,7 +214,7 @@ def _whole(name: str) -> int:
     return boots.host_mib(loaded) + loaded.mib
 
 
-def _debug_kernel() -> Iterator[Check]:
+def _debug_kernel(everything: bool) -> Iterator[Check]:
     yield _guest(
         "page table locks are split",
         costs.split_locks,
@@ -224,6 +227,9 @@ def _debug_kernel() -> Iterator[Check]:
     for name in deferred.MACHINES:
         run = partial(deferred.debug_boot, name)
         yield _guest(f"boot, {name} (debug)", run, name, config="debug")
+        if everything:
+            run = partial(deferred.debug_boot, name, "rt")
+            yield _guest(f"boot, {name} (rt)", run, name, config="rt")
 
 
 def _deferred() -> Iterator[Check]:

@@ -46,7 +46,8 @@ def _in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
     # Some cases want a CPU that is offline, some a pool of huge pages.
     given = ["maxcpus=7", "hugepages=64", *append]
     if config == "debug":
-        # Threads lose their CPU anywhere.  The perf kernel is as distributions have it.
+        # Threads lose their CPU anywhere.  The perf kernel is as distributions have it, and
+        # the realtime kernel has no choice.
         given.append("preempt=full")
     result = guests.boot(SMT, "patched", config, role, tuple(given))
     outcome = guests.results(result)
@@ -62,7 +63,7 @@ def kunit(config: str) -> Outcome:
 
 def selftests(config: str) -> Outcome:
     # One of them looks at what the kernel made of its command line.
-    threads = {"perf": "50%", "debug": "abc"}[config]
+    threads = "abc" if config == "debug" else "50%"
     return _in_guest("selftest", config, (f"deferred_init_threads={threads}",))
 
 

@@ -25,6 +25,7 @@ from padlab.kernel.state import known_state
 CONFIGS: dict[str, tuple[str, ...]] = {
     "perf": ("perf.config",),
     "debug": ("perf.config", "debug.config"),
+    "rt": ("perf.config", "debug.config", "rt.config"),
     "kasan": ("perf.config", "kasan.config"),
     "sparse": ("perf.config", "sparse.config"),
     "nomemcg": ("perf.config", "nomemcg.config"),
@@ -45,6 +46,7 @@ _ERROR = re.compile(
 _COMPILATIONS = {
     "perf": 900,
     "debug": 920,
+    "rt": 920,
     "kasan": 920,
     "sparse": 900,
     "nomemcg": 900,

@@ -122,7 +122,7 @@ def parse_threads(text: str | None) -> str | None:
 def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False) -> float:
     """How long a boot may take, generously: several times what two slow cores need under TCG."""
     limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    if config == "debug":
+    if config in ("debug", "rt"):
         limit *= 4
     if exact:
         limit *= 2
