@@ -35,7 +35,8 @@ FREED_SINGLY = "memmap: blocks are freed one by one"
 LITTLE = "little"
 NODES = "smt-numa"
 
-# Struct pages of another size, 80 bytes and 56: no page may cost more instructions than stock's.
+# Other struct pages, of 80 bytes, and of 64 of which x86-64 uses 56: no page may cost more
+# instructions than stock's.
 OTHER_CONFIGS = ("sparse", "nomemcg")
 # Only built and booted with --full: each page is seen when it is freed.
 MORE_CONFIGS = ("kasan",)
