@@ -171,6 +171,10 @@ def _suites(everything: bool) -> Iterator[Check]:
     for config in (*(("rt",) if everything else ()), "debug", "perf"):
         run = partial(suites.selftests, config)
         yield _guest(f"kselftests, {SMT} ({config})", run, SMT, config=config, role="selftest")
+        run = partial(suites.kunit, config)
+        yield _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
+        if config == "rt":  # which has no transparent huge pages
+            continue
         run = partial(suites.selftests_of_huge_pages, config)
         yield _guest(
             f"kselftests of huge pages, {hugepages.MACHINE} ({config})",
@@ -188,10 +192,6 @@ def _suites(everything: bool) -> Iterator[Check]:
             config=config,
             role="selftest",
         )
-        run = partial(suites.kunit, config)
-        yield _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
-        if config == "rt":
-            continue
         run = partial(suites.selftests_of_time, config)
         yield Check(
             f"kselftests that measure time, {suites.TIME} ({config})",
