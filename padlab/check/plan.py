@@ -24,6 +24,7 @@ from padlab.check import (
     lockstat,
     matrix,
     memmap,
+    models,
     suites,
 )
 from padlab.check.guests import SMALL, SMT
@@ -38,6 +39,8 @@ LINT_LIMIT_S = 300
 TESTS_LIMIT_S = 900
 FUZZ_LIMIT_S = 1200
 BUG_LIMIT_S = 120
+MODELS_LIMIT_S = 900
+MODELS_MIB = 512
 NATIVE_MIB = 2048
 NATIVE_LIMIT_S = 300
 GATE_LIMIT_S = 900
@@ -61,6 +64,7 @@ def full(everything: bool = False) -> list[Check]:
     return [
         *_lab(),
         *_native(),
+        *_models(everything),
         *_userspace(FULL_JOBS),
         *_bugs(),
         *_gates(),
@@ -104,6 +108,16 @@ def _userspace(jobs: dict[str, int]) -> Iterator[Check]:
 def _bugs() -> Iterator[Check]:
     for name, bug in fuzz.bugs().items():
         yield Check(f"engine in userspace finds {name}", partial(fuzz.find, bug), BUG_LIMIT_S, alone=True)
+
+
+def _models(everything: bool) -> Iterator[Check]:
+    names = {
+        models.MEMORY: "models: what the model of memory allows",
+        models.JOBS: "models: all that the threads of a job may do",
+        models.LEFT_OUT: "models: each piece of the handshakes is needed",
+    }
+    for kind, name in names.items():
+        yield Check(name, partial(models.check, kind, everything), MODELS_LIMIT_S, mib=MODELS_MIB)
 
 
 def _native() -> Iterator[Check]:

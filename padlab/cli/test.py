@@ -44,3 +44,30 @@ def test(quick: bool, full: bool, **options: Any) -> int:
         raise click.UsageError("--quick and --full exclude each other")
 
     return checks.main(quick=quick, full=full, **options)
+
+
+@command()
+@click.argument("globs", nargs=-1, metavar="[GLOB]...")
+@click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
+@click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
+@click.option("--trace", is_flag=True, help="Print the steps that lead to each error.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def models(**options: Any) -> int:
+    """Search all that two or three threads of a job may do, with weakly ordered memory.
+
+    The C code of the engine and of its task back end runs under the search of the model
+    checker spin, with every order of its threads' steps and every value that a load may
+    see.  Three parts: what the model of memory allows; jobs, in which there must be no
+    error; and what each piece of the handshakes is there for: without it, an error has
+    to be found.  GLOB chooses by name, as in ./lab test.  All of it with --full is
+    recorded in results/models.json.
+
+    \b
+    Examples:
+      ./lab models
+      ./lab models task-again         one model
+      ./lab models --trace slot-without-release    the steps that lead to the error
+    """
+    from padlab.check import models as searched
+
+    return searched.main(**options)

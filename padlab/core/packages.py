@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "qemu": {"qemu-system-x86": "qemu-system-x86_64"},
     "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
     "git": {"git": "git"},
+    "models": {"spin": "spin"},  # tests/models
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},
     "fresh-user": {"uidmap": "newuidmap"},  # for who is not root
 }
