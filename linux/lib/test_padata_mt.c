@@ -18,6 +18,7 @@
  *		busy	keeps the CPU busy for as long
  *		spin	keeps it busy for as long for each unit of the chunk
  *		work	uses that much CPU time, to within a tick
+ *		wait	sleeps for as long, unless it is killed
  *		nested	runs a job of TEST_INNER_SIZE units of its own
  *		alloc	keeps the CPU busy as fn=busy does, and allocates a page for each
  *			unit, for its memory cgroup and by the policy of the thread;
@@ -25,7 +26,7 @@
  *		lock	takes a lock, test_fn_lock
  *		write	writes a page to file= for each unit, past the page cache
  *		none	there is no thread function: the job is malformed
- *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work and fn=alloc
+ *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, fn=wait and fn=alloc
  *		(default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   fail=N	one chunk in N fails, at random (default 0: none)
@@ -49,6 +50,13 @@
  *
  * A description that makes no sense is refused with -EINVAL, and a line in the
  * log says why.  A job that padata refuses is a result.
+ *
+ * /sys/kernel/debug/test_padata_mt/exit takes such a description, and the job is run
+ * when the file is closed: by a task that exits, if that has left it open.
+ *
+ * /sys/kernel/debug/test_padata_mt/workers says how many worker threads have a memory
+ * policy, a memory cgroup to charge, nodes that they may not use, or may be killed: none
+ * but helpers do, while they help.
  *
  * /sys/kernel/debug/test_padata_mt/result has the jobs of the last description,
  * one per line, as words of the form key=value:
@@ -83,6 +91,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
+#include <linux/jiffies.h>
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -115,11 +124,12 @@
 
 enum test_fn {
 	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NESTED, TEST_ALLOC,
-	TEST_LOCK, TEST_WRITE, TEST_NONE,
+	TEST_LOCK, TEST_WRITE, TEST_WAIT, TEST_NONE,
 };
 
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "spin", "work", "nested", "alloc", "lock", "write", "none",
+	"touch", "sleep", "busy", "spin", "work", "nested", "alloc", "lock", "write", "wait",
+	"none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -330,6 +340,9 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 		break;
 	case TEST_WRITE:
 		test_write(tj, start, end);
+		break;
+	case TEST_WAIT:
+		schedule_timeout_killable(usecs_to_jiffies(us));
 		break;
 	}
 }
@@ -874,6 +887,42 @@ static const struct file_operations test_run_fops = {
 	.llseek	= noop_llseek,
 };
 
+/* The words are kept for test_exit_release(). */
+static ssize_t test_exit_write(struct file *file, const char __user *buf,
+			       size_t count, loff_t *ppos)
+{
+	char *words;
+
+	if (count > TEST_MAX_DESCRIPTION)
+		return -EINVAL;
+	words = memdup_user_nul(buf, count);
+	if (IS_ERR(words))
+		return PTR_ERR(words);
+	kfree(xchg(&file->private_data, words));
+	return count;
+}
+
+/* By a task that leaves the file open, when it exits. */
+static int test_exit_release(struct inode *inode, struct file *file)
+{
+	char *words = file->private_data;
+
+	if (!words)
+		return 0;
+	mutex_lock(&test_lock);
+	test_run_words(words);
+	mutex_unlock(&test_lock);
+	kfree(words);
+	return 0;
+}
+
+static const struct file_operations test_exit_fops = {
+	.owner		= THIS_MODULE,
+	.write		= test_exit_write,
+	.release	= test_exit_release,
+	.llseek		= noop_llseek,
+};
+
 static void test_show_units(struct seq_file *m, const struct test_job *tj)
 {
 	unsigned int cpu;
@@ -947,11 +996,78 @@ static int result_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(result);
 
+#ifdef CONFIG_NUMA
+static bool test_has_policy(const struct task_struct *p)
+{
+	return p->mempolicy;
+}
+#else
+static bool test_has_policy(const struct task_struct *p)
+{
+	return false;
+}
+#endif
+
+#ifdef CONFIG_MEMCG
+static bool test_has_memcg(const struct task_struct *p)
+{
+	return p->active_memcg;
+}
+#else
+static bool test_has_memcg(const struct task_struct *p)
+{
+	return false;
+}
+#endif
+
+#ifdef CONFIG_CPUSETS
+static bool test_lacks_nodes(const struct task_struct *p)
+{
+	return !nodes_subset(node_states[N_MEMORY], p->mems_allowed);
+}
+#else
+static bool test_lacks_nodes(const struct task_struct *p)
+{
+	return false;
+}
+#endif
+
+/* No worker does before it helps. */
+static bool test_may_be_killed(const struct task_struct *p)
+{
+	const struct sighand_struct *sighand = rcu_dereference(p->sighand);
+
+	return sighand && sighand->action[SIGKILL - 1].sa.sa_handler != SIG_IGN;
+}
+
+/* How many workers have something left of a task that they helped. */
+static int workers_show(struct seq_file *m, void *unused)
+{
+	unsigned int policy = 0, memcg = 0, nodes = 0, signal = 0;
+	struct task_struct *g, *p;
+
+	rcu_read_lock();
+	for_each_process_thread(g, p) {
+		if (!(p->flags & PF_WQ_WORKER))
+			continue;
+		policy += test_has_policy(p);
+		memcg += test_has_memcg(p);
+		nodes += test_lacks_nodes(p);
+		signal += test_may_be_killed(p);
+	}
+	rcu_read_unlock();
+	seq_printf(m, "policy=%u memcg=%u nodes=%u signal=%u\n", policy, memcg, nodes, signal);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(workers);
+
 static int __init test_padata_mt_init(void)
 {
 	test_dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("run", 0200, test_dir, NULL, &test_run_fops);
 	debugfs_create_file("result", 0400, test_dir, NULL, &result_fops);
+	debugfs_create_file("exit", 0200, test_dir, NULL, &test_exit_fops);
+	debugfs_create_file("workers", 0400, test_dir, NULL, &workers_fops);
 	return PTR_ERR_OR_ZERO(test_dir);
 }
 module_init(test_padata_mt_init);

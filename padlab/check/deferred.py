@@ -23,8 +23,9 @@ def debug_boot(name: str, config: str = "debug") -> Outcome:
     return judge(guests.trouble(result), result.log)
 
 
-def placed(name: str) -> Outcome:
-    result = guests.boot(name, "patched", role="trace", append=("trace_event=padata:*",))
+def placed(name: str, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
+    append = ("trace_event=padata:*",)
+    result = guests.boot(name, kernel, role="trace", append=append, limit=limit_s)
     trace = placement.parse(result.guest)
     problems = guests.trouble(result) + placement.problems(trace)
     if not any(job.node is not None for job in trace.jobs.values()):
@@ -41,8 +42,10 @@ def woken(name: str) -> Outcome:
     return judge(problems, result.log)
 
 
-def parameter(value: str, threads: int | None) -> Outcome:
-    result = guests.boot(SMALL, "patched", append=(f"deferred_init_threads={value}",))
+def parameter(
+    value: str, threads: int | None, kernel: str = "patched", limit_s: float | None = None
+) -> Outcome:
+    result = guests.boot(SMALL, kernel, append=(f"deferred_init_threads={value}",), limit=limit_s)
     warned = f"deferred_init_threads: '{value}' is not a number of threads" in result.dmesg.text
     problems = guests.trouble(result)
     if warned != (threads is None):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from padlab.check import guests
 from padlab.core import packages, paths, process, progress
@@ -134,10 +135,13 @@ def problems(functions: list[Function]) -> list[str]:
     return found + [f"there is no {name}: nothing was checked" for name in sorted(missing)]
 
 
-def check() -> Outcome:
-    """Every CLZERO and non-temporal store of the perf kernel's page zeroing and struct pages."""
+def check(obj: Path | None = None) -> Outcome:
+    """Every CLZERO and non-temporal store of the perf kernel's page zeroing and struct pages.
+
+    ``obj``: where another kernel was built.
+    """
     packages.ensure("build")
-    obj = guests.build("patched", "perf").obj
+    obj = obj or guests.build("patched", "perf").obj
     functions = []
     for name in OBJECTS:
         command = ["objdump", "-dr", "--no-show-raw-insn", obj / name]

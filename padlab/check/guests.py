@@ -7,7 +7,10 @@ others wait for it.
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from padlab.check import ktap
@@ -33,11 +36,36 @@ TESTS_TAKE = 8  # times the limit of a boot: one that hangs is ended by its own 
 
 # Different images have programs and modules in common.
 _making = threading.Lock()
+_building = threading.Lock()
+
+# What a thread has on the command line of changing kernels.
+_arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
+
+
+@contextlib.contextmanager
+def with_arguments(*args: str) -> Iterator[None]:
+    """In the with block, changing kernels (tree.Variant) that this thread boots have ``args``."""
+    token = _arguments.set(args)
+    try:
+        yield
+    finally:
+        _arguments.reset(token)
+
+
+def arguments(kernel: str) -> tuple[str, ...]:
+    return _arguments.get() if tree.is_changing(kernel) else ()
 
 
 @once
-def build(kernel: str, config: str) -> builds.Build:
+def _build(kernel: str, config: str) -> builds.Build:
     return builds.ensure_build(kernel, config)
+
+
+def build(kernel: str, config: str) -> builds.Build:
+    if not tree.is_changing(kernel):
+        return _build(kernel, config)
+    with _building:
+        return builds.ensure_build(kernel, config)
 
 
 def built(kernel: str, config: str) -> builds.Build:
@@ -63,11 +91,29 @@ def limit_s(target: Machine, config: str, role: str, exact: bool = False) -> flo
 
 
 def boot(
-    name: str, kernel: str, config: str = "perf", role: str = "boot", append: tuple[str, ...] = ()
+    name: str,
+    kernel: str,
+    config: str = "perf",
+    role: str = "boot",
+    append: tuple[str, ...] = (),
+    limit: float | None = None,
 ) -> BootResult:
+    """A machine of machines/.  ``limit``: in seconds, if not what such a boot has."""
+    return boot_on(machine.load(name), kernel, config, role, append, limit)
+
+
+def boot_on(
+    target: Machine,
+    kernel: str,
+    config: str,
+    role: str,
+    append: tuple[str, ...] = (),
+    limit: float | None = None,
+) -> BootResult:
+    """Any machine."""
     made, initrd = ready(kernel, role, config)
-    target = machine.load(name)
-    limit = limit_s(target, config, role)
+    limit = limit or limit_s(target, config, role)
+    append = (*append, *arguments(kernel))
     spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit)
     return boots.boot(spec, made)
 

@@ -32,15 +32,31 @@ tree.VARIANTS["mirrored"] = tree.Variant(
 
 
 @once
-def _boot(name: str, kernel: str, config: str, append: tuple[str, ...]) -> BootResult:
+def _boot_once(name: str, kernel: str, config: str, append: tuple[str, ...]) -> BootResult:
     return guests.boot(name, kernel, config, "oracle", append)
 
 
+def _boot(
+    name: str, kernel: str, config: str, append: tuple[str, ...], limit_s: float | None = None
+) -> BootResult:
+    """``limit_s``: if not what such a boot has."""
+    if tree.is_changing(kernel):
+        return guests.boot(name, kernel, config, "oracle", append, limit_s)
+    return _boot_once(name, kernel, config, append)
+
+
 def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...] = ()) -> oracle.Report:
-    result = _boot(name, kernel, config, append)
+    return _report(_boot(name, kernel, config, append))
+
+
+def _report(result: BootResult) -> oracle.Report:
     if trouble := guests.trouble(result):
         raise LabError(
-            f"memmap of {name} ({kernel})", trouble[0], "see the console", log=result.log, detail=trouble
+            f"memmap of {result.spec.machine.name} ({result.spec.kernel})",
+            trouble[0],
+            "see the console",
+            log=result.log,
+            detail=trouble,
         )
     return oracle.parse(result.guest)
 
@@ -50,35 +66,31 @@ def same(name: str) -> Outcome:
     return judge(found, _boot(name, "patched", "perf", ()).log)
 
 
-def grown() -> Outcome:
+def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     """Before SMP, something wants more than the node's first section: the zone has to grow.
 
     On one CPU, where it is the same memory every time.
     """
     append = ("trace_event=padata:*", "trace_buf_size=300M")
-    problems = oracle.compare(
-        _memmap(GROWN, "stock", append=append), _memmap(GROWN, "patched", append=append)
-    )
-    left, plain = (
-        sum(node.pages or 0 for node in _boot(GROWN, "patched", "perf", args).dmesg.nodes)
-        for args in (append, ())
-    )
-    if left >= plain:
-        problems.append(f"the zone did not grow: {left} pages were left to initialise, {plain} else")
+    ours, plain = (_boot(GROWN, kernel, "perf", args, limit_s) for args in (append, ()))
+    problems = oracle.compare(_memmap(GROWN, "stock", append=append), _report(ours))
+    left, all_pages = (sum(node.pages or 0 for node in result.dmesg.nodes) for result in (ours, plain))
+    if left >= all_pages:
+        problems.append(f"the zone did not grow: {left} pages were left to initialise, {all_pages} else")
     return judge(problems)
 
 
-def case(one: matrix.Case) -> Outcome:
-    """Stock and patched agree, and the patched one went the way that it should."""
+def case(one: matrix.Case, ours: str = "patched", limit_s: float | None = None) -> Outcome:
+    """Stock and ``ours`` agree, and that one went the way that it should."""
     need, free = one.host_mib(), host.free_mib()
     if need > free:
         return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
     append = (*one.append, KMEMLEAK_OFF) if one.config == "debug" else one.append
-    kernels = ("mirrored", "faulty") if one.mirrored else ("stock", "patched")
     append += tuple(f"mirrored={ranges}" for ranges in one.mirrored)
-    stock, patched = (_memmap(one.machine, kernel, one.config, append) for kernel in kernels)
-    result = _boot(one.machine, kernels[1], one.config, append)
-    found = oracle.compare(stock, patched, one.allowance, one.stock_breaks)
+    kernels = ("mirrored", "faulty") if one.mirrored else ("stock", ours)
+    result = _boot(one.machine, kernels[1], one.config, append, limit_s)
+    stock = _memmap(one.machine, kernels[0], one.config, append)
+    found = oracle.compare(stock, _report(result), one.allowance, one.stock_breaks)
     return judge(found + matrix.problems(one, result), result.log)
 
 

@@ -54,6 +54,7 @@ class Job:
     helpers: list[int] = field(default_factory=list)  # CPUs, in order of placement
     chunks: list[Chunk] = field(default_factory=list)
     ran: int | None = None
+    charged: int = 0  # helpers whose CPU time was counted, as after boot
 
 
 @dataclass
@@ -117,6 +118,8 @@ def _event(trace: Trace, event: Event) -> None:
         job.helpers.append(args["cpu"])
     elif what == "chunk":
         job.chunks.append(Chunk(args["start"], args["end"], event.cpu, event.pid))
+    elif what == "helper_end":
+        job.charged += 1
     elif what == "job_end":
         job.ran = args["ran"]
 
@@ -141,6 +144,8 @@ def job_problems(job: Job, trace: Trace) -> list[str]:
         found.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
     if not any(start <= job.start and job.start + job.size <= end for start, end in node.spans):
         found.append(f"pfns {job.start} to {job.start + job.size} are not node {node.nr}'s")
+    if job.charged:
+        found.append(f"{job.charged} of its helpers were those of jobs after boot")
     return found + _mask(job, mask) + _order(job, mask, trace)
 
 

@@ -25,6 +25,7 @@ from padlab.check import (
     matrix,
     memmap,
     models,
+    soak,
     suites,
 )
 from padlab.check.guests import SMALL, SMT
@@ -48,6 +49,8 @@ FRESH_LIMIT_S = 3 * 3600
 BUILD_LIMIT_S = 3600
 MAKING_S = 120  # an image for a guest, and its modules
 SET_UP_LIMIT_S = 1800
+RANDOM_MACHINES = 40
+RANDOM_LIMIT_S = 60
 
 # Random jobs for the engine in userspace.
 QUICK_JOBS = 200_000
@@ -268,6 +271,10 @@ def _memmap(everything: bool) -> Iterator[Check]:
             boots_each=2,
             mib=case.host_mib(),
         )
+    if everything:
+        limit_s = MAKING_S + RANDOM_MACHINES * 2 * RANDOM_LIMIT_S
+        run = partial(soak.check, RANDOM_MACHINES)
+        yield Check("memmap oracle, random machines", run, limit_s, mib=soak.MAX_MIB // 8)
     yield _guest("memmap oracle, allocation in interrupts meanwhile", memmap.interrupted, SMT, boots_each=2)
     none = partial(memmap.fault, "")
     yield _guest("memmap oracle, no fault in the faulty kernel", none, SMT, boots_each=2)

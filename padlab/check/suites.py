@@ -9,10 +9,11 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.core.paths import LOGS
 from padlab.kernel import build as builds
+from padlab.kernel import tree
 from padlab.measure import hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
-from padlab.vm.boot import BootSpec
+from padlab.vm.boot import BootResult, BootSpec
 
 # Two CPUs, whose clock counts instructions.
 TIME = "two-cpus"
@@ -21,19 +22,29 @@ TIME_LIMIT_S = 600
 # A node without memory, and a DIMM for it.
 LATE = "late-node"
 
+UML_LIMIT_S = 300  # the kernel's own default
 
-def kunit_uml() -> Outcome:
-    """The kernel's own runner builds and runs it; its log has the KTAP."""
-    top = guests.patched_tree()
+# Some cases want a CPU that is offline, some a pool of huge pages.
+GIVEN = ("maxcpus=7", "hugepages=64")
+# Those that look for reports themselves.
+REPORTS = ("maxcpus=7", "padlab_tests=report", KMEMLEAK_OFF)
+
+
+def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT_S) -> Outcome:
+    """The kernel's own runner builds and runs it, or with "exec" runs it; its log has the KTAP."""
+    top = tree.ensure_tree(kernel) if tree.is_changing(kernel) else guests.patched_tree()
     results = top / "obj-uml/test.log"
     results.unlink(missing_ok=True)
     log = LOGS / "kunit-uml.log"
+    args = [do, "--build_dir=obj-uml", "--raw_output=all", f"--timeout={limit_s}"]
+    args += [f"--kernel_args={one}" for one in guests.arguments(kernel)]
     builds.kunit_uml(
         "KUnit under UML",
-        ["run", "--build_dir=obj-uml", "--raw_output=all"],
+        args,
         "kunit-uml.config",
         log=log,
         ok=(0, 1),
+        kernel=kernel,
     )
     if not results.exists():
         detail = builds.compiler_errors(log.read_text().splitlines())
@@ -43,13 +54,18 @@ def kunit_uml() -> Outcome:
 
 
 def _in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
-    # Some cases want a CPU that is offline, some a pool of huge pages.
-    given = ["maxcpus=7", "hugepages=64", *append]
-    if config == "debug":
-        # Threads lose their CPU anywhere.  The perf kernel is as distributions have it, and
-        # the realtime kernel has no choice.
-        given.append("preempt=full")
-    result = guests.boot(SMT, "patched", config, role, tuple(given))
+    return _judged(guests.boot(SMT, "patched", config, role, (*GIVEN, *append, *preempt(config))))
+
+
+def preempt(config: str) -> tuple[str, ...]:
+    """In a debug kernel threads lose their CPU anywhere.
+
+    The perf kernel is as distributions have it, and the realtime kernel has no choice.
+    """
+    return ("preempt=full",) if config == "debug" else ()
+
+
+def _judged(result: BootResult) -> Outcome:
     outcome = guests.results(result)
     # A failed case also makes its guest's status one; say that once.
     if outcome.failures:
@@ -74,26 +90,29 @@ def selftests_of_time(config: str) -> Outcome:
     executes so many more that the commands by which a test looks at its figures would
     take a tenth of the time that these are about: 2 ns each there.
     """
-    build, initrd = guests.ready("patched", "selftest", config)
+    result = _boot_timed("patched", config, "padlab_tests=time", TIME_LIMIT_S)
+    return guests.results(result) + judge(guests.trouble(result), result.log)
+
+
+def _boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResult:
+    build, initrd = guests.ready(kernel, "selftest", config)
     spec = BootSpec(
         machine.load(TIME),
-        "patched",
+        kernel,
         config,
         exact=True,
         all_cpus=True,
         shift=1 if config == "debug" else 3,
-        append=("loglevel=7", "padlab_tests=time", KMEMLEAK_OFF),
+        append=("loglevel=7", tests, KMEMLEAK_OFF, *guests.arguments(kernel)),
         initrd=initrd,
-        time_limit_s=TIME_LIMIT_S,
+        time_limit_s=limit_s,
     )
-    result = boots.boot(spec, build)
-    return guests.results(result) + judge(guests.trouble(result), result.log)
+    return boots.boot(spec, build)
 
 
 def selftests_of_reports() -> Outcome:
     """They look for reports themselves, of which no other boot may have any."""
-    append = ("maxcpus=7", "padlab_tests=report", KMEMLEAK_OFF)
-    return guests.results(guests.boot(SMT, "patched", "debug", "selftest", append))
+    return guests.results(guests.boot(SMT, "patched", "debug", "selftest", REPORTS))
 
 
 def selftests_of_huge_pages(config: str) -> Outcome:
@@ -108,3 +127,29 @@ def selftests_of_nodes(config: str) -> Outcome:
     result = guests.boot(LATE, "patched", config, "selftest", ("padlab_tests=nodes",))
     outcome = guests.results(result)
     return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
+
+
+# One by itself
+
+
+def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
+    """``name`` is that of its file without the ending; its kind, if it has one, says on which machine."""
+    only = f"padlab_only={name}"
+    match name.split("_")[1]:
+        case "time":
+            return _judged(_boot_timed(kernel, config, only, limit_s))
+        case "report":
+            append = tuple(arg for arg in REPORTS if not arg.startswith("padlab_tests"))
+            return guests.results(guests.boot(SMT, kernel, config, "selftest", (*append, only), limit_s))
+        case "huge":
+            return _judged(guests.boot(hugepages.MACHINE, kernel, config, "selftest", (only,), limit_s))
+        case "nodes":
+            return _judged(guests.boot(LATE, kernel, config, "selftest", (only,), limit_s))
+        case _:
+            append = (*GIVEN, *preempt(config), only)
+            return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
+
+
+def kunit_of(config: str, kernel: str, limit_s: float) -> Outcome:
+    """KUnit in a guest, of any kernel."""
+    return _judged(guests.boot(SMT, kernel, config, "kunit", (*GIVEN, *preempt(config)), limit_s))

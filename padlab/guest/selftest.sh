@@ -3,7 +3,8 @@
 # another.  The output is printed when a test has ended.
 #
 # padlab_tests=KIND on the command line runs those named test_KIND_*, which are not
-# run otherwise: they want a machine, or an outcome, of their own.
+# run otherwise: they want a machine, or an outcome, of their own.  padlab_only=NAME runs
+# NAME.sh and no other.
 
 export PADATA_MODULE=/lib/test_padata_mt.ko
 failed=0
@@ -11,7 +12,9 @@ cd /selftests/padata || exit
 limit=$(sed -n 's/^timeout=//p' settings)
 limit=${limit:-45}
 kinds='time\|report\|huge\|nodes'
-if [ -n "$padlab_tests" ]; then
+if [ -n "$padlab_only" ]; then
+	tests=$(grep "^$padlab_only\.sh$" /selftests/progs)
+elif [ -n "$padlab_tests" ]; then
 	tests=$(grep "^test_${padlab_tests}_" /selftests/progs)
 else
 	tests=$(grep -v "^test_\($kinds\)_" /selftests/progs)

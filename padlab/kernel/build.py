@@ -202,15 +202,23 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
 # Running make
 
 
-def kunit_uml(what: str, args: Sequence[str], config: str, log: Path, ok: Sequence[int] = (0,)) -> Path:
-    """Have the kernel's own runner build User-mode Linux with ``config``, or run it, too.
+def kunit_uml(
+    what: str,
+    args: Sequence[str],
+    config: str,
+    log: Path,
+    ok: Sequence[int] = (0,),
+    kernel: str = "patched",
+) -> Path:
+    """Have the kernel's own runner build User-mode Linux with ``config``, run it, or both.
 
     The tree it is built in is returned; ``args`` say what to do and where in it.
     """
-    top = tree.ensure_tree("patched")
+    top = tree.ensure_tree(kernel)
     packages.ensure("build")
     command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={paths.CONFIGS / config}"]
-    command += [f"--jobs={len(os.sched_getaffinity(0))}"]
+    if args[0] != "exec":
+        command += [f"--jobs={len(os.sched_getaffinity(0))}"]
     command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]
     with progress.step(what) as step:
         process.stream(

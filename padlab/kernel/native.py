@@ -47,17 +47,28 @@ def make(tool: Tool, program: str, *variables: str) -> Path:
     files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
     parts = [f"{file.relative_to(top)} {fingerprint(file)}" for file in files]
     stamp = Stamp(tool.place / ".padlab-sources", [compiler.identity(), *parts])
-    command = ["make", "-s", f"-j{len(os.sched_getaffinity(0))}", "-C", top / tool.folder]
-    command += [f"O={tool.place}", "CC=gcc", *variables, tool.place / program]
-    what = f"building {program}"
     with _alone(tool.place), contextlib.ExitStack() as making:
         if not stamp.matches():
             shutil.rmtree(tool.place, ignore_errors=True)
             tool.place.mkdir(parents=True)
-            making.enter_context(progress.step(what))
+            making.enter_context(progress.step(f"building {program}"))
         making.enter_context(stamp.renewed())
-        process.run(command, what=what, log=paths.LOGS / f"native-{tool.place.name}.log")
+        _make(tool, top, tool.place, program, variables)
     return tool.place / program
+
+
+def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
+    """Have ``tool`` make ``program`` of the tree ``top``, in which what changes gets new times."""
+    packages.ensure("build")
+    place.mkdir(parents=True, exist_ok=True)
+    _make(tool, top, place, program)
+    return place / program
+
+
+def _make(tool: Tool, top: Path, place: Path, program: str, variables: tuple[str, ...] = ()) -> None:
+    command = ["make", "-s", f"-j{len(os.sched_getaffinity(0))}", "-C", top / tool.folder]
+    command += [f"O={place}", "CC=gcc", *variables, place / program]
+    process.run(command, what=f"building {program}", log=paths.LOGS / f"native-{tool.place.name}.log")
 
 
 def static(source: Path) -> bytes:

@@ -38,12 +38,14 @@ class Variant:
     """A kind of tree: which patches it has, and whether on top of the series or of stock.
 
     ``linked`` trees share unchanged files with stock through hard links: cheap,
-    and right for trees nobody edits by hand.
+    and right for trees nobody edits by hand.  A ``changing`` one gets other patches
+    while the lab runs.
     """
 
     extra: tuple[Path, ...] = ()
     linked: bool = False
     series: bool = True
+    changing: bool = False
 
 
 # Beside stock.
@@ -84,6 +86,10 @@ def source_version() -> str:
 def has_series(kernel: str) -> bool:
     """Whether ``kernel`` is one with the series."""
     return kernel != "stock" and VARIANTS[kernel].series
+
+
+def is_changing(kernel: str) -> bool:
+    return kernel != "stock" and VARIANTS[kernel].changing
 
 
 def content_key(kernel: str) -> str:

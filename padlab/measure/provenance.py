@@ -12,6 +12,8 @@ measurement, so that git shows what a change did to the figures:
     results/bench.json, .csv             ./lab bench: native, all rounds in the CSV
     results/hugepages.json               ./lab bench hugepages
     results/models.json                  ./lab models --full
+    results/mutants.csv, .json           ./lab mutants: what is known of all, whatever was run last
+    results/soak.json                    ./lab soak: the last run of more than one machine
     results/chart.png                    ./lab chart: drawn from growth.json and bench.json
     results/predict-published.csv, .png  ./lab predict: the published machines
     results/predict-large.csv, .png      the same: machines of 1 to 24 TiB

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from padlab.core import paths, progress, stats
 from padlab.core.errors import LabError
@@ -178,21 +179,26 @@ def run(*args: str) -> Measured:
 
 
 SHAPES = ("", "-56", "-72", "-80", "-96", "-virtual")  # of struct page, as the Makefile has them
+CHECKS = tuple(f"memmap_bench{shape}" for shape in SHAPES)
 _STATES = re.compile(r"^states: (\d+) runs, ")
 
 
 def check_stores() -> Outcome:
     """x86's stores, all states and the outcome of all ways, for each size of struct page."""
-    problems = []
-    for shape in SHAPES:
-        program = native.make(TOOL, f"memmap_bench{shape}")
-        measured = parse(tools.run(program, "--check", what=program.name, log=LOG, says="memmap_bench"))
-        for note in measured.notes:
-            progress.note(note)
-        for what, line in (("stores", _STORES), ("states", _STATES)):
-            if not any(line.match(note) for note in measured.notes):
-                problems.append(f"{program.name} did not check the {what}")
-    return judge(problems, LOG)
+    programs = (native.make(TOOL, program) for program in CHECKS)
+    return judge([problem for program in programs for problem in check_program(program)], LOG)
+
+
+def check_program(program: Path) -> list[str]:
+    """One of CHECKS; an error if something is wrong, a problem if it was not looked at."""
+    measured = parse(tools.run(program, "--check", what=program.name, log=LOG, says="memmap_bench"))
+    for note in measured.notes:
+        progress.note(note)
+    return [
+        f"{program.name} did not check the {what}"
+        for what, line in (("stores", _STORES), ("states", _STATES))
+        if not any(line.match(note) for note in measured.notes)
+    ]
 
 
 def of_peers(timings: Iterable[Timing], threads: int) -> list[tuple[str, stats.Paired, float]]:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from padlab.core import host, paths, progress, stats
 from padlab.core.outcome import Outcome, judge
@@ -85,10 +86,15 @@ def parse(said: tools.Said) -> Measured:
     return Measured(tuple(timings), tuple(uses), tuple(notes), said.reference)
 
 
-def run(*args: str, program: str = "zero_bench") -> Measured:
-    """``program`` with ``args``; an error if it does not come to a good end."""
-    log = paths.LOGS / f"{program.replace('_', '-')}.log"
-    return parse(tools.run(native.make(TOOL, program), *args, what=f"huge pages, {program}", log=log))
+def run(*args: str) -> Measured:
+    """zero_bench with ``args``; an error if it does not come to a good end."""
+    return run_program(native.make(TOOL, "zero_bench"), *args)
+
+
+def run_program(program: Path, *args: str) -> Measured:
+    """The same with another of its programs."""
+    log = paths.LOGS / f"{program.name.replace('_', '-')}.log"
+    return parse(tools.run(program, *args, what=f"huge pages, {program.name}", log=log))
 
 
 # What it comes to
@@ -148,21 +154,24 @@ def break_even(table_rows: Sequence[Row]) -> int | None:
 # Checks of ./lab test
 
 
+CHECKS = ("zero_check", "zero_check-generic")
+
+
 def check() -> Outcome:
     """Every page of a folio is zeroed once, the touched one last, and nothing beside it.
 
     With each of the kernel's stores that this CPU has, the others being skipped, and with
     the functions of architectures that have none of their own.
     """
-    return sum((_check(program) for program in ("zero_check", "zero_check-generic")), Outcome())
+    return sum((check_program(native.make(TOOL, program)) for program in CHECKS), Outcome())
 
 
-def _check(program: str) -> Outcome:
-    notes = run(program=program).notes
+def check_program(program: Path) -> Outcome:
+    notes = run_program(program).notes
     for note in notes:
         progress.note(note)
     passed = sum(note.startswith("checked ") for note in notes)
-    failures = () if passed else (f"{program} did not check anything",)
+    failures = () if passed else (f"{program.name} did not check anything",)
     return Outcome(passed, failures, tuple(note for note in notes if _NOT_HERE.match(note)), LOG)
 
 

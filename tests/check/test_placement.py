@@ -108,6 +108,13 @@ def test_fault_is_seen(old: str, new: str, problem: str) -> None:
     assert any(problem in line for line in found), found
 
 
+def test_helpers_of_jobs_after_boot_are_seen() -> None:
+    lines = good()
+    lines.insert(-1, event(2, 50, "helper_end: job=1 ns=12345", "kworker/2:0"))
+    (problem,) = placement.problems(read([*TOPOLOGY.splitlines(), *lines]))
+    assert "1 of its helpers were those of jobs after boot" in problem
+
+
 def test_chunk_on_a_cpu_without_helper() -> None:
     lines = [line.replace("[002]", "[005]") for line in good()]
     assert any("ran on CPU 5, not one of 0,2,3" in line for line in judge(lines))

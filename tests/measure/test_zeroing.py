@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -69,10 +70,11 @@ class TestNative:
 class TestCheck:
     @staticmethod
     def checked(monkeypatch: pytest.MonkeyPatch, **notes: tuple[str, ...]) -> Outcome:
-        def run(*args: str, program: str) -> zeroing.Measured:
-            return zeroing.Measured(notes=notes[program.replace("-", "_")])
+        def run(program: Path) -> zeroing.Measured:
+            return zeroing.Measured(notes=notes[program.name.replace("-", "_")])
 
-        monkeypatch.setattr(zeroing, "run", run)
+        monkeypatch.setattr(zeroing, "run_program", run)
+        monkeypatch.setattr(zeroing.native, "make", lambda _tool, program: Path(program))
         return zeroing.check()
 
     def test_each_store_is_a_test(self, monkeypatch: pytest.MonkeyPatch) -> None:

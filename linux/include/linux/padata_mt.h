@@ -39,7 +39,8 @@ struct cpumask;
  * @numa_aware: At boot, place helpers near each node in turn, not all near the caller.
  * @cpumask: CPUs that helpers may run on.  %NULL: all that are not isolated.
  * @nr_threads: Set by padata_do_multithreaded(): threads that were started, the
- *              caller included.
+ *              caller included.  One that leaves and one that takes its place later
+ *              count as one, here and in @nr_ran.
  * @nr_ran: Set by padata_do_multithreaded(): those of them that got a chunk.
  * @max_chunk: Most units in a chunk, but for @align and @min_chunk.  0: no limit.
  *             Bounds how long a thread takes to notice that it has to stop.

@@ -8,10 +8,11 @@
  *	as on an architecture that has no functions of its own to zero pages
  *
  * Folios and arrays of folios of any size, by jobs and without.  All that is zeroed goes
- * through functions of this file, which note each page, when it was zeroed and by whom:
- * in zero_check, mm/folio_zero.c calls check_zero_user_pages() and its sibling instead of
- * x86's functions, see the Makefile; in zero_check-generic its own weak functions are
- * linked, which call clear_user_highpage().
+ * through functions of this file, which note each page, when it was zeroed, by whom and
+ * how: in zero_check, mm/folio_zero.c calls check_zero_user_pages() and its sibling instead
+ * of x86's functions, and for a job check_padata_do_multithreaded_key(), see the Makefile;
+ * in zero_check-generic its own weak functions are linked, which call
+ * clear_user_highpage().
  */
 
 #include <stdatomic.h>
@@ -30,7 +31,13 @@
 #define MAX_FOLIOS		64
 #define MEMORY_MIB		512UL
 /* Of memory that a check writes and reads, more or less. */
-#define CHECKED_MIB		80UL
+#define CHECKED_MIB		120UL
+
+/* What mm/folio_zero.c says of itself, in pages. */
+#define EXTENT			256UL
+#define MIN_CHUNK		128UL
+#define MAX_CHUNK		1024UL
+#define SOON			128UL
 
 #ifdef ZERO_CHECK_GENERIC
 const char *const bench_name = "zero_check-generic";
@@ -45,15 +52,22 @@ static const char *store_name;
 static char *memory;
 static pthread_t caller;
 
-/* What is being zeroed: one folio, touched at page @last, or several. */
+/* What is being zeroed: one folio, touched at page @touched, or several. */
 static struct {
 	bool			one;
 	unsigned long		addr;		/* of the folio, in the task */
 	const char		*start;
+	unsigned long		pages;
+	unsigned long		touched;
+	unsigned long		step;		/* from one of several to the next */
+	const struct padata_mt_job *job;	/* if it is one */
+	unsigned int		nr_jobs;
+	bool			cached;		/* some of it was */
 } zeroing;
 
-/* How often each page of the memory was zeroed. */
+/* How often each page of the memory was zeroed, and whether through the cache. */
 static atomic_uint zeroed[MEMORY_MIB * MIB / PAGE_SIZE];
+static bool through_cache[MEMORY_MIB * MIB / PAGE_SIZE];
 
 /* The call that zeroed pages and came back last, under the lock. */
 static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -84,10 +98,42 @@ static void note_call(struct page *page, unsigned long nr, bool cached)
 	pthread_mutex_unlock(&last_lock);
 }
 
+/* Extents, and for pages that are zeroed by a job chunks, are no longer than they may be. */
+static void check_length(const struct page *page, unsigned long nr)
+{
+	unsigned long pos = page - (struct page *)zeroing.start;
+
+	if (!kernel_is_preemptible && nr > EXTENT)
+		check_fail("an extent is too long for a kernel that is not preemptible");
+	if (!zeroing.job)
+		return;
+	if (nr >= MAX_CHUNK + MIN_CHUNK)
+		check_fail("a chunk is too long");
+	if (zeroing.one && pos % MIN_CHUNK && pos != zeroing.touched + 1)
+		check_fail("a chunk begins anywhere");
+}
+
+static int node_of(const void *start)
+{
+	return folio_nid(&(struct folio){ (struct page *)start, 0 });
+}
+
+/* Helpers are near what they zero. */
+static void check_node(const struct page *page)
+{
+	unsigned long before = (char *)page - memory;
+
+	if (zeroing.job && !zeroing.one &&
+	    zeroing.job->nid != node_of(memory + before / zeroing.step * zeroing.step))
+		check_fail("a page was zeroed by a job for another node");
+}
+
 static void check_before(struct page *page, unsigned long addr, unsigned long nr)
 {
 	unsigned long first = page - (struct page *)memory, i;
 
+	check_length(page, nr);
+	check_node(page);
 	if (zeroing.one && addr - zeroing.addr != (unsigned long)((char *)page - zeroing.start))
 		check_fail("a page has another user address than it was told");
 	for (i = 0; i < nr; i++) {
@@ -100,8 +146,12 @@ static void check_before(struct page *page, unsigned long addr, unsigned long nr
 
 static void check_after(struct page *page, unsigned long nr, bool cached)
 {
+	unsigned long first = page - (struct page *)memory, i;
+
 	if (!all_are(page, nr * PAGE_SIZE, 0))
 		check_fail("memory is not zero");
+	for (i = 0; i < nr; i++)
+		through_cache[first + i] = cached;
 	note_call(page, nr, cached);
 }
 
@@ -115,29 +165,89 @@ void clear_user_highpage(struct page *page, unsigned long addr)
 void check_zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
 {
 	check_before(page, addr, nr);
+	asked_for_clzero = false;
 	zero_user_pages(page, addr, nr);
+	if (asked_for_clzero)
+		check_fail("what is used soon may bypass the cache");
+	zeroing.cached = true;
 	check_after(page, nr, true);
 }
 
 void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr)
 {
+	if (zeroing.cached)
+		check_fail("what is used soon was zeroed before something else");
 	check_before(page, addr, nr);
+	asked_for_clzero = false;
 	zero_user_pages_uncached(page, addr, nr);
+	if (!asked_for_clzero)
+		check_fail("what is not used soon cannot bypass the cache");
 	check_after(page, nr, false);
+}
+
+/* As the sysctls and the caller have it. */
+static bool may_be_job(unsigned long nr_pages)
+{
+	unsigned long kib = nr_pages * (PAGE_SIZE / SZ_1K);
+
+	return *max_threads > 1 && !caller_is_realtime && !(current->flags & PF_KTHREAD) &&
+	       *threshold_kbytes && kib >= *threshold_kbytes && nr_pages >= 2 * MIN_CHUNK;
+}
+
+int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
+{
+	int ret;
+
+	if (!may_be_job(job->size))
+		check_fail("there is a job");
+	if (job->max_threads != *max_threads)
+		check_fail("the job has another number of threads than it was told");
+	if (!job->near_nid || (zeroing.one && job->nid != node_of(zeroing.start)))
+		check_fail("helpers are not near what they zero");
+	zeroing.job = job;
+	zeroing.nr_jobs++;
+	ret = padata_do_multithreaded_key(job, key);
+	zeroing.job = NULL;
+	return ret;
 }
 
 /* Checks */
 
-static void begin(unsigned long bytes)
+/* A threshold for what has @nr_pages: just below that, just above it, any, none. */
+static unsigned long random_threshold_kbytes(unsigned long nr_pages)
+{
+	unsigned long kib = nr_pages * (PAGE_SIZE / SZ_1K);
+
+	switch (shim_random() % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return 1 << 20;
+	case 2:
+		return kib;
+	case 3:
+		return kib + 1;
+	case 4:
+		return kib - 1;
+	default:
+		return 4;
+	}
+}
+
+static void begin(unsigned long bytes, unsigned long nr_pages)
 {
 	unsigned long i;
 
 	memset(memory, PATTERN, bytes);
 	for (i = 0; i < bytes / PAGE_SIZE; i++)
 		zeroed[i] = 0;
-	*threshold_kbytes = shim_random() % 3 ? 4 : 1 << 20;
+	zeroing.nr_jobs = 0;
+	zeroing.cached = false;
+	*threshold_kbytes = random_threshold_kbytes(nr_pages);
 	*max_threads = shim_random() % 5;
 	kernel_is_preemptible = shim_random() % 2;
+	caller_is_realtime = !(shim_random() % 8);
+	current->flags = shim_random() % 8 ? 0 : PF_KTHREAD;
 }
 
 static void check_zeroed(const void *from, unsigned long bytes, unsigned int times)
@@ -162,6 +272,33 @@ static void check_last(const struct page *touched)
 		check_fail("the page that was touched is not in the cache");
 }
 
+/*
+ * Through the cache goes what is small, and what is likely to be used next: without a job,
+ * some of what follows the page that was touched, or all if that is in the second half.
+ */
+static bool wants_cache(unsigned long pos)
+{
+	unsigned long nr = zeroing.pages, touched = zeroing.touched;
+
+	if (nr <= SOON)
+		return true;
+	if (zeroing.nr_jobs || nr > MAX_ORDER_NR_PAGES)
+		return pos == touched;
+	return touched >= nr / 2 || (pos >= touched && pos < touched + SOON);
+}
+
+static void check_cache(void)
+{
+	const bool *cached = through_cache + ((struct page *)zeroing.start - (struct page *)memory);
+	unsigned long pos;
+
+	for (pos = 0; !generic && pos < zeroing.pages; pos++) {
+		if (cached[pos] != wants_cache(pos))
+			check_fail(cached[pos] ? "a page did not bypass the cache" :
+						 "a page bypassed the cache");
+	}
+}
+
 static void check_folio(void)
 {
 	unsigned int order = shim_random() % 15;
@@ -169,26 +306,32 @@ static void check_folio(void)
 	struct folio folio = { (struct page *)(memory + before * PAGE_SIZE), order };
 	unsigned long touched = shim_random() % size;
 
-	begin(size + 32 * PAGE_SIZE);
+	begin(size + 32 * PAGE_SIZE, 1UL << order);
 	zeroing.one = true;
 	zeroing.addr = size * (shim_random() % 100);
 	zeroing.start = (char *)folio.pages;
+	zeroing.pages = 1UL << order;
+	zeroing.touched = touched / PAGE_SIZE;
 	folio_zero_user(&folio, zeroing.addr + touched);
+	if (!generic && zeroing.nr_jobs != may_be_job(zeroing.pages))
+		check_fail("there is no job");
+	check_cache();
 	check_zeroed(memory, before * PAGE_SIZE, 0);
 	check_zeroed(zeroing.start, size, 1);
 	check_zeroed(zeroing.start + size, 16 * PAGE_SIZE, 0);
 	check_last(folio_page(&folio, touched / PAGE_SIZE));
 }
 
-/* Folios in no order, with gaps between them. */
+/* Folios in no order, with gaps between them; fewer of those that are larger than a chunk. */
 static void check_folios(void)
 {
-	unsigned int order = shim_random() % 8, nr = 1 + shim_random() % MAX_FOLIOS;
+	unsigned int order = shim_random() % 10;
+	unsigned int nr = 1 + shim_random() % (order < 8 ? MAX_FOLIOS : MAX_FOLIOS / 4);
 	struct folio folio[MAX_FOLIOS], *folios[MAX_FOLIOS];
 	unsigned long step = 2 * PAGE_SIZE << order;
 	unsigned int i;
 
-	begin(step * nr);
+	begin(step * nr, (unsigned long)nr << order);
 	for (i = 0; i < nr; i++) {
 		folio[i] = (struct folio){ (struct page *)(memory + step * i), order };
 		folios[i] = &folio[i];
@@ -201,6 +344,8 @@ static void check_folios(void)
 		folios[other] = swap;
 	}
 	zeroing.one = false;
+	zeroing.start = memory;
+	zeroing.step = step;
 	folios_zero_user(folios, nr);
 	for (i = 0; i < nr; i++) {
 		check_zeroed(folio[i].pages, step / 2, 1);

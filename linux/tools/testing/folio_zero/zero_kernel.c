@@ -18,6 +18,8 @@ static enum store chosen;
 
 struct shim_cpuinfo boot_cpu_data;
 bool kernel_is_preemptible;
+bool caller_is_realtime;
+__thread bool asked_for_clzero;
 
 unsigned long *threshold_kbytes;
 int *max_threads;
@@ -88,6 +90,7 @@ bool static_cpu_has(int feature)
 {
 	switch (feature) {
 	case X86_FEATURE_CLZERO:
+		asked_for_clzero = true;
 		return has(STORE_CLZERO);
 	case X86_FEATURE_ERMS:
 		return has(STORE_STOSB);

@@ -6,6 +6,8 @@
 #ifndef _ZERO_KERNEL_H
 #define _ZERO_KERNEL_H
 
+#include <linux/padata_mt.h>
+
 #include "zero_shim.h"
 
 /* The stores that arch/x86/mm/zero_pages.c chooses from, the best first. */
@@ -29,6 +31,9 @@ bool has_clzero(void);
 /* rep stosb or rep stosq; clear_page() for each page where neither is fast. */
 void zero_by_string(void *to, unsigned long bytes);
 
+/* Whether this thread has asked for CLZERO since that was last forgotten. */
+extern __thread bool asked_for_clzero;
+
 /* The sysctls, once kernel_init() has registered them. */
 extern unsigned long *threshold_kbytes;
 extern int *max_threads;
@@ -36,6 +41,7 @@ extern int *max_threads;
 void kernel_init(void);
 
 /* What mm/folio_zero.c calls in zero_check: zero_check.c's, which call the kernel's. */
+int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
 void check_zero_user_pages(struct page *page, unsigned long addr, unsigned long nr);
 void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
 

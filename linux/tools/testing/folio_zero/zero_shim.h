@@ -24,7 +24,7 @@
 #define ALIGN_DOWN(x, a)	zero_align_down(x, a)
 #define __read_mostly
 #define DIV_ROUND_UP(n, d)	zero_div_round_up(n, d)
-#define PF_KTHREAD		0
+#define PF_KTHREAD		0x00200000
 
 struct page {
 	char			bytes[PAGE_SIZE];
@@ -50,10 +50,9 @@ static inline unsigned long zero_div_round_up(unsigned long n, unsigned long d)
 	return (n + d - 1) / d;
 }
 
-static inline bool rt_or_dl_task(const struct task_struct *task)
-{
-	return false;
-}
+/* As the program says, see zero_kernel.c. */
+extern bool caller_is_realtime;
+#define rt_or_dl_task(task)	((void)(task), caller_is_realtime)
 
 /* Of three nodes, in no order: folios of one node are zeroed by a job of their own. */
 static inline int folio_nid(const struct folio *folio)

@@ -158,6 +158,8 @@ struct trial {
 	struct padata_mt_job	*job;
 	struct task_struct	*caller;
 	struct cpumask		helper_cpus;	/* boot: CPUs with a helper */
+	int			changes;	/* of machines, before; -1: some meanwhile */
+	int			nid;		/* the last helper was to be near this node */
 	int			next_cpu;	/* or else, for the next, or -1 */
 	int			nr_slots;	/* that had a helper */
 	int			nr_again;	/* how often one had another */
@@ -501,6 +503,17 @@ static void machines_init(void)
 	machines[6].housekeeping[HK_TYPE_WQ].bits &= 0xff0;
 }
 
+/* Changes of machines, of all of them together. */
+static atomic_t changes_begun, changes_over;
+
+/* Nothing has changed since, and is not about to, if this is the same again and not -1. */
+static int changes(void)
+{
+	int begun = atomic_read(&changes_begun);
+
+	return atomic_read(&changes_over) == begun ? begun : -1;
+}
+
 static void hotplug(struct shim_machine *machine)
 {
 	int cpu = below(machine->nr_cpus), sibling;
@@ -508,6 +521,7 @@ static void hotplug(struct shim_machine *machine)
 
 	if (!cpu)
 		return;
+	atomic_inc(&changes_begun);
 	(online ? cpumask_set_cpu : cpumask_clear_cpu)(cpu, &machine->online);
 	for (sibling = 0; sibling < (int)machine->nr_cpus; sibling++) {
 		bool shared = machine->core_of[sibling] == machine->core_of[cpu] &&
@@ -518,6 +532,7 @@ static void hotplug(struct shim_machine *machine)
 		(online && shared ? cpumask_set_cpu : cpumask_clear_cpu)
 			(cpu, &machine->siblings[sibling]);
 	}
+	atomic_inc(&changes_over);
 }
 
 /* The job's own side */
@@ -580,6 +595,21 @@ static int trial_error(const struct trial *t, int nr)
 	return -(int)(EINTR + 1 + t->seed % 3000 + nr);
 }
 
+/* A job whose thread function gives numbers that are no errors. */
+static bool gives_no_errors(const struct trial *t)
+{
+	return t->seed % 31 == 0;
+}
+
+static void fail_with(struct trial *t, int nr)
+{
+	bool bad = gives_no_errors(t);
+
+	shim_expects_warning = bad;
+	(t->shape.alone ? alone_fail : padata_mt_fail)(t->job, bad ? nr : trial_error(t, nr));
+	shim_expects_warning = false;
+}
+
 /* Ordered, or the cursor might be seen as it was before. */
 static bool has_failed(const struct trial *t)
 {
@@ -608,7 +638,7 @@ static void fail(struct trial *t)
 		broken(t, RULE_STOP, "it failed %d times", nr);
 	t->fails[nr] = has_failed(t) ? 0 : BEFORE_FAIL;
 	t->fails[nr] |= all_kills_are_over(t) ? 0 : BEFORE_KILL;
-	(t->shape.alone ? alone_fail : padata_mt_fail)(t->job, trial_error(t, nr));
+	fail_with(t, nr);
 	/* Pairs with the acquire in has_failed(). */
 	smp_store_release(&t->failed, true);
 }
@@ -698,15 +728,65 @@ static void undo_chunks(unsigned long start, unsigned long end, void *arg)
 	t->undone[t->nr_undone++] = (struct chunk){ .start = start, .end = end };
 }
 
-/* For each helper that is queued. */
-static void check_boot_cpu(struct trial *t, int cpu)
+/* The CPUs on the cores of @cpus. */
+static unsigned long cores_of(const struct shim_machine *m, unsigned long cpus)
 {
+	unsigned long found = cpus;
+	int cpu;
+
+	for (cpu = 0; cpu < (int)m->nr_cpus; cpu++) {
+		if (cpus >> cpu & 1)
+			found |= __cpumask_bits(&m->siblings[cpu]);
+	}
+	return found;
+}
+
+static int distance(const struct shim_machine *m, int cpu, int nid)
+{
+	return m->no_distances ? 0 : abs(m->node_of[cpu] - nid);
+}
+
+/*
+ * Helpers are on cores without a thread first, then on their siblings, and near the
+ * caller or each node in turn; the caller's own CPU is last.
+ */
+static void check_place(struct trial *t, int cpu, unsigned long allowed)
+{
+	const struct shim_machine *m = t->shape.machine;
+	unsigned long used = t->helper_cpus.bits | 1UL << shim_cpu;
+	unsigned long free = allowed & __cpumask_bits(&m->online) & ~used;
+	unsigned long cores = free & ~cores_of(m, used);
+	int other;
+
+	if (t->changes < 0 || t->changes != changes()) {
+		t->changes = -1;
+		return;
+	}
+	if (t->shape.numa_aware && free)
+		t->nid = next_node_in(t->nid, m->nodes[N_CPU]);
+	if (!(free >> cpu & 1) && (free || cpu != shim_cpu))
+		broken(t, RULE_CPUS, "a helper is on CPU %d, and CPUs 0x%lx are free", cpu, free);
+	if (cores && !(cores >> cpu & 1))
+		broken(t, RULE_CPUS, "a helper is on CPU %d, cores of 0x%lx are free", cpu, cores);
+	for (other = 0; free && other < (int)m->nr_cpus; other++) {
+		if (!((cores ?: free) >> other & 1) ||
+		    distance(m, other, t->nid) >= distance(m, cpu, t->nid))
+			continue;
+		broken(t, RULE_CPUS, "a helper near node %d is on CPU %d, CPU %d is free",
+		       t->nid, cpu, other);
+	}
+}
+
+/* For each helper that is queued. */
+static void check_boot_cpu(struct trial *t, int cpu, unsigned long allowed)
+{
+	check_place(t, cpu, allowed);
 	if (cpumask_test_cpu(cpu, &t->helper_cpus))
 		broken(t, RULE_CPUS, "two helpers are on CPU %d", cpu);
 	cpumask_set_cpu(cpu, &t->helper_cpus);
 }
 
-static void check_task_cpu(struct trial *t, int cpu)
+static void check_task_cpu(struct trial *t, int cpu, unsigned long allowed)
 {
 	if (cpu != t->next_cpu)
 		broken(t, RULE_CPUS, "a helper is on CPU %d, not on %d", cpu, t->next_cpu);
@@ -736,7 +816,7 @@ static enum pool_fate choose_fate(struct work_struct *work, int cpu)
 		broken(t, RULE_CPUS, "a helper is on CPU %d, which does not exist", cpu);
 	if (!(allowed >> cpu & 1))
 		broken(t, RULE_CPUS, "a helper is on CPU %d, not one of 0x%lx", cpu, allowed);
-	(s->task ? check_task_cpu : check_boot_cpu)(t, cpu);
+	(s->task ? check_task_cpu : check_boot_cpu)(t, cpu, allowed);
 	count_slot(t, work);
 
 	if (by_chance(s->never))
@@ -1018,6 +1098,11 @@ static void check_error(const struct trial *t, int error, bool all)
 		broken(t, RULE_ONCE, "a job that is not done returned 0");
 	if (error == -EINTR && (all || !t->may_be_killed))
 		broken(t, RULE_ERROR, "-EINTR is returned by a job that was not stopped");
+	if (gives_no_errors(t)) {
+		if (error && error != -EINTR && error != -EINVAL)
+			broken(t, RULE_ERROR, "%d is returned for what is no error", error);
+		return;
+	}
 	if (error && error != -EINTR && !fail_may_count(t, trial_error(t, 0) - error, all))
 		broken(t, RULE_ERROR, "%d is returned, errors are %d and down, of %d", error,
 		       trial_error(t, 0), nr_fails);
@@ -1070,6 +1155,14 @@ static bool must_have_helpers(const struct shape *s)
 	       free[HK_TYPE_DOMAIN].bits & free[HK_TYPE_WQ].bits & 1;
 }
 
+/* The caller has a chunk, too. */
+static int helpers_with_chunks(const struct shape *s)
+{
+	unsigned long chunks = s->size / max3(s->align, s->min_chunk, 1UL);
+
+	return chunks ? min(chunks - 1, (unsigned long)INT_MAX) : 0;
+}
+
 static void check_counts(struct trial *t, const struct padata_mt_job *job, int nr)
 {
 	const struct shape *s = &t->shape;
@@ -1084,6 +1177,9 @@ static void check_counts(struct trial *t, const struct padata_mt_job *job, int n
 	if (job->nr_ran != slots || slots > job->nr_threads)
 		broken(t, RULE_COUNTS, "nr_ran is %d of %d, %d got a chunk", job->nr_ran,
 		       job->nr_threads, slots);
+	if (t->nr_slots > helpers_with_chunks(s))
+		broken(t, RULE_COUNTS, "%d helpers for %d chunks besides the caller's", t->nr_slots,
+		       helpers_with_chunks(s));
 	if (alone && t->nr_slots)
 		broken(t, RULE_CPUS, "%d helpers for a job that can have none", t->nr_slots);
 	if (!t->nr_slots && must_have_helpers(s))
@@ -1242,6 +1338,8 @@ static int run_trial(struct trial *parent, uint64_t seed, unsigned long nr, stru
 	shim_system_state = t->shape.task ? SYSTEM_RUNNING : SYSTEM_BOOTING;
 	if (one_in(16))
 		hotplug(shim_machine);
+	t->changes = changes();
+	t->nid = shim_machine->node_of[shim_cpu];
 
 	ret = (t->shape.on_stack ? run_on_stack : run_on_heap)(t, &job);
 	atomic_set(&t->over, 1);

@@ -319,6 +319,14 @@ job_is_ok()
 	return 1
 }
 
+# Nothing is left in worker threads of the tasks that they have helped.
+workers_are_as_before()
+{
+	workers=$(cat "$JOBS/workers")
+	ktap_print_msg "workers that have something left of a task: $workers"
+	[ "$workers" = "policy=0 memcg=0 nodes=0 signal=0" ]
+}
+
 # check NAME COMMAND...: one case.  The result of a job is shown if it fails.
 check()
 {

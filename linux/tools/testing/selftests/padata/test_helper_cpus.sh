@@ -75,6 +75,32 @@ near_the_data()
 	[ "$nodes" = "$2:$1" ]
 }
 
+# stay_on NODE: be on one of its CPUs, and allowed on all
+stay_on()
+{
+	for cpu in $(online_cpus); do
+		[ "$(node_of "$cpu")" != "$1" ] || break
+	done
+	taskset -pc "$cpu" $$ > /dev/null
+	taskset -pc "$(online_cpus | tr '\n' ',' | sed 's/,$//')" $$ > /dev/null
+}
+
+# near_the_caller NODE NR WORD...: as many helpers as there are CPUs on its node besides
+# its own, and no others
+near_the_caller()
+{
+	node="$1"
+	nr_near="$2"
+	shift 2
+	stay_on "$node"
+	start max_threads="$nr_near" "$@"
+	[ "$(node_of "$caller")" = "$node" ] || return 1
+	nodes=$(for cpu in $helpers; do
+		node_of "$cpu"
+	done | sort | uniq -c | awk '{ print $1 ":" $2 }')
+	[ "$nodes" = "$((nr_near - 1)):$node" ]
+}
+
 # cores_first NODE NR: the first of them on different cores
 cores_first()
 {
@@ -101,6 +127,31 @@ not_where_the_caller_is()
 	done
 }
 
+# While one sleeps, its CPU is idle, and there is a slot for another one.
+one_for_a_cpu_whose_helper_sleeps()
+{
+	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
+		padata/padata_mt_helper_end
+	run_job rules=now fn=sleep us=5000 size=500 max_chunk=1
+	stop_tracing
+	counts=$(awk '
+		/ padata_mt_job_start: /	{ split("", n) }
+		/ padata_mt_helper_start: /	{
+			started++
+			cpu = $0
+			sub(/.* cpu=/, "", cpu)
+			most = ++n[cpu + 0] > most ? n[cpu + 0] : most
+		}
+		/ padata_mt_helper_end: /	{
+			match($0, /\[[0-9]+\]/)
+			n[substr($0, RSTART + 1, RLENGTH - 2) + 0]--
+		}
+		END				{ print started + 0, most + 0 }' "$TRACEFS/trace")
+	forget_trace
+	ktap_print_msg "helpers that were started, the most on a CPU at a time: $counts"
+	[ "${counts% *}" -gt 0 ] && [ "${counts#* }" -eq 1 ]
+}
+
 setup_jobs
 setup_tracing
 nodes=$(for cpu in $(online_cpus); do
@@ -109,11 +160,15 @@ done | sort -un)
 there=$(echo "$nodes" | tail -n 1)
 [ "$(echo "$nodes" | wc -l)" -gt 1 ] || skip_all "needs two nodes with CPUs"
 nr=$(online_of "$there")
-ktap_set_plan 5
+ktap_set_plan 8
 
 check "near the data" mostly near_the_data "$there" "${nr% *}"
+check "near the caller, if it is not said where that is" \
+	mostly near_the_caller "$there" "${nr% *}"
+check "or if there is no such node" mostly near_the_caller "$there" "${nr% *}" near=77
 check "whole cores first" mostly cores_first "$there" "${nr#* }"
 check "no two on one CPU" one_for_a_cpu
+check "nor while they sleep" one_for_a_cpu_whose_helper_sleeps
 check "none where the caller is" not_where_the_caller_is
 
 finish

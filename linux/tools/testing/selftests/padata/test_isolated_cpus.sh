@@ -8,7 +8,7 @@
 
 CHANGES=5
 # For long enough that it is under way when the CPU is isolated, and for a while after.
-JOB="rules=now context=kthread size=3000 max_chunk=1 fn=busy us=300"
+JOB="rules=now context=kthread size=20000 max_chunk=1 fn=busy us=300"
 
 restore()
 {
@@ -30,13 +30,26 @@ isolate()
 	sleep 0.3
 }
 
-# keeps_off: sets strays and used, chunks that helpers claimed on $last in either state
+# started_on CPU STATE: how many helpers were started there in all times of that state
+started_on()
+{
+	awk -v cpu="$1" -v state="$2" '
+		/ tracing_mark_write: /	{ now = $0; sub(/.* tracing_mark_write: /, "", now) }
+		now == state && / padata_mt_helper_start: / {
+			sub(/.* cpu=/, "")
+			n += $0 + 0 == cpu
+		}
+		END { print n + 0 }' "$TRACEFS/trace"
+}
+
+# keeps_off: sets strays and used, chunks that helpers claimed on $last in either state,
+# and woken, helpers that were started there for nothing
 keeps_off()
 {
 	# Words are to be split.
 	# shellcheck disable=SC2086
 	start_jobs $JOB
-	start_tracing padata/padata_mt_chunk
+	start_tracing padata/padata_mt_chunk padata/padata_mt_helper_start
 	for _ in $(seq $CHANGES); do
 		isolate || return 1
 	done
@@ -44,9 +57,16 @@ keeps_off()
 	stop_jobs
 	strays=$(claimed_on "$last" "is isolated")
 	used=$(claimed_on "$last" "is not isolated")
+	woken=$(started_on "$last" "is isolated")
 	forget_trace
 	ktap_print_msg "claimed on CPU $last while it was isolated, while not: $strays $used"
 	[ "$strays" -eq 0 ]
+}
+
+is_left_alone()
+{
+	ktap_print_msg "started on CPU $last while it was isolated: $woken"
+	[ "$woken" -eq 0 ]
 }
 
 is_used()
@@ -63,9 +83,10 @@ last=$(online_cpus | sort -n | tail -n 1)
 mkdir "$GROUP/one"
 echo "$last" > "$GROUP/cpuset.cpus.exclusive"
 echo "$last" > "$GROUP/one/cpuset.cpus.exclusive"
-ktap_set_plan 3
+ktap_set_plan 4
 
 check "no helper works on an isolated CPU" keeps_off
+check "nor is one started there" is_left_alone
 check "helpers work there when it is not" is_used
 
 finish

@@ -31,8 +31,17 @@ shapes()
 	SHAPES
 }
 
+# A chunk is as long as it may be, however long the thread function takes for it, but at
+# the end.  Chunks of one unit would be 400.
+is_cut_by_max_chunk()
+{
+	job_is_ok rules=now size=400 max_chunk=10 fn=busy us=1000 &&
+	ktap_print_msg "chunks: $(values chunks)" &&
+	[ "$(values chunks)" -lt 250 ]
+}
+
 setup_jobs
-ktap_set_plan $((4 * $(shapes | wc -l) + 1))
+ktap_set_plan $((4 * $(shapes | wc -l) + 2))
 
 for context in task kthread "task rules=now" "kthread rules=now"; do
 	while IFS=: read -r name words; do
@@ -43,5 +52,6 @@ for context in task kthread "task rules=now" "kthread rules=now"; do
 	$(shapes)
 	SHAPES
 done
+check "a job after boot that says how long chunks may be" is_cut_by_max_chunk
 
 finish

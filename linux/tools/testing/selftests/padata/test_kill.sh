@@ -49,6 +49,13 @@ dies_soon_undone()
 		[ "$(values undone)" -le "$(values units)" ]
 }
 
+# All has been handed out, and helpers are in the middle of their chunks.
+dies_while_it_waits()
+{
+	kill_in_job KILL "$@" && [ "$took" -lt $MOST_MS ] && all_are ret 0 &&
+		[ "$(values helped)" -gt 0 ]
+}
+
 # By the caller alone, but for chunks that helpers have claimed already.
 is_done_alone()
 {
@@ -86,6 +93,13 @@ word()
 	echo "$@" | tr ' ' '\n' | sed -n "s/^$key=//p"
 }
 
+# exits_alone WORD...: the job, which it runs when its files are closed
+exits_alone()
+{
+	sh -c "exec 3> '$JOBS/exit' && echo '$*' >&3"
+	all_are status ok && all_are nr_threads 1
+}
+
 can_unload()
 {
 	[ -n "$loaded" ] || return 0
@@ -94,7 +108,7 @@ can_unload()
 
 setup_jobs
 setup_tracing
-ktap_set_plan 12
+ktap_set_plan 15
 
 # With helpers on all CPUs it still takes a minute.
 JOB="rules=now size=$((60000 * $(nr_online_cpus))) max_chunk=1 us=1000"
@@ -107,6 +121,8 @@ check "a killable job whose threads sleep" dies_soon_undone KILL $JOB killable=1
 check "a killable job without helpers" \
 	dies_soon_undone KILL $JOB killable=1 fn=busy max_threads=1
 check "a killable job without an undo function" dies_soon KILL $JOB killable=1 fn=busy
+check "a task that waits for helpers, which are killed with it" dies_while_it_waits \
+	rules=now fn=wait us=1000 us_helper=15000000 size=50 max_chunk=1
 check "another signal that kills" dies_soon_undone TERM $JOB killable=1 fn=busy
 }
 check "a job that is not killable is done to its end" \
@@ -116,6 +132,8 @@ check "by the caller alone" is_done_alone \
 check "a killable job that nobody kills is done" \
 	job_is_ok rules=now killable=1 undo=1 size=10000
 check "so is one after all these" job_is_ok rules=now size=10000 min_chunk=8
+check "workers cannot be killed after all these" workers_are_as_before
+check "a task that exits has no helpers" exits_alone rules=now size=10000 max_chunk=10 fn=busy us=50
 check "nothing holds on to the module" can_unload
 check "it can be loaded again" job_is_ok rules=now size=10000
 

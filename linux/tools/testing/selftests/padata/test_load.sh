@@ -7,6 +7,32 @@
 
 hogs=
 
+# Another task wants the CPU of a helper, from some time on.
+leaves_the_cpu()
+{
+	start_jobs rules=now size=20000 max_chunk=1 fn=busy us=300
+	start_tracing padata/padata_mt_chunk
+	mark "free"
+	sleep 0.5
+	mark "may change"
+	taskset -c "$last" sh -c 'while :; do :; done' &
+	hogs=$!
+	sleep 0.2
+	mark "wanted"
+	sleep 0.5
+	mark "may change"
+	restore
+	hogs=
+	stop_tracing
+	stop_jobs
+	used=$(claimed_on "$last" "free")
+	strays=$(claimed_on "$last" "wanted")
+	forget_trace
+	ktap_print_msg "claimed on CPU $last while it was free, while another task wanted it:" \
+		"$used $strays"
+	[ "$used" -gt 0 ] && [ "$strays" -eq 0 ]
+}
+
 restore()
 {
 	# Each is one process, to be split.
@@ -23,8 +49,15 @@ hog_cpus()
 }
 
 setup_jobs
-ktap_set_plan 10
+setup_tracing
+last=$(online_cpus | sort -n | tail -n 1)
+ktap_set_plan 11
 
+if [ "$(nr_online_cpus)" -ge 2 ]; then
+	check "helpers leave a CPU that another task wants" leaves_the_cpu
+else
+	skip "helpers leave a CPU that another task wants" "needs two CPUs"
+fi
 hog_cpus
 check "a job" job_is_ok size=100000 min_chunk=64
 check "a job in a kernel thread" job_is_ok size=100000 min_chunk=64 context=kthread

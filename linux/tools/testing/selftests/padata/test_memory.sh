@@ -103,6 +103,19 @@ reclaims_nothing()
 	all_are status ok && lockdep_is_on
 }
 
+# is_gone NAME: nobody holds on to a cgroup that is removed, in time
+is_gone()
+{
+	remove_group "$GROUP/$1"
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		dying=$(awk '$1 == "nr_dying_descendants" { print $2 }' "$GROUP/cgroup.stat")
+		[ "$dying" != 0 ] || return 0
+		sleep 1
+	done
+	ktap_print_msg "cgroups that are removed and still there: $dying"
+	return 1
+}
+
 memory_nodes()
 {
 	for dir in /sys/devices/system/node/node[0-9]*; do
@@ -118,7 +131,7 @@ mkdir "$GROUP/charged" "$GROUP/bound"
 nodes=$(memory_nodes)
 a=$(echo "$nodes" | head -n 1)
 b=$(echo "$nodes" | tail -n 1)
-ktap_set_plan 14
+ktap_set_plan 18
 
 check "pages are charged to the task's memory cgroup, whoever allocates" \
 	charges_all charged
@@ -131,6 +144,7 @@ if [ "$a" != "$b" ]; then
 		check "pages are on the node of the task's cpuset, $node" \
 			on_node_alone "$node" run_in bound run_job $JOB
 	done
+	check "workers may use all nodes again" workers_are_as_before
 	if "$DIR/mempolicy" bind "$a" true 2>/dev/null; then
 		check "pages are where the task's policy binds them, $a" \
 			on_node_alone "$a" with_policy bind "$a"
@@ -138,13 +152,14 @@ if [ "$a" != "$b" ]; then
 			on_node_alone "$b" with_policy bind "$b"
 		check "pages are spread over the nodes of the policy" \
 			on_both_nodes with_policy interleave "$a,$b"
+		check "workers have no policy any more" workers_are_as_before
 	else
-		for name in one other spread; do
+		for name in one other spread left; do
 			skip "pages by policy, $name" "needs the program 'mempolicy'"
 		done
 	fi
 else
-	for name in cpuset "other cpuset" bind "other bind" interleave; do
+	for name in cpuset "other cpuset" left bind "other bind" interleave left; do
 		skip "pages by node, $name" "needs two nodes with free memory"
 	done
 fi
@@ -161,6 +176,8 @@ elif ! "$DIR/mempolicy" bind "$a" true 2>/dev/null; then
 else
 	check "a job reclaims no memory for its helpers" reclaims_nothing "$a"
 fi
+check "workers have nothing left of the tasks" workers_are_as_before
 forget_pages
+check "a memory cgroup is gone when it is removed" is_gone charged
 
 finish

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab mutants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from padlab.cli.shared import command
+
+
+@command()
+@click.argument("globs", nargs=-1, metavar="[GLOB]...")
+@click.option(
+    "--tier",
+    type=click.Choice(["userspace", "uml", "kernel", "debug"]),
+    default="debug",
+    help="No dearer checks than these: programs, KUnit under UML, boots, boots of the debug kernel.",
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@click.option("--again", is_flag=True, help="Forget what earlier runs have found of these mutants.")
+@click.option("--list", "list_only", is_flag=True, help="Print the mutants, and try none.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def mutants(globs: tuple[str, ...], **options: Any) -> int:
+    """Put small faults into the kernel side, one at a time; some check has to notice each.
+
+    The faults are in tests/mutants/.  Each is tried on the checks that its table names, the
+    cheapest first, until one fails.  What is known is kept, as long as neither the fault nor
+    what the check depends on changes, so a run that was ended goes on where it was.  The
+    exit status is 1 if a mutant survives that is not marked as equivalent, or if one does
+    not compile.  All that is known of all mutants is recorded in results/mutants.csv.
+
+    A GLOB chooses as in ./lab test, by table and name.
+
+    \b
+    Examples:
+      ./lab mutants --list
+      ./lab mutants --tier userspace          minutes
+      ./lab mutants 'charge/*'                those of kernel/sched/charge.c
+      ./lab mutants                           all, on all checks: hours
+    """
+    from padlab.check import mutants as runs
+
+    return runs.main(globs, **options)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab soak."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from padlab.cli.shared import command
+
+
+@command()
+@click.option("--seed", type=click.IntRange(0), help="Of the first machine, then 1 more.  [default: time]")
+@click.option("--boots", "nr", type=click.IntRange(1), default=20, help="Machines.  [default: 20]")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def soak(**options: Any) -> int:
+    """Boot stock and patched on machines drawn at random, and compare their memory maps.
+
+    Nodes, sizes, holes, CPUs, DIMMs, command lines and kernel configurations are drawn from
+    a seed, one for each machine, so that any can be drawn again.  The exit status is 1 if one
+    differs.  More than one machine is recorded in results/soak.json.
+
+    \b
+    Examples:
+      ./lab soak                              20 machines: minutes
+      ./lab soak --boots 200 --jobs 2         200 of them
+      ./lab soak --seed 4711 --boots 1        one again
+    """
+    from padlab.check import soak as soaks
+
+    return soaks.main(**options)
