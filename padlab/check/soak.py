@@ -148,10 +148,14 @@ def _hole(dice: _Dice, above: int) -> str:
 
 @dataclass(frozen=True)
 class Tried:
-    """What both kernels do not agree on, or complain of: nothing, if all is well."""
+    """What both kernels do not agree on, or complain of: nothing, if all is well.
+
+    ``neither``: why none of the two can boot on this machine, in the same words.
+    """
 
     said: Sequence[str]
     made_by: dict[str, str]
+    neither: str = ""
 
 
 def problems(results: Sequence[BootResult], allowance: int) -> list[str]:
@@ -172,13 +176,24 @@ def _boot(drawn: Drawn, kernel: str) -> BootResult:
 
 def _try(drawn: Drawn) -> Tried:
     with progress.labelled(f"[seed {drawn.seed}]"):
-        try:
-            results = [_boot(drawn, kernel) for kernel in KERNELS]
-            said = problems(results, matrix.allowance(drawn.machine))
-        except LabError as err:
-            return Tried([err.line(), *err.detail], {})
+        results, errors = _boot_both(drawn)
+        if len({err.why for err in errors}) == 1 and len(errors) == len(KERNELS):
+            return Tried([], {}, neither=errors[0].why)
+        if errors:
+            return Tried([line for err in errors for line in (err.line(), *err.detail)], {})
+        said = problems(results, matrix.allowance(drawn.machine))
     made_by = provenance.provenance("./lab soak", guests.build(KERNELS[1], "perf"), results[1].accel)
     return Tried(said, made_by)
+
+
+def _boot_both(drawn: Drawn) -> tuple[list[BootResult], list[LabError]]:
+    results, errors = [], []
+    for kernel in KERNELS:
+        try:
+            results.append(_boot(drawn, kernel))
+        except LabError as err:
+            errors.append(err)
+    return results, errors
 
 
 def run(all_drawn: Sequence[Drawn], jobs: int) -> dict[int, Tried]:
@@ -190,7 +205,8 @@ def run(all_drawn: Sequence[Drawn], jobs: int) -> dict[int, Tried]:
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         try:
             for drawn, one in zip(all_drawn, pool.map(_try, all_drawn), strict=True):
-                progress.note(f"{drawn}: {'differs' if one.said else 'equal'}")
+                how = f"neither boots, {one.neither}" if one.neither else "equal"
+                progress.note(f"{drawn}: {'differs' if one.said else how}")
                 tried[drawn.seed] = one
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -242,5 +258,6 @@ def as_dict(all_drawn: Sequence[Drawn], tried: dict[int, Tried]) -> dict[str, An
         "seeds": [all_drawn[0].seed, all_drawn[-1].seed],
         "machines": len(all_drawn),
         "equal": len(all_drawn) - len(different),
+        "neither boots": {str(seed): one.neither for seed, one in tried.items() if one.neither},
         "different": different,
     }

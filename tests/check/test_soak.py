@@ -50,10 +50,10 @@ def test_there_are_all_kinds() -> None:
 
 @pytest.fixture
 def booted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A host on which seed 7 differs, and seed 8 does not boot."""
+    """A host on which seed 7 differs, and seed 8 boots one kernel alone."""
 
     def boot(drawn: soak.Drawn, kernel: str) -> object:
-        if drawn.seed == 8:
+        if drawn.seed == 8 and kernel == "patched":
             raise LabError("booting", "it hung", "see its log")
         return type("Result", (), {"accel": None, "seed": drawn.seed})
 
@@ -78,6 +78,19 @@ def test_what_differs_can_be_drawn_again(booted: Path, capsys: pytest.CaptureFix
     recorded = json.loads(booted.read_text())
     assert (recorded["seeds"], recorded["equal"]) == ([5, 9], 3)
     assert recorded["different"]["7"] == ["a zone differs", "by a page"]
+
+
+def test_a_machine_on_which_neither_boots(booted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def boot(drawn: soak.Drawn, kernel: str) -> object:
+        if drawn.seed == 1 or kernel == "patched":
+            raise LabError(f"booting {kernel}", "no memory", "see its log")
+        return type("Result", (), {"accel": None})
+
+    monkeypatch.setattr(soak, "_boot", boot)
+    assert soak.main(seed=1, nr=2) == 1
+    recorded = json.loads(booted.read_text())
+    assert recorded["neither boots"] == {"1": "no memory"}
+    assert list(recorded["different"]) == ["2"]
 
 
 def test_one_seed_is_not_recorded(booted: Path) -> None:
