@@ -13,7 +13,16 @@ MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
 START_MACHINES = (SMALL, "epyc-7551-kvm")
 
 # The kernel parameter: value, and the threads it gives on a node of four CPUs
-PARAMETERS = (("1", 1), ("50%", 2), ("100", 4), ("0", None), ("1000%", None), ("abc", None))
+PARAMETERS = (
+    ("1", 1),
+    ("50%", 2),
+    ("63%", 3),
+    ("1%", 1),
+    ("100", 4),
+    ("0", None),
+    ("1000%", None),
+    ("abc", None),
+)
 DEFAULT_THREADS = 4
 
 

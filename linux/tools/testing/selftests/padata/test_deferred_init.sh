@@ -38,7 +38,7 @@ last_zones()
 	' /proc/zoneinfo
 }
 
-# A line for every large node, and nowhere more pages than there are.
+# A line for every large node, about as many pages as there are, and nowhere more.
 nodes_are_there()
 {
 	last_zones | while read -r node present; do
@@ -51,12 +51,25 @@ nodes_are_there()
 			ktap_print_msg "node $node: $pages pages initialised, $present present"
 			exit 1
 		fi
+		if [ -n "$pages" ] && [ "$pages" -lt $((present - SURELY_DEFERRED)) ]; then
+			ktap_print_msg "node $node: only $pages pages of $present were initialised"
+			exit 1
+		fi
 	done
 }
 
 one_line_per_node()
 {
 	[ -z "$(echo "$nodes" | cut -d ' ' -f 1 | sort | uniq -d)" ]
+}
+
+# No line comes after the first of what boot does next.
+waited_for()
+{
+	dmesg | awk '
+		/devtmpfs: initialized/		{ next_began = 1 }
+		/node [0-9]+ initialised, /	{ late = late || next_began }
+		END				{ exit late }'
 }
 
 threads_add_up()
@@ -129,11 +142,12 @@ if [ -z "$nodes" ] && ! last_zones | awk -v most=$SURELY_DEFERRED \
    '$2 > most { found = 1 } END { exit !found }'; then
 	skip_all "the machine is too small to defer anything"
 fi
-ktap_set_plan 6
+ktap_set_plan 7
 
 check "every node has a line" nodes_are_there
 check "lines have the form that is documented" lines_have_form
 check "no node has two" one_line_per_node
+check "boot goes on when all are done" waited_for
 check "no more threads took part than there were" threads_add_up
 check_command_line
 
