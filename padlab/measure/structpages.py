@@ -208,8 +208,6 @@ def of_peers(timings: Iterable[Timing], threads: int) -> list[tuple[str, stats.P
     ways = (LIMIT, "stock", OURS)
     gate.need("memmap_bench", [f"{way}, {threads} threads" for way in ways if way not in by], LOG)
     limit, stock, ours = ([one.ns for one in by[way]] for way in ways)
-    if threads == 1:
-        limit, stock, ours = [min(limit)], [min(stock)], [min(ours)]
     return [
         ("the machine's limit", stats.paired(limit, ours), MAX_OF_LIMIT),
         ("stock", stats.paired(stock, ours), MAX_OF_STOCK),
@@ -217,8 +215,8 @@ def of_peers(timings: Iterable[Timing], threads: int) -> list[tuple[str, stats.P
 
 
 def undecided(timings: Sequence[Timing], wanted: Iterable[int]) -> bool:
-    """Whether a ratio of several threads could be on the other side of its limit."""
-    found = [one for threads in set(wanted) - {1} for one in of_peers(timings, threads)]
+    """Whether a ratio could be on the other side of its limit."""
+    found = [one for threads in set(wanted) for one in of_peers(timings, threads)]
     return any(ratio.low <= most <= ratio.high for _name, ratio, most in found)
 
 
