@@ -39,7 +39,7 @@ USES = {
 }
 USE_OURS = "ours"  # plain stores; "movnti" is the other choice there
 QUICK_MIB = 1024  # of struct pages
-RUNS = 6  # as often at most, while a ratio may lie on either side of its limit
+RUNS = 4  # as often at most, while a ratio may lie on either side of its limit
 LOG = paths.LOGS / "memmap-bench.log"
 TOOL = native.Tool(
     "tools/testing/memmap_bulk",
