@@ -16,13 +16,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from padlab.core import host, progress
 from padlab.core.errors import LabError
 
 TRIES, ROUNDS = 5, 15
 PAUSE_S = 5  # between tries: a busy spell may pass
+
+Measured = TypeVar("Measured")  # what one run of a program says
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,23 @@ def need(what: str, missing: Iterable[Any], log: Path) -> None:
     """A gate must not pass for want of timings."""
     if missing := sorted(missing):
         raise LabError(what, f"it did not time {', '.join(map(str, missing))}", "see its log", log=log)
+
+
+def until_decided(
+    runs: int, measure: Callable[[], Measured], undecided: Callable[[list[Measured]], int]
+) -> list[Measured]:
+    """What ``measure`` finds, ``runs`` times at most.
+
+    It is called again while so many ratios of all that was measured may lie on either side of
+    their limit; nothing is left out.
+    """
+    measured: list[Measured] = []
+    for _run in range(runs):
+        measured.append(measure())
+        if not (open_yet := undecided(measured)):
+            break
+        progress.note(f"run {len(measured)}: {open_yet} ratios may lie on either side of their limit")
+    return measured
 
 
 def until_met(measure: Callable[[], Try]) -> list[str]:

@@ -214,10 +214,10 @@ def of_peers(timings: Iterable[Timing], threads: int) -> list[tuple[str, stats.P
     ]
 
 
-def undecided(timings: Sequence[Timing], wanted: Iterable[int]) -> bool:
-    """Whether a ratio could be on the other side of its limit."""
+def undecided(timings: Sequence[Timing], wanted: Iterable[int]) -> int:
+    """How many ratios could be on the other side of their limit."""
     found = [one for threads in set(wanted) for one in of_peers(timings, threads)]
-    return any(ratio.low <= most <= ratio.high for _name, ratio, most in found)
+    return sum(ratio.low <= most <= ratio.high for _name, ratio, most in found)
 
 
 def too_slow(timings: Sequence[Timing], wanted: Iterable[int]) -> list[str]:
@@ -254,22 +254,17 @@ def slower(timings: Iterable[Timing]) -> list[str]:
 
 def time_gate() -> Outcome:
     """Close to the machine's limit, below stock on one CPU and on all, and never above it."""
-
     wanted = {1, os.cpu_count() or 1}
 
+    def once() -> Measured:
+        return run(f"--rounds={gate.ROUNDS}", f"--mib={QUICK_MIB}")
+
+    def timings(runs: Iterable[Measured]) -> list[Timing]:
+        return [timing for one in runs for timing in one.timings]
+
     def measure() -> gate.Try:
-        timings: list[Timing] = []
-        reference: list[int] = []
-        slower_uses: list[str] = []
-        for nr in range(RUNS):
-            measured = run(f"--rounds={gate.ROUNDS}", f"--mib={QUICK_MIB}")
-            timings += measured.timings
-            reference += measured.reference
-            if nr == 0:
-                slower_uses = slower(measured.timings)
-            if not undecided(timings, wanted):
-                break
-            progress.note(f"{len(reference)} rounds: a ratio may be on either side of its limit")
-        return gate.Try(too_slow(timings, wanted) + slower_uses, reference)
+        runs = gate.until_decided(RUNS, once, lambda runs: undecided(timings(runs), wanted))
+        problems = too_slow(timings(runs), wanted) + slower(runs[0].timings)
+        return gate.Try(problems, [ns for one in runs for ns in one.reference])
 
     return judge(gate.until_met(measure), LOG)

@@ -237,27 +237,27 @@ def _two_too_slow(by: Times) -> list[str]:
     return found
 
 
-def undecided(timings: Iterable[Timing]) -> bool:
-    """Whether a ratio of two threads may lie on either side of its limit."""
-    return any(ratio.low <= most <= ratio.high for _name, ratio, most in _two(_times(timings)))
+def undecided(timings: Iterable[Timing]) -> int:
+    """How many ratios of two threads may lie on either side of their limit."""
+    return sum(ratio.low <= most <= ratio.high for _name, ratio, most in _two(_times(timings)))
 
 
 def time_gate() -> Outcome:
     """The native goals for 1 GiB."""
     several = (os.cpu_count() or 1) > 1
 
+    def once() -> Measured:
+        measured = run(f"--rounds={gate.ROUNDS}", f"--min-kib={GIB}")
+        _need(measured.timings, several)
+        return measured
+
+    def timings(runs: Iterable[Measured]) -> list[Timing]:
+        return [timing for one in runs for timing in one.timings]
+
     def measure() -> gate.Try:
-        timings: list[Timing] = []
-        reference: list[int] = []
-        for _run in range(RUNS):
-            measured = run(f"--rounds={gate.ROUNDS}", f"--min-kib={GIB}")
-            timings += measured.timings
-            reference += measured.reference
-            _need(timings, several)
-            if not (several and undecided(timings)):
-                break
-            progress.note(f"{len(reference)} rounds: a ratio may lie on either side of its limit")
-        return gate.Try(too_slow(timings, several), reference)
+        runs = gate.until_decided(RUNS, once, lambda runs: undecided(timings(runs)) if several else 0)
+        problems = too_slow(timings(runs), several)
+        return gate.Try(problems, [ns for one in runs for ns in one.reference])
 
     outcome = judge(gate.until_met(measure), LOG)
     return outcome if several else outcome + Outcome(skips=("two threads: needs two CPUs",))
@@ -266,23 +266,26 @@ def time_gate() -> Outcome:
 def first_use_gate() -> Outcome:
     """To zero a folio and to use it takes no longer than in stock, wherever and however it is used."""
 
+    def once() -> Measured:
+        measured = run("--use", f"--rounds={USE_ROUNDS}")
+        timed = {(one.kib, one.page, one.how, one.way) for one in measured.uses}
+        gate.need("zero_bench --use", firstuse.WANTED - timed, LOG)
+        return measured
+
+    def rows_of(runs: Iterable[Measured]) -> list[firstuse.Row]:
+        return firstuse.rows([use for one in runs for use in one.uses])
+
     def measure() -> gate.Try:
-        uses: list[firstuse.Use] = []
-        reference: list[int] = []
-        for _run in range(RUNS):
-            measured = run("--use", f"--rounds={USE_ROUNDS}")
-            uses += measured.uses
-            timed = {(one.kib, one.page, one.how, one.way) for one in uses}
-            gate.need("zero_bench --use", firstuse.WANTED - timed, LOG)
-            reference += measured.reference
-            clzero = not any("clzero: not on this CPU" in note for note in measured.notes)
-            table_rows = firstuse.rows(uses)
-            open_yet = firstuse.undecided(table_rows, clzero)
-            if not open_yet:
-                break
-            progress.note(f"{len(reference)} rounds: {open_yet} ratios may be on either side of their limit")
-        for text in firstuse.worst(table_rows):
+        runs = gate.until_decided(
+            RUNS, once, lambda runs: firstuse.undecided(rows_of(runs), _has_clzero(runs[0]))
+        )
+        for text in firstuse.worst(rows_of(runs)):
             progress.note(text)
-        return gate.Try(firstuse.too_slow(table_rows, clzero), reference)
+        problems = firstuse.too_slow(rows_of(runs), _has_clzero(runs[0]))
+        return gate.Try(problems, [ns for one in runs for ns in one.reference])
 
     return judge(gate.until_met(measure), LOG)
+
+
+def _has_clzero(measured: Measured) -> bool:
+    return not any("clzero: not on this CPU" in note for note in measured.notes)
