@@ -647,7 +647,7 @@ static bool padata_task_helper_claim(struct padata_mt_run *run,
 {
 	struct padata_mt_helper *helper = container_of(thread, struct padata_mt_helper, thread);
 
-	if (helper->charge.tg)
+	if (helper->charge.slice)
 		padata_task_charge(helper);
 	if (!helper->lowered || !padata_task_is_on_its_cpu(helper) || sched_helper_unwanted())
 		return false;

@@ -245,13 +245,14 @@ bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 
 {
 	MC_ASSERT(!charge->tg, "a helper takes bandwidth twice");
 	charge->tg = (const struct task_group *)p;
+	charge->slice = ns;
 	SELF->charged = true;
 	return true;
 }
 
 void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
 {
-	charge->tg = NULL;
+	*charge = (struct sched_charge){};
 	SELF->charged = false;
 }
 
