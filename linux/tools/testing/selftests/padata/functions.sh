@@ -139,6 +139,15 @@ claimed_on()
 		END { print n + 0 }' "$TRACEFS/trace"
 }
 
+# chunks_around STATE: by helpers before it, by callers from there on, by helpers then
+chunks_around()
+{
+	awk -v state="$1" '
+		/ tracing_mark_write: /	{ now = $0; sub(/.* tracing_mark_write: /, "", now) }
+		/padata_mt_chunk:/	{ n[$1 ~ /^kworker/, now == state]++ }
+		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace"
+}
+
 # setup_cgroups CONTROLLER...: $GROUP is a cgroup of our own, its children have them
 setup_cgroups()
 {

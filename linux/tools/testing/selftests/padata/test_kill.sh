@@ -64,14 +64,11 @@ is_done_alone()
 	victim=$!
 	sleep 0.3
 	kill -9 "$victim"
-	echo "killed" > "$TRACEFS/trace_marker"
+	mark "killed"
 	wait "$victim" 2>/dev/null
 	victim=
 	stop_tracing
-	chunks=$(awk '
-		/tracing_mark_write: killed/	{ killed = 1 }
-		/padata_mt_chunk:/		{ n[$1 ~ /^kworker/, killed + 0]++ }
-		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace")
+	chunks=$(chunks_around "killed")
 	forget_trace
 	ktap_print_msg "chunks by helpers before, by the caller then, by helpers then: $chunks"
 	[ "${chunks%% *}" -gt 0 ] && [ "${chunks##* }" -lt "$(nr_online_cpus)" ] &&

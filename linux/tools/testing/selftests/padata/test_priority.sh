@@ -229,16 +229,13 @@ loses_help()
 	hogs=$!
 	sleep 0.5
 	"$DIR/setsched" "$1" -p "$hogs" || return 1
-	echo "changed" > "$TRACEFS/trace_marker"
+	mark "changed"
 	sleep 0.5
 	restore
 	wait "$hogs" 2>/dev/null
 	hogs=
 	stop_tracing
-	chunks=$(awk '
-		/tracing_mark_write: changed/	{ changed = 1 }
-		/padata_mt_chunk:/		{ n[$1 ~ /^kworker/, changed + 0]++ }
-		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace")
+	chunks=$(chunks_around "changed")
 	forget_trace
 	ktap_print_msg "chunks by helpers before, by the caller then, by helpers then: $chunks"
 	[ "${chunks%% *}" -gt 0 ] && [ "${chunks##* }" -eq 0 ] &&
