@@ -5,6 +5,7 @@ From the cheapest:
 
     asan, tsan          userspace: the engine, random jobs for some seconds
     stores, zero        userspace: struct pages, huge pages
+    charge              userspace: CPU time of helpers
     kunit-uml           KUnit under User-mode Linux
     fences              the kernel's object code: weakly ordered stores
     deferred_init_threads=, placement, memmap oracle
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from padlab.check import deferred, fences, fuzz, guests, matrix, memmap, mutant, mutantkernel, suites
+from padlab.check import charge, deferred, fences, fuzz, guests, matrix, memmap, mutant, mutantkernel, suites
 from padlab.check.mutant import Mutant
 from padlab.check.mutantkernel import PLACE, Kernel
 from padlab.core import paths
@@ -85,6 +86,7 @@ def named(name: str) -> Detector:
         "tsan": partial(_of_tool, fuzz.TOOL, partial(_fuzz, "tsan")),
         "stores": partial(_of_tool, structpages.TOOL, _stores),
         "zero": partial(_of_tool, zeroing.TOOL, _zero),
+        "charge": partial(_of_tool, charge.TOOL, _charge),
         "kunit-uml": lambda name: Detector(name, "uml", _uml, partial(_kernel_reads, *_KUNIT)),
         "fences": lambda name: Detector(name, "kernel", _fences, _kernel_reads),
     }
@@ -179,6 +181,13 @@ def _zero(one: Mutant | None) -> Run:
         return zeroing.check_program(program).failures
 
     return _programs(zeroing.TOOL, zeroing.CHECKS, check, one)
+
+
+def _charge(one: Mutant | None) -> Run:
+    def check(program: Path) -> tuple[str, ...]:
+        return charge.check_program(program).failures
+
+    return _programs(charge.TOOL, (charge.PROGRAM,), check, one)
 
 
 def _programs(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from padlab.check import (
+    charge,
     costs,
     deferred,
     endings,
@@ -128,6 +129,7 @@ def _native() -> Iterator[Check]:
         "struct pages in userspace, all ways", structpages.check_stores, NATIVE_LIMIT_S, mib=NATIVE_MIB
     )
     yield Check("huge pages in userspace are zeroed", zeroing.check, NATIVE_LIMIT_S, mib=NATIVE_MIB)
+    yield Check("CPU time of helpers in userspace", charge.check, NATIVE_LIMIT_S, mib=NATIVE_MIB)
 
 
 def _gates() -> Iterator[Check]:

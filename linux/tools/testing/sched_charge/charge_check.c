@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * charge_check.c - is the CPU time of helpers charged to whom it has to be?
+ *
+ *   charge_check [SEED]
+ *
+ * Random threads take bandwidth for random tasks in a tree of task groups, work, and
+ * settle, while periods begin, limits are written and tasks are moved.  After each step
+ * all groups are looked at.  What a group has, less what it owes, is its balance: no time
+ * may be lost or come twice, however it is taken, owed and repaid.
+ *
+ * Then the nice values of helpers, and when they are in the way, in cases written out.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "charge_shim.h"
+#include "charge.h"
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#define STEPS			1000000UL
+#define NR_GROUPS		6
+#define NR_TASKS		4
+#define MAX_QUOTA		100
+#define MAX_NS			60
+
+struct shim_lock shim_rcu;
+struct rq shim_rqs[SHIM_NR_CPUS];
+int shim_cpu;
+bool shim_scx;
+unsigned long sched_prio_to_weight[NICE_WIDTH];
+
+static unsigned int seed = 1;
+static unsigned long step;
+static const char *doing = "start";
+
+/* Each group's parent comes before it; the first is the root. */
+static struct task_group groups[NR_GROUPS];
+static int64_t balances[NR_GROUPS];
+static struct cfs_bandwidth before[NR_GROUPS];
+
+/* What a task's helper has taken, if it has. */
+static struct task_struct tasks[NR_TASKS];
+static struct sched_charge charges[NR_TASKS];
+
+void shim_fail(const char *what)
+{
+	printf("charge_check: FAILED: %s (%s, step %lu, seed %u)\n", what, doing, step, seed);
+	exit(1);
+}
+
+void start_cfs_slack_bandwidth(struct cfs_bandwidth *cfs_b)
+{
+	lockdep_assert_held(&cfs_b->lock);
+	cfs_b->slack = true;
+}
+
+/* Time of helpers */
+
+static bool is_limited(const struct task_group *tg)
+{
+	return tg->cfs_bandwidth.quota != RUNTIME_INF;
+}
+
+static bool is_above(const struct task_group *tg, const struct task_group *below)
+{
+	for (; below; below = below->parent) {
+		if (below == tg)
+			return true;
+	}
+	return false;
+}
+
+static int64_t balance(const struct cfs_bandwidth *cfs_b)
+{
+	return (int64_t)(cfs_b->runtime - cfs_b->debt);
+}
+
+/* All timers are off and all periods idle, so that a step shows what it does to them. */
+static void begin_step(const char *what)
+{
+	int i;
+
+	doing = what;
+	for (i = 0; i < NR_GROUPS; i++) {
+		struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
+
+		cfs_b->timer = false;
+		cfs_b->slack = false;
+		cfs_b->idle = 1;
+		cfs_b->throttled_cfs_rq.nr = random() % 2;
+		before[i] = *cfs_b;
+	}
+}
+
+static void end_step(void)
+{
+	int i;
+
+	for (i = 0; i < NR_GROUPS; i++) {
+		struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
+
+		shim_need(!cfs_b->lock.held, "a lock is still held");
+		if (!is_limited(&groups[i]))
+			continue;
+		shim_need(balance(cfs_b) == balances[i], "a group's balance is wrong");
+		shim_need(cfs_b->debt <= before[i].debt || !cfs_b->runtime,
+			  "a group owes what it could have paid");
+	}
+	shim_need(!shim_rcu.held, "RCU is still held");
+}
+
+/* @tg and the groups above it have used bandwidth, so their periods go on. */
+static void check_used(const struct task_group *tg, bool used)
+{
+	int i;
+
+	for (i = 0; i < NR_GROUPS; i++) {
+		const struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
+		bool paid = used && is_limited(&groups[i]) && is_above(&groups[i], tg);
+
+		shim_need(!paid || cfs_b->timer, "no period follows");
+		shim_need(!paid || !cfs_b->idle, "the period counts as idle");
+		shim_need(paid || cfs_b->runtime == before[i].runtime,
+			  "a group that has not paid has another runtime");
+		shim_need(paid || cfs_b->debt == before[i].debt,
+			  "a group that has not paid has another debt");
+	}
+}
+
+/* Whether all groups from @tg on have @ns, and no debts. */
+static bool all_have(const struct task_group *tg, u64 ns)
+{
+	for (; tg; tg = tg->parent) {
+		if (is_limited(tg) && (tg->cfs_bandwidth.debt || tg->cfs_bandwidth.runtime < ns))
+			return false;
+	}
+	return true;
+}
+
+static void take(int nr, u64 ns)
+{
+	struct task_struct *p = &tasks[nr];
+	bool have = all_have(p->tg, ns);
+	int i;
+
+	begin_step("sched_charge_begin()");
+	shim_need(sched_task_has_quota(p) == all_have(p->tg, 1), "the hint is wrong");
+	shim_need(sched_charge_begin(&charges[nr], p, ns) == have,
+		  have ? "refused, though all groups have enough" :
+			 "taken, though a group has less or owes something");
+	for (i = 0; have && i < NR_GROUPS; i++)
+		balances[i] -= is_above(&groups[i], p->tg) ? ns : 0;
+	if (have)
+		shim_need(charges[nr].tg == p->tg && charges[nr].slice == ns,
+			  "what was taken is not noted");
+	else
+		shim_need(!charges[nr].tg, "what was refused is noted");
+	check_used(p->tg, have);
+	end_step();
+}
+
+static void settle(int nr, u64 ns)
+{
+	struct task_struct *p = &tasks[nr];
+	u64 back = charges[nr].tg == p->tg ? charges[nr].slice : 0;
+	u64 cgroup_ns = p->cgroup_ns + ns, system_ns = p->system_ns + ns;
+	int i;
+
+	begin_step("sched_charge_end()");
+	sched_charge_end(&charges[nr], p, ns);
+	shim_need(!charges[nr].tg && !charges[nr].slice, "something is left of the charge");
+	shim_need(p->cgroup_ns == cgroup_ns, "the time is not in the cgroup's cpu.stat");
+	shim_need(p->system_ns == system_ns, "it is not system time there");
+	for (i = 0; i < NR_GROUPS; i++) {
+		const struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
+		bool on_path = is_above(&groups[i], p->tg);
+
+		balances[i] += on_path ? (int64_t)(back - ns) : 0;
+		shim_need(cfs_b->slack == (on_path && is_limited(&groups[i]) && back > ns &&
+					   cfs_b->throttled_cfs_rq.nr),
+			  "runtime that is given back is for runqueues that wait, and only then");
+	}
+	check_used(p->tg, true);
+	end_step();
+}
+
+/* A period begins, as __refill_cfs_bandwidth_runtime() has it without a burst. */
+static void refill(struct task_group *tg)
+{
+	struct cfs_bandwidth *cfs_b = &tg->cfs_bandwidth;
+	u64 debt = cfs_b->debt, half = cfs_b->quota / 2, repaid = debt < half ? debt : half;
+
+	cfs_b->lock.held = true;
+	cfs_b->runtime = cfs_b->quota;
+	cfs_bandwidth_repay(cfs_b);
+	cfs_b->lock.held = false;
+	shim_need(cfs_b->runtime == cfs_b->quota - repaid,
+		  "it has not paid half of its quota at most");
+	shim_need(cfs_b->debt == debt - repaid, "its debt is not less by what it paid");
+	shim_need(cfs_b->idle == !debt, "a period that repays something is not idle");
+	balances[tg - groups] = balance(cfs_b);
+}
+
+static void new_period(struct task_group *tg)
+{
+	begin_step("a new period");
+	if (is_limited(tg))
+		refill(tg);
+	end_step();
+}
+
+/* cpu.max is written: of the root it cannot be. */
+static void new_limit(struct task_group *tg)
+{
+	begin_step("a new limit");
+	tg->cfs_bandwidth.quota = random() % 4 ? 1 + random() % MAX_QUOTA : RUNTIME_INF;
+	if (is_limited(tg))
+		refill(tg);
+	end_step();
+}
+
+static void any_step(void)
+{
+	int nr = random() % NR_TASKS;
+
+	switch (random() % 16) {
+	case 0:
+		new_limit(&groups[1 + random() % (NR_GROUPS - 1)]);
+		break;
+	case 1 ... 3:
+		new_period(&groups[random() % NR_GROUPS]);
+		break;
+	case 4:
+		tasks[nr].tg = &groups[random() % NR_GROUPS];
+		break;
+	default:
+		if (charges[nr].tg || random() % 8 == 0)
+			settle(nr, random() % MAX_NS);
+		else
+			take(nr, random() % MAX_NS);
+	}
+}
+
+static void check_time(void)
+{
+	int i;
+
+	srandom(seed);
+	for (i = 0; i < NR_GROUPS; i++) {
+		groups[i].cfs_bandwidth.quota = RUNTIME_INF;
+		groups[i].parent = i ? &groups[random() % i] : NULL;
+	}
+	for (i = 0; i < NR_TASKS; i++)
+		tasks[i].tg = &groups[random() % NR_GROUPS];
+	for (step = 1; step <= STEPS; step++)
+		any_step();
+	printf("charge_check: checked %lu steps, seed %u\n", STEPS, seed);
+}
+
+/* Nice values: weights are 1024 for 0, and 1.25 times less from each to the next */
+
+#define NO_GROUP		{ 0, 0, false }
+
+static const struct nice_case {
+	const char		*what;
+	int			nice;
+	unsigned int		nr;
+	struct {
+		unsigned long	shares;		/* 0: the task is in none */
+		unsigned long	load;
+		bool		idle;
+	} outer, inner;
+	int			expected;
+	bool			idle_policy;
+} nice_cases[] = {
+	{ "in the root group", 0, 4, NO_GROUP, NO_GROUP, 0, false },
+	{ "in the root group, not at 0", -20, 1, NO_GROUP, NO_GROUP, -20, false },
+	{ "idle", 0, 1, NO_GROUP, NO_GROUP, 20, true },
+	/* 1024 of 1024 */
+	{ "alone in its group", 0, 1, { 1024, 0, false }, NO_GROUP, 0, false },
+	/* Half: 512, between 524 and 419 */
+	{ "beside another one", 0, 1, { 1024, 1024, false }, NO_GROUP, 4, false },
+	/* A quarter: 256, between 268 and 215 */
+	{ "one of four", 0, 4, { 1024, 0, false }, NO_GROUP, 7, false },
+	/* More than its nice value allows */
+	{ "in a group with many shares", 3, 1, { 100000, 0, false }, NO_GROUP, 3, false },
+	/* 512 within, of that 256 * 512 / (768 + 512) = 102: between 110 and 88 */
+	{ "two levels", 0, 1, { 256, 768, false }, { 1024, 1024, false }, 11, false },
+	{ "less at the inner level", 0, 1, { 100000, 0, false }, { 1024, 1024, false }, 4, false },
+	{ "less at the outer level", 0, 1, { 512, 0, false }, { 100000, 0, false }, 4, false },
+	{ "nothing at all", 0, 1, { 2, 100000, false }, NO_GROUP, 20, false },
+	{ "nothing within", 0, 1, { 100000, 0, false }, { 2, 100000, false }, 20, false },
+	{ "in an idle group", 0, 1, { 1024, 0, true }, NO_GROUP, 20, false },
+	{ "with an idle group above", 0, 1, { 1024, 0, true }, { 1024, 0, false }, 20, false },
+	{ "with an idle group within", 0, 1, { 1024, 0, false }, { 1024, 0, true }, 20, false },
+};
+
+static void check_nice(const struct nice_case *one)
+{
+	struct task_group root = {};
+	struct task_group outer = { &root, .shares = one->outer.shares << 10,
+				    .load_avg = { one->outer.load }, .idle = one->outer.idle };
+	struct task_group inner = { &outer, .shares = one->inner.shares << 10,
+				    .load_avg = { one->inner.load }, .idle = one->inner.idle };
+	struct task_struct task = {
+		.tg = one->inner.shares ? &inner : one->outer.shares ? &outer : &root,
+		.static_prio = MAX_RT_PRIO - MIN_NICE + one->nice,
+		.idle_policy = one->idle_policy,
+	};
+
+	doing = one->what;
+	shim_need(sched_helper_nice(&task, one->nr) == one->expected, "the nice value of helpers");
+}
+
+static void check_nices(void)
+{
+	double weight = 1024;
+	unsigned int i;
+
+	for (i = 0; i < -MIN_NICE; i++)
+		weight *= 1.25;
+	for (i = 0; i < NICE_WIDTH; i++, weight /= 1.25)
+		sched_prio_to_weight[i] = weight + 0.5;
+	for (i = 0; i < ARRAY_SIZE(nice_cases); i++)
+		check_nice(&nice_cases[i]);
+	printf("charge_check: checked %zu nice values\n", ARRAY_SIZE(nice_cases));
+}
+
+/* A helper on CPU 1, whose sibling is CPU 0 */
+
+static const struct place_case {
+	const char		*what;
+	unsigned int		running;	/* on its CPU, with those that are asleep */
+	unsigned int		asleep;
+	int			enabled;	/* the CPU with core scheduling, or -1 */
+	int			cookie;		/* the CPU with a task that has one, or -1 */
+	bool			scx;
+	bool			allowed;
+	bool			unwanted;
+} place_cases[] = {
+	{ "alone", 1, 0, -1, -1, false, true, false },
+	{ "beside one that sleeps", 2, 1, -1, -1, false, true, false },
+	{ "beside another one", 2, 0, -1, -1, false, true, true },
+	{ "beside one that sleeps and one that does not", 3, 1, -1, -1, false, true, true },
+	{ "under a BPF scheduler", 1, 0, -1, -1, true, false, true },
+	{ "a cookie on its CPU", 1, 0, 1, 1, false, false, true },
+	{ "a cookie on its sibling", 1, 0, 1, 0, false, false, true },
+	{ "a cookie on another core", 1, 0, 1, 2, false, true, false },
+	{ "a cookie without core scheduling", 1, 0, -1, 1, false, true, false },
+};
+
+static void check_place(const struct place_case *one)
+{
+	int cpu;
+
+	doing = one->what;
+	shim_cpu = 1;
+	shim_scx = one->scx;
+	for (cpu = 0; cpu < SHIM_NR_CPUS; cpu++) {
+		shim_rqs[cpu] = (struct rq){ .cpu = cpu, .core_enabled = cpu == one->enabled,
+					     .core_tree.used = cpu == one->cookie };
+	}
+	shim_rqs[1].nr_running = one->running;
+	shim_rqs[1].cfs.h_nr_queued = one->running;
+	shim_rqs[1].cfs.h_nr_runnable = one->running - one->asleep;
+	shim_need(sched_helper_allowed(1) == one->allowed, "whether a helper may be there");
+	shim_need(sched_helper_unwanted() == one->unwanted, "whether it is in the way");
+}
+
+static void check_places(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(place_cases); i++)
+		check_place(&place_cases[i]);
+	printf("charge_check: checked %zu places\n", ARRAY_SIZE(place_cases));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		seed = strtoul(argv[1], NULL, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	check_time();
+	check_nices();
+	check_places();
+	printf("charge_check: ok\n");
+	return 0;
+}

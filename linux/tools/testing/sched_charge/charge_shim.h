@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * charge_shim.h - what kernel/sched/charge.c uses of the kernel, for userspace
+ *
+ * Every kernel header that it asks for is this file (see the Makefile).  One thread runs
+ * it, so a lock is a flag, and a failure is a lock that is not held where it has to be.
+ */
+
+#ifndef _CHARGE_SHIM_H
+#define _CHARGE_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONFIG_CFS_BANDWIDTH	1
+#define CONFIG_FAIR_GROUP_SCHED	1
+#define CONFIG_SCHED_CORE	1
+#define CONFIG_SMP		1
+#define CONFIG_PADATA		1
+
+#define u64			uint64_t
+
+#define RUNTIME_INF		((u64)~0ULL)
+#define MAX_RT_PRIO		100
+#define MIN_NICE		(-20)
+#define MAX_NICE		19
+#define NICE_WIDTH		40
+#define SHIM_NR_CPUS		4
+
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define min(a, b)							\
+	({								\
+		typeof(a) _a = (a);					\
+		typeof(b) _b = (b);					\
+		_a < _b ? _a : _b;					\
+	})
+
+void shim_fail(const char *what);
+
+static inline void shim_need(bool holds, const char *what)
+{
+	if (!holds)
+		shim_fail(what);
+}
+
+static inline u64 div64_u64(u64 dividend, u64 divisor)
+{
+	return dividend / divisor;
+}
+
+/* Locks, which a guard holds until the end of its block. */
+
+struct shim_lock {
+	bool			held;
+};
+
+extern struct shim_lock shim_rcu;
+
+static inline void shim_unlock(struct shim_lock **lock)
+{
+	(*lock)->held = false;
+}
+
+/* A lock that a function takes may be held already only if it nests: RCU's. */
+static inline struct shim_lock *shim_lock(struct shim_lock *lock)
+{
+	shim_need(!lock->held, "a lock is taken that is held");
+	lock->held = true;
+	return lock;
+}
+
+#define __shim_paste(a, b)	a##b
+#define shim_paste(a, b)	__shim_paste(a, b)
+#define shim_hold(lock)							\
+	struct shim_lock *shim_paste(guard_, __LINE__)			\
+	__attribute__((cleanup(shim_unlock), unused)) = shim_lock(lock)
+#define guard(kind)		guard_of_##kind
+#define guard_of_raw_spinlock_irqsave(lock)	shim_hold(lock)
+#define guard_of_rcu()		shim_hold(&shim_rcu)
+#define guard_of_task_rq_lock(task)	shim_hold(&(task)->rq_lock)
+#define lockdep_assert_held(lock)	shim_need((lock)->held, #lock " is not held")
+
+/* Task groups */
+
+struct list_head {
+	unsigned int		nr;
+};
+
+#define list_empty(list)	(!(list)->nr)
+
+struct cfs_bandwidth {
+	struct shim_lock	lock;
+	u64			quota;
+	u64			runtime;
+	u64			debt;
+	unsigned int		idle;
+	bool			timer;		/* the period's, since it was last looked at */
+	bool			slack;		/* the other one */
+	struct list_head	throttled_cfs_rq;
+};
+
+#define atomic_long_t		struct shim_atomic_long
+
+struct shim_atomic_long {
+	long			value;
+};
+
+#define atomic_long_read(v)	((v)->value)
+
+struct task_group {
+	struct task_group	*parent;
+	struct cfs_bandwidth	cfs_bandwidth;
+	unsigned long		shares;
+	atomic_long_t		load_avg;
+	int			idle;
+};
+
+#define scale_load_down(load)	((load) >> 10)
+
+static inline void start_cfs_bandwidth(struct cfs_bandwidth *cfs_b)
+{
+	lockdep_assert_held(&cfs_b->lock);
+	cfs_b->timer = true;
+}
+
+/* Tasks */
+
+struct task_struct {
+	struct shim_lock	rq_lock;
+	struct task_group	*tg;
+	int			static_prio;
+	bool			idle_policy;
+	u64			cgroup_ns;
+	u64			system_ns;
+};
+
+#define task_has_idle_policy(p)	((p)->idle_policy)
+
+enum { CPUTIME_USER, CPUTIME_SYSTEM };
+
+static inline struct task_group *task_group(struct task_struct *p)
+{
+	shim_need(shim_rcu.held, "a task's group is read outside RCU");
+	return p->tg;
+}
+
+/* cpuacct_charge() wants the lock of the task's runqueue. */
+static inline void cgroup_account_cputime(struct task_struct *p, u64 ns)
+{
+	lockdep_assert_held(&p->rq_lock);
+	p->cgroup_ns += ns;
+}
+
+static inline void cgroup_account_cputime_field(struct task_struct *p, int field, u64 ns)
+{
+	p->system_ns += field == CPUTIME_SYSTEM ? ns : 0;
+}
+
+extern unsigned long sched_prio_to_weight[NICE_WIDTH];
+
+/* Runqueues: each pair of CPUs is a core */
+
+struct rb_root {
+	bool			used;
+};
+
+struct rq {
+	int			cpu;
+	unsigned int		nr_running;
+	struct {
+		unsigned int	h_nr_queued;
+		unsigned int	h_nr_runnable;
+	} cfs;
+	bool			core_enabled;
+	struct rb_root		core_tree;
+};
+
+extern struct rq shim_rqs[SHIM_NR_CPUS];
+extern int shim_cpu;
+extern bool shim_scx;
+
+#define cpu_rq(cpu)		(&shim_rqs[cpu])
+#define raw_rq()		cpu_rq(shim_cpu)
+#define cpu_of(rq)		((rq)->cpu)
+#define sched_core_enabled(rq)	((rq)->core_enabled)
+#define RB_EMPTY_ROOT(root)	(!(root)->used)
+#define scx_enabled()		shim_scx
+
+/* Masks are those of a core, and here its first CPU. */
+static inline bool shim_sibling(int *cpu, int core, int nr)
+{
+	*cpu = core + nr;
+	return nr < 2;
+}
+
+#define cpu_smt_mask(cpu)	((cpu) & ~1)
+#define for_each_cpu(cpu, core)						\
+	for (int __nr = 0; shim_sibling(&(cpu), core, __nr); __nr++)
+
+#endif /* _CHARGE_SHIM_H */
