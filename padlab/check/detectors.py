@@ -6,6 +6,7 @@ From the cheapest:
     asan, tsan          userspace: the engine, random jobs for some seconds
     stores, zero        userspace: struct pages, huge pages
     charge              userspace: CPU time of helpers
+    model:NAME          userspace: the engine or its task back end under the model checker
     kunit-uml           KUnit under User-mode Linux
     fences              the kernel's object code: weakly ordered stores
     deferred_init_threads=, placement, memmap oracle
@@ -28,7 +29,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from padlab.check import charge, deferred, fences, fuzz, guests, matrix, memmap, mutant, mutantkernel, suites
+from padlab.check import (
+    charge,
+    deferred,
+    fences,
+    fuzz,
+    guests,
+    matrix,
+    memmap,
+    models,
+    mutant,
+    mutantkernel,
+    search,
+    suites,
+)
 from padlab.check.mutant import Mutant
 from padlab.check.mutantkernel import PLACE, Kernel
 from padlab.core import paths
@@ -92,6 +106,8 @@ def named(name: str) -> Detector:
     }
     if name in known:
         return known[name](name)
+    if name.startswith("model:"):
+        return _of_model(name)
     return _of_boot(name) or _of_guest(name)
 
 
@@ -104,6 +120,14 @@ def _of_tool(tool: native.Tool, build: Callable[[Mutant | None], Run], name: str
         return file.startswith(parts) and not file.endswith(less)
 
     return Detector(name, "userspace", build, reads)
+
+
+def _of_model(name: str) -> Detector:
+    model = name.removeprefix("model:")
+    if model not in models.models():
+        raise LabError(f"check {name}", "there is no such model", "see ./lab models --list")
+    sources = [str(path.relative_to(paths.LINUX)) for path in search.ENGINE]
+    return Detector(name, "userspace", partial(_model, model), lambda file: file in sources)
 
 
 def _of_guest(name: str) -> Detector:
@@ -224,6 +248,19 @@ def _write(place: Path, text: str) -> None:
     if not place.exists() or place.read_text() != text:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
+
+
+def _model(model: str, one: Mutant | None) -> Run:
+    if one is None:
+        program = search.build("jobs")
+    else:
+        program = models.Building("mutant", models.variant_of(one.file, one.old, one.new))()
+
+    def run(_limit_s: float) -> Outcome:
+        result, status, log = search.run(program, model, "mutant")
+        return judge(search.problems(result, "", status), log)
+
+    return run
 
 
 # Kernels

@@ -75,6 +75,11 @@ def without(name: str, variant: Variant, source: str) -> str:
     return source.replace(variant.old, variant.new)
 
 
+def variant_of(file: str, old: str, new: str) -> Variant:
+    """For what is no variant of the table: nothing is said of what has to be found."""
+    return Variant("", "", "", old, new, in_task=file == search.TASK)
+
+
 # One search each
 
 
@@ -121,13 +126,13 @@ def searches(full: bool = False) -> list[Search]:
     ]
     for name, variant in variants().items():
         kind = f"{LEFT_OUT}, barrier" if variant.barrier else LEFT_OUT
-        build = _Building(name, variant)
+        build = Building(name, variant)
         every.append(Search(name, kind, variant.why, variant.model, variant.says, build, keep=False))
     return every
 
 
 @dataclass(frozen=True)
-class _Building:
+class Building:
     """Makes the program without what a variant leaves out."""
 
     name: str

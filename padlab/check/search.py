@@ -25,7 +25,7 @@ SOURCES = paths.TESTS / "models"
 PLACE = paths.BUILD / "models"
 GROUPS = ("build", "models")
 TASK = "kernel/padata_mt_task.c"
-_ENGINE = [paths.LINUX / name for name in (*native.ENGINE, TASK, "kernel/sched/charge.h")]
+ENGINE = [paths.LINUX / name for name in (*native.ENGINE, TASK, "kernel/sched/charge.h")]
 LIMIT_S = 900
 NO_ERROR = "no error"
 _TRAIL = "search.pml.trail"
@@ -86,7 +86,7 @@ def build(program: str, **variables: object) -> Path:
     target = PLACE / program
     command: list[object] = ["make", "-s", "-C", SOURCES, f"O={PLACE}", "CC=gcc"]
     command += [f"{name}={value}" for name, value in variables.items()]
-    files = [*sorted(path for path in SOURCES.iterdir() if path.suffix != ".toml"), *_ENGINE]
+    files = [*sorted(path for path in SOURCES.iterdir() if path.suffix != ".toml"), *ENGINE]
     parts = [compiler.identity(), spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
     stamp = Stamp(PLACE / ".padlab-sources", parts)
     with exclusive.alone(PLACE.with_name(f".{PLACE.name}.lock")), contextlib.ExitStack() as making:

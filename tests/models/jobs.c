@@ -76,6 +76,7 @@ static void thread_fn(unsigned long start, unsigned long end, void *arg)
 		units->done[unit]++;
 	}
 	MC_ASSERT(end - start >= model->min_chunk || start == 0, "a chunk is too small");
+	kernel_allocate();
 	if (killable_chunk(model))
 		kernel_wait_killed(MC_SITE("a chunk takes until its thread is killed"));
 	for (unit = start; unit < end; unit++) {
@@ -197,6 +198,9 @@ MODEL(task_fails, .setup = { TWO, .ticks = 1, .unwanted = 1 }, .units = 4, .fail
       QUIET(COUNTED, NOT_KILLED, NOT_RESTRICTED))
 MODEL(task_restricted, .setup = { TWO, .restricted = true }, .units = 3)
 
+MODEL(task_node_goes, .setup = { TWO, .memory = GOES }, .units = 3)
+MODEL(task_node_comes, .setup = { TWO, .memory = COMES }, .units = 3)
+
 const bool mc_fences;
 
 const char *const *mc_quiet(void)
@@ -228,5 +232,7 @@ const struct mc_model mc_models[] = {
 	ENTRY(task_killable_again, "task-killable-again"),
 	ENTRY(task_fails, "task-fails"),
 	ENTRY(task_restricted, "task-restricted"),
+	ENTRY(task_node_goes, "task-node-goes"),
+	ENTRY(task_node_comes, "task-node-comes"),
 	{ NULL, NULL, NULL }
 };

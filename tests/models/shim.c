@@ -32,14 +32,24 @@ struct thread {
 	bool			allowed;		/* to be sent SIGKILL */
 	bool			knows_killed, charged;
 	unsigned int		scopes;
+	nodemask_t		states[NR_NODE_STATES];	/* as it read them last */
+	bool			has_nodes;		/* cpuset has given it those that there are now */
 	struct mem_cgroup	*memcg;
 	struct cgroup_subsys_state *blkcg;
+};
+
+/* What memory there is, and the nodes of the cpuset that the workers are in */
+struct nodes {
+	nodemask_t		memory;
+	nodemask_t		cpuset;
+	struct spinlock		cpuset_lock;
 };
 
 struct world {
 	const struct kernel_setup *setup;
 	int			ticks, unwanted;
 	bool			gone, killed, waits, restricted;
+	struct nodes		*nodes;			/* if memory comes or goes */
 	struct thread		threads[3];
 	char			rest[KERNEL_WORLD];
 };
@@ -51,8 +61,6 @@ _Static_assert(sizeof(struct world) <= MC_WORLD, "MC_WORLD is too small");
 
 struct workqueue_struct kernel_workqueue;
 const struct cpumask kernel_siblings[] = { { 1 }, { 2 }, { 4 }, { 8 } };
-const nodemask_t node_states[NR_NODE_STATES] = { { 1 }, { 1 } };
-
 const struct kernel_setup *kernel_setup(void)
 {
 	return W->setup;
@@ -244,6 +252,7 @@ bool sched_task_has_quota(struct task_struct *p)
 bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns)
 {
 	MC_ASSERT(!charge->tg, "a helper takes bandwidth twice");
+	MC_ASSERT(ns, "a helper takes no bandwidth");
 	charge->tg = (const struct task_group *)p;
 	charge->slice = ns;
 	SELF->charged = true;
@@ -304,6 +313,114 @@ struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg)
 void kthread_associate_blkcg(struct cgroup_subsys_state *css)
 {
 	SELF->blkcg = css ? css : NULL;
+}
+
+/* Nodes */
+
+const nodemask_t *kernel_node_states(const struct mc_site *site)
+{
+	nodemask_t *states = SELF->states;
+
+	states[N_CPU].bits = 1;
+	states[N_MEMORY].bits = 1;
+	if (W->nodes)
+		states[N_MEMORY].bits = mc_load(&W->nodes->memory.bits, sizeof(long), MC_RELAXED, site);
+	return states;
+}
+
+void kernel_task_lock(struct task_struct *task, const struct mc_site *site)
+{
+	if (W->nodes)
+		mc_sync(&task->alloc_lock, MC_LOCK, site);
+}
+
+void kernel_task_unlock(struct task_struct *task, const struct mc_site *site)
+{
+	if (W->nodes)
+		mc_unlock(&task->alloc_lock, site);
+}
+
+void kernel_set_mems(nodemask_t nodes, const struct mc_site *site)
+{
+	if (!W->nodes)
+		return;
+	kernel_task_lock(SELF->task, site);
+	SELF->task->mems_allowed = nodes;
+	kernel_task_unlock(SELF->task, site);
+}
+
+nodemask_t kernel_cpuset_mems(const struct mc_site *site)
+{
+	nodemask_t nodes = { 1 };
+
+	if (!W->nodes)
+		return nodes;
+	mc_sync(&W->nodes->cpuset_lock, MC_LOCK, site);
+	nodes = W->nodes->cpuset;
+	mc_unlock(&W->nodes->cpuset_lock, site);
+	return nodes;
+}
+
+/* What node 1 was or is, of both nodes: a cpuset's or a task's */
+static nodemask_t nodes_when(bool there)
+{
+	return (nodemask_t){ there ? 3 : 1 };
+}
+
+/*
+ * As memory hotplug and cpuset do it: node_states[] first, then the cpuset, and then its
+ * tasks, one after the other.  The caller's own cpuset is another one.
+ */
+static void hotplug_thread(int nr)
+{
+	struct nodes *nodes = W->nodes;
+	nodemask_t now = nodes_when(W->setup->memory == COMES);
+	int i;
+
+	mc_store(&nodes->memory.bits, sizeof(long), now.bits, MC_RELAXED,
+		 MC_SITE("the memory of node 1 comes or goes"));
+	mc_sync(&nodes->cpuset_lock, MC_LOCK, MC_SITE("lock the cpuset"));
+	nodes->cpuset = now;
+	mc_unlock(&nodes->cpuset_lock, NULL);
+	for (i = 0; i <= W->setup->helpers; i++) {
+		struct task_struct *task = W->threads[i].task;
+
+		kernel_task_lock(task, MC_SITE("cpuset comes to a task"));
+		task->mems_allowed = now;
+		kernel_task_unlock(task, NULL);
+		W->threads[i].has_nodes = true;
+	}
+}
+
+static void nodes_start(void)
+{
+	nodemask_t before = nodes_when(W->setup->memory == GOES);
+	int i;
+
+	W->nodes = mc_alloc(sizeof(*W->nodes), "nodes");
+	W->nodes->memory = before;
+	W->nodes->cpuset = before;
+	for (i = 0; i <= W->setup->helpers; i++)
+		W->threads[i].task->mems_allowed = before;
+	if (W->setup->memory == GOES)
+		W->threads[0].task->mems_allowed.bits = 2;
+	mc_thread("hotplug", hotplug_thread, 0);
+}
+
+/* None of its nodes has memory, and nobody is going to give it others. */
+static void check_nodes(void)
+{
+	if (SELF->has_nodes && !(SELF->task->mems_allowed.bits & W->nodes->memory.bits))
+		mc_fail("a helper allocates memory on nodes that have none", NULL);
+}
+
+void kernel_allocate(void)
+{
+	if (!W->nodes || !mc_self())
+		return;
+	kernel_task_lock(SELF->task, MC_SITE("memory is allocated"));
+	check_nodes();
+	kernel_task_unlock(SELF->task, NULL);
 }
 
 /* Signals: to the caller from outside, to helpers from those that know of it */
@@ -525,6 +642,7 @@ void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr))
 		W->threads[i].task = task;
 		task->nr = i;
 		task->pi_lock.made = true;
+		task->alloc_lock.made = true;
 		task->cpus_mask.bits = ~0UL;
 		if (i)
 			task->policy = own_policy();
@@ -534,11 +652,18 @@ void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr))
 		mc_thread("killer", killer_thread, 0);
 	if (setup->restricted)
 		mc_thread("admin", restricting_thread, 0);
+	if (setup->memory)
+		nodes_start();
 	if (kernel_initcall())
 		mc_fail("the initcall fails", NULL);
 }
 
 void kernel_over(void)
 {
-	MC_ASSERT(mc_allocated() == W->setup->helpers + 1, "memory is left");
+	int i;
+
+	MC_ASSERT(mc_allocated() == W->setup->helpers + 1 + !!W->nodes, "memory is left");
+	for (i = 1; W->nodes && i <= W->setup->helpers; i++)
+		MC_ASSERT(W->threads[i].task->mems_allowed.bits == W->nodes->cpuset.bits,
+			  "a worker is left with other nodes");
 }

@@ -213,7 +213,10 @@ enum { N_CPU, N_MEMORY, NR_NODE_STATES };
 enum { HK_TYPE_DOMAIN, HK_TYPE_WQ };
 
 extern const struct cpumask kernel_siblings[];
-extern const nodemask_t node_states[NR_NODE_STATES];
+
+/* As they are now, where the model has memory that comes or goes. */
+#define node_states	kernel_node_states(MC_SITE("node_states"))
+const nodemask_t *kernel_node_states(const struct mc_site *site);
 
 #define NUMA_NO_NODE		(-1)
 #define nr_cpu_ids		64U
@@ -308,6 +311,8 @@ struct task_struct {
 	bool			realtime;
 	struct task_cpumask	cpus_mask;
 	struct spinlock		pi_lock;	/* of the last two, for those who change them */
+	nodemask_t		mems_allowed;
+	struct spinlock		alloc_lock;	/* of that */
 };
 
 enum system_states { SYSTEM_BOOTING, SYSTEM_RUNNING };
@@ -356,8 +361,19 @@ void kthread_associate_blkcg(struct cgroup_subsys_state *css);
 #define get_mem_cgroup_from_mm(mm)	((struct mem_cgroup *)1)
 #define mem_cgroup_put(memcg)		((void)0)
 #define css_put(css)			((void)0)
-#define set_mems_allowed(nodes)		((void)(nodes))
-#define cpuset_mems_allowed(task)	node_states[N_MEMORY]
+
+/* Nodes: those of tasks, and of the cpuset that the workers are in */
+
+#define CONFIG_CPUSETS			1
+#define task_lock(task)			kernel_task_lock(task, MC_SITE("task_lock(" #task ")"))
+#define task_unlock(task)		kernel_task_unlock(task, MC_SITE("task_unlock(" #task ")"))
+#define set_mems_allowed(nodes)		kernel_set_mems(nodes, MC_SITE("set_mems_allowed(" #nodes ")"))
+#define cpuset_mems_allowed(task)	kernel_cpuset_mems(MC_SITE("cpuset_mems_allowed(" #task ")"))
+
+void kernel_task_lock(struct task_struct *task, const struct mc_site *site);
+void kernel_task_unlock(struct task_struct *task, const struct mc_site *site);
+void kernel_set_mems(nodemask_t nodes, const struct mc_site *site);
+nodemask_t kernel_cpuset_mems(const struct mc_site *site);
 
 /* <linux/lockdep.h> */
 
@@ -414,6 +430,9 @@ void kernel_on_claim(unsigned long start, unsigned long end);
 /* Nice 19 is less for a helper, or more, or one after the other. */
 enum kernel_weight { HEAVY, LIGHT, LIGHT_OR_NOT };
 
+/* The memory of node 1, to which the caller is bound if it goes */
+enum kernel_memory { STAYS, GOES, COMES };
+
 struct kernel_setup {
 	int		helpers;	/* as many CPUs with a worker */
 	struct cpumask	cpus;
@@ -425,6 +444,7 @@ struct kernel_setup {
 	bool		batch;		/* somebody has given workers another policy */
 	enum kernel_weight weight;	/* of the caller, on its CPU */
 	bool		restricted;	/* the caller loses its helpers' CPUs, or becomes realtime */
+	enum kernel_memory memory;	/* at any time */
 };
 
 void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr));
@@ -433,6 +453,8 @@ const struct kernel_setup *kernel_setup(void);
 bool kernel_knows_killed(void);
 /* The caller has returned, and what it had on its stack is gone. */
 void kernel_caller_gone(void);
+/* In a thread function: memory is allocated, at two times. */
+void kernel_allocate(void);
 /* In a thread function: until the thread is killed. */
 void kernel_wait_killed(const struct mc_site *site);
 /* At the end: is all as it was? */
