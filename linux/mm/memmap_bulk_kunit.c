@@ -587,6 +587,26 @@ static void __init bulk_free_same(struct kunit *test)
 			first_difference(memmap, memmap + RUN_PAGES));
 }
 
+/* Where pages are checked, one that still has a mapping keeps its block from being freed. */
+static void __init bulk_free_refused(struct kunit *test)
+{
+	const struct bulk_run *run = &borrowed[0];
+	struct zone *zone = &NODE_DATA(run->nid)->node_zones[run->zone];
+	struct page *last = pfn_to_page(run->end_pfn - 1);
+	unsigned long managed = zone_managed_pages(zone);
+
+	if (!static_branch_unlikely(&check_pages_enabled))
+		kunit_skip(test, "this kernel does not check pages");
+
+	init_reference(run, run->pfn, run->end_pfn, MEMMAP_USED);
+	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
+	last->mapping = (void *)test;
+	KUNIT_EXPECT_FALSE(test, memmap_free_used(zone, run->pfn, run->end_pfn));
+	KUNIT_EXPECT_EQ(test, managed, zone_managed_pages(zone));
+	KUNIT_EXPECT_EQ(test, 0, take_free(run->pfn, run->end_pfn));
+	last->mapping = NULL;
+}
+
 /* Time */
 
 /* Each block is initialised and then freed, as stock does deferred pages. */
@@ -736,6 +756,7 @@ static struct kunit_case __refdata bulk_test_cases[] = {
 	KUNIT_CASE_PARAM(bulk_init_same, bulk_init_gen_params),
 	KUNIT_CASE(bulk_bench_init_same),
 	KUNIT_CASE_PARAM(bulk_free_same, bulk_free_gen_params),
+	KUNIT_CASE(bulk_free_refused),
 	KUNIT_CASE_SLOW(bulk_bench),
 	{}
 };
