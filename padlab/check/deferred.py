@@ -9,7 +9,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.measure import starts
 from padlab.vm import machine
 
-MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus")
+MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus", "far-node")
 START_MACHINES = (SMALL, "epyc-7551-kvm")
 
 # The kernel parameter: value, and the threads it gives on a node of four CPUs

@@ -41,6 +41,10 @@ OTHER_CONFIGS = ("sparse", "nomemcg")
 # Only built and booted with --full: each page is seen when it is freed.
 MORE_CONFIGS = ("kasan",)
 
+# 140 holes of a page each.  The array that memblock has at first is for 128 ranges, so it
+# gets a new one, of memory that is given back when memblock retires.
+MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
+
 # A walk over the struct pages of many GiB holds all zone locks for a while.
 LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
 
@@ -106,6 +110,16 @@ SHAPES = (
     Case("a deferred zone DMA32 that ends inside a block", "one-cpu", ("mem=2000004K",)),
     Case("one page in the last section", "one-cpu", ("mem=5111812K",)),
     Case("one page less than a section", "one-cpu", ("mem=5111804K",)),
+    # Zone Normal has a section and 131 MiB.  The trace takes more than that before the CPUs
+    # are up, so that nothing of the zone is left to deferred init.
+    Case(
+        "a zone that grew to its end",
+        "one-cpu",
+        ("mem=4355M", "trace_event=padata:*", "trace_buf_size=300M"),
+        says=(r"oracle zone 0 Normal ",),
+        never=(FREED_SINGLY, r"node 0 initialised"),
+    ),
+    Case("many ranges", LITTLE, (MANY_RANGES,), says=(r"oracle violations 0$",)),
 )
 
 # With kernelcore=mirror, zone Normal spans all of a node, and memory of it that is not
@@ -211,6 +225,8 @@ SLOW_PATHS = (
         never=(FREED_SINGLY, r"node \d+ initialised"),
     ),
     replace(slow("plain", "a sanitizer", config="kasan"), short=False),
+    # It sees whether memblock is asked when it has retired.
+    replace(slow("many ranges", "a sanitizer", MANY_RANGES, config="kasan"), short=False),
     # sizeof(struct page) is 80.
     Case("plain", NODES, (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),
     Case("plain", "slivers", (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),

@@ -32,6 +32,7 @@ from padlab.vm.channel import Guest
 # 8, most with many CPUs, each of which caches free pages.  Twice that is allowed,
 # which is half a section, the least that deferred init works on.
 ALLOWANCE = 16
+BLOCK_BYTES = 4 << 20
 
 ZoneId = tuple[int, str]  # node, zone name
 K = TypeVar("K")

@@ -146,7 +146,7 @@ def job_problems(job: Job, trace: Trace) -> list[str]:
         found.append(f"pfns {job.start} to {job.start + job.size} are not node {node.nr}'s")
     if job.charged:
         found.append(f"{job.charged} of its helpers were those of jobs after boot")
-    return found + _mask(job, mask) + _order(job, mask, trace)
+    return found + _sections(job) + _mask(job, mask) + _order(job, mask, trace)
 
 
 def mask_of(node: Node, trace: Trace) -> frozenset[int]:
@@ -175,6 +175,15 @@ def _coverage(job: Job) -> list[str]:
     if pos != end:
         found.append(f"nobody got {pos} to {end}" if pos < end else f"went on to {pos}, past {end}")
     return found
+
+
+def _sections(job: Job) -> list[str]:
+    """The smallest chunk is a section, and no two threads may meet within one."""
+    return [
+        f"chunk begins at {chunk.start}, within a section of {job.min_chunk}"
+        for chunk in job.chunks
+        if chunk.start != job.start and chunk.start % job.min_chunk
+    ]
 
 
 def _threads(job: Job) -> list[str]:

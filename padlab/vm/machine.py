@@ -14,6 +14,7 @@ A file looks like this::
     gib = 2                     # or mib = 2048
     cores = 2                   # 0, or left out: a node without CPUs
                                 # mib = 0: without memory, but for a DIMM's
+    distances = [10, 20]        # to each node, if not what QEMU makes them
 
     [[dimm]]                    # memory in a slot: the kernel adds it by hotplug
     gib = 1                     # or mib = 1024
@@ -39,6 +40,7 @@ MAX_MIB = 1008 * 1024
 MIN_MIB = 64  # less has no room for the kernel and its initramfs
 MAX_NODES = 64
 MAX_DIMMS = 16
+LOCAL_DISTANCE = 10  # as ACPI has it
 PAGES_PER_MIB = 256
 
 
@@ -48,6 +50,7 @@ class Node:
 
     mib: int
     cpus: int
+    distances: tuple[int, ...] = ()  # to each node, if not what QEMU makes them
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ class _Memory(Struct, forbid_unknown_fields=True, kw_only=True):
 class _Node(_Memory, forbid_unknown_fields=True, kw_only=True):
     mib: Annotated[int, Meta(ge=0, le=MAX_MIB)] | None = None
     cores: Annotated[int, Meta(ge=0, le=MAX_CPUS)] = 0
+    distances: tuple[Annotated[int, Meta(ge=LOCAL_DISTANCE, le=254)], ...] = ()
 
 
 class _Dimm(_Memory, forbid_unknown_fields=True, kw_only=True):
@@ -179,9 +183,19 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
 def _machine(name: str, file: _File) -> Machine:
     """Put the parts together, and check what concerns more than one of them."""
     nodes = tuple(
-        Node(_mib(name, f"node[{index}]", node), node.cores * file.threads_per_core)
+        Node(_mib(name, f"node[{index}]", node), node.cores * file.threads_per_core, node.distances)
         for index, node in enumerate(file.node)
     )
+    for index, node in enumerate(nodes):
+        away = list(node.distances)
+        if away and (
+            len(away) != len(nodes) or [i for i, d in enumerate(away) if d == LOCAL_DISTANCE] != [index]
+        ):
+            _fail(
+                name,
+                f"node[{index}].distances is {away}",
+                f"give one to each of {len(nodes)} nodes, {LOCAL_DISTANCE} to itself alone",
+            )
     for index, dimm in enumerate(file.dimm):
         if dimm.node >= len(nodes):
             _fail(name, f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}")

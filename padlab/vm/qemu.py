@@ -169,6 +169,9 @@ def _numa(machine: Machine, one_cpu: bool) -> list[str]:
     for i, node in enumerate(machine.nodes):
         args += ["-numa", f"node,nodeid={i}{f',memdev=mem{i}' if node.mib else ''}"]
 
+        for j, distance in enumerate(node.distances):
+            args += ["-numa", f"dist,src={i},dst={j},val={distance}"]
+
     per_socket = _sockets(machine)[1] * machine.threads_per_core
     socket = 0
     for i, node in enumerate(machine.nodes):

@@ -108,6 +108,11 @@ def test_fault_is_seen(old: str, new: str, problem: str) -> None:
     assert any(problem in line for line in found), found
 
 
+def test_threads_that_meet_within_a_section_are_seen() -> None:
+    lines = [line.replace("98304", "98305").replace("align=32768", "align=1") for line in good()]
+    assert "job 1: chunk begins at 98305, within a section of 32768" in judge(lines)
+
+
 def test_helpers_of_jobs_after_boot_are_seen() -> None:
     lines = good()
     lines.insert(-1, event(2, 50, "helper_end: job=1 ns=12345", "kworker/2:0"))

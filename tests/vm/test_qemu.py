@@ -65,6 +65,13 @@ def test_node_without_cpus() -> None:
     ]
 
 
+def test_distances_are_those_of_the_file() -> None:
+    told = [value for value in values(command("far-node"), "-numa") if value.startswith("dist,")]
+    assert len(told) == 9
+    assert "dist,src=0,dst=2,val=40" in told
+    assert "dist,src=1,dst=1,val=10" in told
+
+
 @pytest.mark.parametrize("name", machine.names())
 def test_every_cpu_and_byte_is_placed(name: str) -> None:
     made, args = machine.load(name), command(name)

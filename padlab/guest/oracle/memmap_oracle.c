@@ -38,7 +38,7 @@
 #define PAGE_WORDS	(sizeof(struct page) / sizeof(unsigned long))
 #define FLAG_BITS	((1UL << NR_PAGEFLAGS) - 1)
 #define NR_EXAMPLES	4
-#define MAX_RANGES	64
+#define MAX_RANGES	512
 
 /*
  * No allocation between loading and the end of the walk: the memory of the
@@ -76,6 +76,7 @@ static __printf(1, 2) void emit(const char *fmt, ...)
 	R(list_count,	  "nr_free differs from the length of the lists")    \
 	R(list_missing,	  "free blocks that are on no free list, or twice")  \
 	R(free_count,	  "NR_FREE_PAGES differs from the free lists")	     \
+	R(deferred,	  "node that may still be given deferred pages")      \
 	R(present,	  "present pages differ from the RAM in the zone")   \
 	R(managed,	  "managed pages differ from RAM not reserved")
 
@@ -710,6 +711,17 @@ static void emit_violations(void)
 	emit("violations %lu\n", total);
 }
 
+/* Deferred init takes what is left of a node, and says so. */
+static void check_deferred(void)
+{
+	int nid;
+
+	for_each_online_node(nid) {
+		if (NODE_DATA(nid)->first_deferred_pfn != ULONG_MAX)
+			violate(RULE_deferred, NODE_DATA(nid)->first_deferred_pfn);
+	}
+}
+
 static int show_report(struct seq_file *m, void *v)
 {
 	seq_write(m, report, report_len);
@@ -746,6 +758,7 @@ static int __init memmap_oracle_init(void)
 		check_zone(zone);
 		emit_zone(zone);
 	}
+	check_deferred();
 	emit_violations();
 	emit("walked %lu pages %lld ms\n", walk.pages,
 	     ktime_ms_delta(ktime_get(), start));
