@@ -93,19 +93,19 @@ def case(one: matrix.Case, ours: str = "patched", limit_s: float | None = None) 
     result = _boot(one.machine, kernels[1], one.config, append, limit_s)
     stock = _boot(one.machine, kernels[0], one.config, append)
     found = oracle.compare(_report(stock), _report(result), one.allowance, one.stock_breaks)
-    found += early_problems(stock.dmesg.text, result.dmesg.text)
+    found += available_problems(stock.dmesg.text, result.dmesg.text)
     return judge(found + matrix.problems(one, result), result.log)
 
 
-def early_problems(stock: str, ours: str) -> list[str]:
-    """Whether both kernels have initialised as much before the CPUs were up: the same sections."""
-    early = [re.search(r"Memory: (\d+)K/\d+K available", text) for text in (stock, ours)]
-    if not all(early):
-        return ["the kernel does not say how much memory there is early"]
-    kib = [int(match[1]) for match in early if match]
+def available_problems(stock: str, ours: str) -> list[str]:
+    """Whether both kernels have as much memory when boot goes on after deferred init."""
+    told = [re.search(r"Memory: (\d+)K/\d+K available", text) for text in (stock, ours)]
+    if not all(told):
+        return ["the kernel does not say how much memory is available"]
+    kib = [int(match[1]) for match in told if match]
     if abs(kib[0] - kib[1]) * 1024 < oracle.ALLOWANCE * oracle.BLOCK_BYTES:
         return []
-    return [f"{kib[1]} KiB were free early, {kib[0]} in stock"]
+    return [f"{kib[1]} KiB were available when boot went on, {kib[0]} in stock"]
 
 
 def interrupted() -> Outcome:

@@ -142,8 +142,7 @@ def job_problems(job: Job, trace: Trace) -> list[str]:
     mask = mask_of(node, trace)
     if job.cpu not in mask:
         found.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
-    if not any(start <= job.start and job.start + job.size <= end for start, end in node.spans):
-        found.append(f"pfns {job.start} to {job.start + job.size} are not node {node.nr}'s")
+    found += _zone(job, node)
     if job.charged:
         found.append(f"{job.charged} of its helpers were those of jobs after boot")
     return found + _sections(job) + _mask(job, mask) + _order(job, mask, trace)
@@ -167,13 +166,26 @@ def _coverage(job: Job) -> list[str]:
         if chunk.start != pos:
             what = "nobody got" if chunk.start > pos else "handed out twice:"
             found.append(f"{what} {min(pos, chunk.start)} to {max(pos, chunk.start)}")
-        if chunk.end != end and chunk.end % job.align:
+        if chunk.end != end and job.align and chunk.end % job.align:
             found.append(f"chunk ends at {chunk.end}, which is not a multiple of {job.align}")
         if chunk.end - chunk.start < min(job.min_chunk, job.size):
             found.append(f"chunk {chunk.start} to {chunk.end} is shorter than {job.min_chunk}")
         pos = max(pos, chunk.end)
     if pos != end:
         found.append(f"nobody got {pos} to {end}" if pos < end else f"went on to {pos}, past {end}")
+    return found
+
+
+def _zone(job: Job, node: Node) -> list[str]:
+    """All of a zone but its first section, which is there before the CPUs are up."""
+    end = job.start + job.size
+    spans = [span for span in node.spans if span[0] <= job.start and end <= span[1]]
+    if not spans:
+        return [f"pfns {job.start} to {end} are not node {node.nr}'s"]
+    first, last = spans[0]
+    found = [f"ends at {end}, the zone at {last}"] if end < last else []
+    if job.start - first < job.min_chunk:
+        found.append(f"begins at {job.start}, less than a section behind {first}")
     return found
 
 

@@ -26,6 +26,8 @@ UML_LIMIT_S = 300  # the kernel's own default
 
 # Some cases want a CPU that is offline, some a pool of huge pages.
 GIVEN = ("maxcpus=7", "hugepages=64")
+# Suites that are part of a kernel run at boot, but only if asked for.
+KUNIT = "kunit.enable=1"
 # Those that look for reports themselves.
 REPORTS = ("maxcpus=7", "padlab_tests=report", KMEMLEAK_OFF)
 
@@ -74,7 +76,7 @@ def _judged(result: BootResult) -> Outcome:
 
 
 def kunit(config: str) -> Outcome:
-    return _in_guest("kunit", config)
+    return _in_guest("kunit", config, (KUNIT,))
 
 
 def selftests(config: str) -> Outcome:
@@ -152,4 +154,4 @@ def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
 
 def kunit_of(config: str, kernel: str, limit_s: float) -> Outcome:
     """KUnit in a guest, of any kernel."""
-    return _judged(guests.boot(SMT, kernel, config, "kunit", (*GIVEN, *preempt(config)), limit_s))
+    return _judged(guests.boot(SMT, kernel, config, "kunit", (*GIVEN, KUNIT, *preempt(config)), limit_s))

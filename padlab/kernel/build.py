@@ -32,7 +32,8 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "nosplit": ("perf.config", "debug.config", "nosplit.config"),
     "gdb": ("perf.config", "gdb.config"),
 }
-PATCHED_FRAGMENT = "patched.config"  # options that stock does not have
+# Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
+PATCHED_FRAGMENT = "patched.config"
 BUILD_ROOM = 1 << 30
 _RECIPE = "1"  # change when the way of building changes
 _STAMP = ".padlab-built"
@@ -143,8 +144,11 @@ def _build_stamp(kernel: str, config: str, obj: Path) -> Stamp:
 
 
 def _fragments(kernel: str, config: str) -> list[Path]:
-    names = [*CONFIGS[config], *([PATCHED_FRAGMENT] if tree.has_series(kernel) else [])]
-    return [paths.CONFIGS / name for name in names]
+    fragments = [paths.CONFIGS / name for name in CONFIGS[config]]
+    if tree.has_series(kernel):
+        more = [path.with_name(f"patched-{path.name}") for path in fragments]
+        fragments += [paths.CONFIGS / PATCHED_FRAGMENT, *filter(Path.exists, more)]
+    return fragments
 
 
 def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:

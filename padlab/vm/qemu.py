@@ -169,6 +169,7 @@ def _numa(machine: Machine, one_cpu: bool) -> list[str]:
     for i, node in enumerate(machine.nodes):
         args += ["-numa", f"node,nodeid={i}{f',memdev=mem{i}' if node.mib else ''}"]
 
+    for i, node in enumerate(machine.nodes):
         for j, distance in enumerate(node.distances):
             args += ["-numa", f"dist,src={i},dst={j},val={distance}"]
 

@@ -23,7 +23,7 @@ distance 0 10 20 40
 distance 1 20 10 30
 distance 2 40 30 10
 span 0 1 4096
-span 0 4096 1048576
+span 0 4096 262144
 span 1 1048576 2097152
 span 2 2097152 3145728
 """
@@ -109,8 +109,16 @@ def test_fault_is_seen(old: str, new: str, problem: str) -> None:
 
 
 def test_threads_that_meet_within_a_section_are_seen() -> None:
-    lines = [line.replace("98304", "98305").replace("align=32768", "align=1") for line in good()]
-    assert "job 1: chunk begins at 98305, within a section of 32768" in judge(lines)
+    for align in ("align=0", "align=1"):
+        lines = [line.replace("98304", "98305").replace("align=32768", align) for line in good()]
+        assert "job 1: chunk begins at 98305, within a section of 32768" in judge(lines)
+
+
+def test_a_job_has_all_of_a_zone_but_its_first_section() -> None:
+    lines = [line.replace("65536", "32768").replace("size=196608", "size=229376") for line in good()]
+    assert "job 1: begins at 32768, less than a section behind 4096" in judge(lines)
+    lines = [line.replace("262144", "229377").replace("size=196608", "size=163841") for line in good()]
+    assert "job 1: ends at 229377, the zone at 262144" in judge(lines)
 
 
 def test_helpers_of_jobs_after_boot_are_seen() -> None:
@@ -150,10 +158,10 @@ def test_node_without_cpus_is_done_by_the_nearest() -> None:
             event(
                 caller,
                 40,
-                "job_start: job=2 start=2097152 size=1048576 align=32768 min_chunk=32768 threads=1",
+                "job_start: job=2 start=2129920 size=1015808 align=32768 min_chunk=32768 threads=1",
                 "pgdatinit2",
             ),
-            event(caller, 40, "chunk: job=2 start=2097152 end=3145728", "pgdatinit2"),
+            event(caller, 40, "chunk: job=2 start=2129920 end=3145728", "pgdatinit2"),
             event(caller, 40, "job_end: job=2 ran=1", "pgdatinit2"),
         ]
 
