@@ -339,7 +339,8 @@ static bool core_has_cookies(int cpu)
  * beside a task that has a core scheduling cookie: a helper has none, so that they
  * cannot run at the same time.
  *
- * Context: Any.  The answer may be out of date when it comes.
+ * Context: Any.
+ * Return: true if it may.  The answer may be out of date when it comes.
  */
 bool sched_helper_allowed(int cpu)
 {
@@ -355,6 +356,7 @@ bool sched_helper_allowed(int cpu)
  *
  * Context: Threads that are bound to their CPU.  Without the lock of the runqueue,
  * which may change meanwhile: who comes after that has to wait until the next time.
+ * Return: true if it is, and should leave its CPU.
  */
 bool sched_helper_unwanted(void)
 {
