@@ -15,7 +15,7 @@ from padlab.core.outcome import Outcome
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
-GROUPS = (*QUICK_GROUPS, "models", "qemu")
+GROUPS = (*QUICK_GROUPS, "models", "qemu", "arm64", "qemu-arm64")
 SET_UP = "set-up: packages and the patched tree"
 
 

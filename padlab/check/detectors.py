@@ -53,6 +53,7 @@ from padlab.kernel import build as builds
 from padlab.kernel import native, overlay, tree
 from padlab.kernel.content import digest, fingerprint
 from padlab.measure import structpages, zeroing
+from padlab.vm import machine
 
 TIERS = ("userspace", "uml", "kernel", "debug")
 _TOP = PLACE / "tree"
@@ -151,7 +152,9 @@ def _of_guest(name: str) -> Detector:
 @once
 def _boots() -> dict[str, tuple[str, Boot]]:
     """Checks that ./lab test has by the same names: a configuration, and a call with kernel and limit."""
-    plain = [matrix.Case("plain", name) for name in memmap.small_machines()]
+    plain = [
+        matrix.Case("plain", name, config=machine.load(name).arch.config) for name in memmap.small_machines()
+    ]
     found: dict[str, tuple[str, Boot]] = {
         one.title.removesuffix(", plain"): (one.config, partial(memmap.case, one))
         for one in (*plain, *matrix.cases(True))

@@ -27,6 +27,8 @@ from padlab.vm.machine import Machine
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
 SMT = "smt-numa"
+# The same of another architecture, whose configuration has its name.
+ARM64 = "arm64"
 
 # The memmap is the same without it, and a boot a good deal shorter.
 KMEMLEAK_OFF = "kmemleak=off"
@@ -83,6 +85,11 @@ def ready(kernel: str, role: str, config: str = "perf") -> tuple[builds.Build, P
     made = built(kernel, config)
     with _making:
         return made, initramfs.ensure(made, role)
+
+
+def machine_of(config: str) -> str:
+    """With eight CPUs on two nodes, for kernels with that configuration."""
+    return ARM64 if config == ARM64 else SMT
 
 
 def limit_s(target: Machine, config: str, role: str, exact: bool = False) -> float:

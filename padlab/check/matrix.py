@@ -67,7 +67,8 @@ class Case:
 
     @property
     def title(self) -> str:
-        config = "" if self.config == "perf" else f" ({self.config})"
+        usual = machines.load(self.machine).arch.config
+        config = "" if self.config == usual else f" ({self.config})"
         return f"memmap oracle, {self.machine}, {self.name}{config}"
 
     def host_mib(self) -> int:
@@ -263,7 +264,8 @@ def _everywhere() -> Iterator[Case]:
         for name in machines.names():
             if machines.load(name).small and name != case.machine:
                 # Whether there is a movable zone, or room for pages, is up to the machine.
-                yield replace(case, machine=name, says=(), short=False)
+                config = machines.load(name).arch.config
+                yield replace(case, machine=name, config=config, says=(), short=False)
 
 
 def _large(name: str) -> Case:

@@ -64,8 +64,9 @@ def _report(result: BootResult) -> oracle.Report:
 
 
 def same(name: str) -> Outcome:
-    found = oracle.compare(_memmap(name, "stock"), _memmap(name, "patched"))
-    return judge(found, _boot(name, "patched", "perf", ()).log)
+    config = machine.load(name).arch.config
+    found = oracle.compare(_memmap(name, "stock", config), _memmap(name, "patched", config))
+    return judge(found, _boot(name, "patched", config, ()).log)
 
 
 def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:

@@ -29,7 +29,7 @@ from padlab.check import (
     soak,
     suites,
 )
-from padlab.check.guests import SMALL, SMT
+from padlab.check.guests import ARM64, SMALL, SMT
 from padlab.check.runner import Check
 from padlab.core.outcome import Outcome
 from padlab.measure import growth, hugepages, structpages, zeroing
@@ -147,6 +147,7 @@ def _gates() -> Iterator[Check]:
 def _builds(everything: bool) -> Iterator[Check]:
     some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
     some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
+    some += [("patched", ARM64), ("stock", ARM64)]
     some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
     more = [("patched", "rt")]
     more += [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
@@ -218,6 +219,9 @@ def _suites(everything: bool) -> Iterator[Check]:
             MAKING_S + suites.TIME_LIMIT_S,
             mib=boots.host_mib(machine.load(suites.TIME)),
         )
+    yield _guest("KUnit, arm64", partial(suites.kunit, ARM64), ARM64, role="kunit")
+    if everything:
+        yield _guest("kselftests, arm64", partial(suites.selftests, ARM64), ARM64, role="selftest")
     yield _guest(
         f"kselftests that provoke reports, {SMT} (debug)",
         suites.selftests_of_reports,

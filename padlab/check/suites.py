@@ -56,7 +56,8 @@ def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT
 
 
 def _in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
-    return _judged(guests.boot(SMT, "patched", config, role, (*GIVEN, *append, *preempt(config))))
+    machine = guests.machine_of(config)
+    return _judged(guests.boot(machine, "patched", config, role, (*GIVEN, *append, *preempt(config))))
 
 
 def preempt(config: str) -> tuple[str, ...]:

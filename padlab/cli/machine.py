@@ -20,7 +20,11 @@ from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, MACHINE, THREADS,
     help="A machine of machines/.",
 )
 @click.option("--kernel", type=KERNEL, default="patched", show_default=True)
-@click.option("--config", type=CONFIG, help="debug: lockdep and friends.  [default: perf; with --gdb: gdb]")
+@click.option(
+    "--config",
+    type=CONFIG,
+    help="debug: lockdep and friends.  [default: perf, or that of its machine; with --gdb: gdb]",
+)
 @click.option(
     "--threads", metavar="N|N%", type=THREADS, help="Most threads per node, or per cent of its CPUs."
 )
@@ -50,7 +54,7 @@ def boot(**options: Any) -> int:
 
     if options["json"] and (options["shell"] or options["dry_run"]):
         raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
-    options["config"] = options["config"] or ("gdb" if options["gdb"] else "perf")
+    options["config"] = options["config"] or ("gdb" if options["gdb"] else options["machine"].arch.config)
     return boots.main(**options)
 
 

@@ -79,7 +79,7 @@ def build(kernel: str, config: str) -> None:
 
     built = builds.ensure_build(kernel, config)
     progress.note(f"Linux {built.source_version}, {kernel}, {config}:")
-    click.echo(built.bzimage)
+    click.echo(built.image)
 
 
 @command()

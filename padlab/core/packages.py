@@ -33,6 +33,11 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "quilt": {"quilt": "quilt", "patch": "patch", "diffutils": "diff"},
     "qemu": {"qemu-system-x86": "qemu-system-x86_64"},
+    "arm64": {
+        "gcc-aarch64-linux-gnu": "aarch64-linux-gnu-gcc",
+        "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",  # for programs of guests
+    },
+    "qemu-arm64": {"qemu-system-arm": "qemu-system-aarch64"},
     "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
     "git": {"git": "git"},
     "models": {"spin": "spin"},  # tests/models

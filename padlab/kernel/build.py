@@ -14,11 +14,14 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
+from padlab.kernel import arch as archs
 from padlab.kernel import compiler, source, tree
+from padlab.kernel.arch import Arch
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.state import known_state
 
@@ -31,6 +34,7 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "nomemcg": ("perf.config", "nomemcg.config"),
     "nosplit": ("perf.config", "debug.config", "nosplit.config"),
     "gdb": ("perf.config", "gdb.config"),
+    "arm64": ("perf.config",),
 }
 # Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
 PATCHED_FRAGMENT = "patched.config"
@@ -53,6 +57,7 @@ _COMPILATIONS = {
     "nomemcg": 900,
     "nosplit": 920,
     "gdb": 900,
+    "arm64": 820,
 }
 _TARGETS = {"gdb": ("scripts_gdb",)}  # besides image and modules
 
@@ -65,39 +70,41 @@ class Build:
     config: str
     tree: Path
     obj: Path
-    bzimage: Path
+    image: Path
     source_version: str
     release: str
+
+    @property
+    def arch(self) -> Arch:
+        return archs.of_config(self.config)
 
 
 def ensure_build(kernel: str, config: str = "perf") -> Build:
     """Build ``kernel`` with ``config`` unless nothing changed since the last time."""
     if config not in CONFIGS:
         raise LabError("config", f"there is no {config!r}", f"choose one of: {', '.join(CONFIGS)}")
-    packages.ensure("build")
+    arch = archs.of_config(config)
+    packages.ensure("build", *arch.packages)
     top = tree.ensure_tree(kernel)
     obj = top / f"obj-{config}"
     version = tree.source_version()
     stamp = _build_stamp(kernel, config, obj)
-    if not (stamp.matches() and _bzimage(obj).exists()):
+    if not (stamp.matches() and image(kernel, config).exists()):
         what = f"building {kernel} ({config}, Linux {version})"
         if not stamp.path.exists():
             source.check_room(paths.TREES, BUILD_ROOM, what)
-        targets = ["bzImage", "modules", *_TARGETS.get(config, ())]
+        targets = [arch.target, "modules", *_TARGETS.get(config, ())]
         with stamp.renewed():
             _configure(kernel, config, top, obj)
-            _make(top, obj, targets, what, f"build-{kernel}-{config}.log", _COMPILATIONS[config])
+            log = f"build-{kernel}-{config}.log"
+            _make(top, obj, arch, targets, what, log, _COMPILATIONS[config])
     release = (obj / "include/config/kernel.release").read_text().strip()
-    return Build(kernel, config, top, obj, _bzimage(obj), version, release)
+    return Build(kernel, config, top, obj, image(kernel, config), version, release)
 
 
 def image(kernel: str, config: str) -> Path:
     """Where a kernel's image is once it is built."""
-    return _bzimage(paths.TREES / kernel / f"obj-{config}")
-
-
-def _bzimage(obj: Path) -> Path:
-    return obj / "arch/x86/boot/bzImage"
+    return paths.TREES / kernel / f"obj-{config}" / archs.of_config(config).image
 
 
 def modules(build: Build) -> dict[str, Path]:
@@ -126,7 +133,7 @@ def ensure_module(build: Build, srcdir: Path) -> Path:
                 shutil.copy(path, place / name)
         what = f"building module {srcdir.name} for {build.kernel} ({build.config})"
         log = f"module-{srcdir.name}-{build.kernel}-{build.config}.log"
-        _make(build.tree, build.obj, [f"M={place}", "modules"], what, log, total=None)
+        _make(build.tree, build.obj, build.arch, [f"M={place}", "modules"], what, log, total=None)
         result = list(place.glob("*.ko"))
         if len(result) != 1:
             raise LabError(
@@ -137,14 +144,15 @@ def ensure_module(build: Build, srcdir: Path) -> Path:
 
 def _build_stamp(kernel: str, config: str, obj: Path) -> Stamp:
     fragments = [path.read_text() for path in _fragments(kernel, config)]
-    return Stamp(obj / _STAMP, [_RECIPE, tree.content_key(kernel), *fragments, compiler.identity()])
+    identity = compiler.identity(archs.of_config(config))
+    return Stamp(obj / _STAMP, [_RECIPE, tree.content_key(kernel), *fragments, identity])
 
 
 # Configuring
 
 
 def _fragments(kernel: str, config: str) -> list[Path]:
-    fragments = [paths.CONFIGS / name for name in CONFIGS[config]]
+    fragments = [paths.CONFIGS / name for name in (archs.of_config(config).fragment, *CONFIGS[config])]
     if tree.has_series(kernel):
         more = [path.with_name(f"patched-{path.name}") for path in fragments]
         fragments += [paths.CONFIGS / PATCHED_FRAGMENT, *filter(Path.exists, more)]
@@ -162,13 +170,14 @@ def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
         return
     what = f"configuring {kernel} ({config})"
     obj.mkdir(exist_ok=True)
+    make = partial(_make_command, top, obj, archs.of_config(config))
     log = paths.LOGS / f"config-{kernel}-{config}.log"
     with stamp.renewed(), progress.step(what):
         dot_config = obj / ".config"
-        process.run(_make_command(top, obj, ["tinyconfig"]), what=what, env=environment(), log=log)
+        process.run(make(["tinyconfig"]), what=what, env=environment(), log=log)
         merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, *fragments]
         process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
-        process.run(_make_command(top, obj, ["olddefconfig"]), what=what, env=environment(), log=log)
+        process.run(make(["olddefconfig"]), what=what, env=environment(), log=log)
         if lost := lost_options(texts, dot_config.read_text()):
             raise LabError(
                 what,
@@ -255,12 +264,14 @@ def environment() -> dict[str, str]:
     }
 
 
-def _make_command(top: Path, obj: Path, targets: list[str]) -> list[str]:
+def _make_command(top: Path, obj: Path, arch: Arch, targets: list[str]) -> list[str]:
     jobs = len(os.sched_getaffinity(0))
-    return ["make", f"-j{jobs}", "-C", str(top), f"O={obj}", "CC=ccache gcc", "HOSTCC=ccache gcc", *targets]
+    return ["make", f"-j{jobs}", "-C", str(top), f"O={obj}", *arch.make_variables(), *targets]
 
 
-def _make(top: Path, obj: Path, targets: list[str], what: str, log: str, total: int | None) -> None:
+def _make(
+    top: Path, obj: Path, arch: Arch, targets: list[str], what: str, log: str, total: int | None
+) -> None:
     compiled = 0
     with progress.step(what) as shown:
 
@@ -272,7 +283,7 @@ def _make(top: Path, obj: Path, targets: list[str], what: str, log: str, total: 
 
         paths.CCACHE.mkdir(parents=True, exist_ok=True)
         process.stream(
-            _make_command(top, obj, targets),
+            _make_command(top, obj, arch, targets),
             count,
             what=what,
             env=environment(),

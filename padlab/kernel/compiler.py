@@ -8,15 +8,16 @@ import re
 
 from padlab.core import packages, process
 from padlab.core.errors import LabError
+from padlab.kernel.arch import X86_64, Arch
 
 _VERSION = re.compile(r"^gcc version (?P<number>\S+) (?P<package>\(.*\))", re.MULTILINE)
 
 
 @functools.cache
-def identity() -> str:
+def identity(arch: Arch = X86_64) -> str:
     """All that it says about itself: two compilers never share objects unnoticed."""
-    packages.ensure("build")
-    return process.run(["gcc", "-v"], what="asking for the compiler's version")
+    packages.ensure("build", *arch.packages)
+    return process.run([arch.compiler, "-v"], what="asking for the compiler's version")
 
 
 def name() -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process, progress
 from padlab.kernel import compiler, tree
+from padlab.kernel.arch import X86_64, Arch
 from padlab.kernel.content import Stamp, fingerprint
 
 # The job engine, which most of the tools run.
@@ -71,14 +72,18 @@ def _make(tool: Tool, top: Path, place: Path, program: str, variables: tuple[str
     process.run(command, what=f"building {program}", log=paths.LOGS / f"native-{tool.place.name}.log")
 
 
-def static(source: Path) -> bytes:
+def static(source: Path, arch: Arch = X86_64) -> bytes:
     """The program that the C file ``source`` and the headers beside it are, without libraries."""
-    packages.ensure("build")
-    program = paths.BUILD / "native/static" / source.stem
+    packages.ensure("build", *arch.packages)
+    program = paths.BUILD / "native/static" / arch.name / source.stem
     headers = sorted(source.parent.glob("*.h"))
-    parts = [compiler.identity(), *_STATIC, *(f"{file} {fingerprint(file)}" for file in (source, *headers))]
+    parts = [
+        compiler.identity(arch),
+        *_STATIC,
+        *(f"{file} {fingerprint(file)}" for file in (source, *headers)),
+    ]
     stamp = Stamp(program.with_name(f".{source.stem}.padlab-source"), parts)
-    command = ["gcc", *_STATIC, "-o", program, source]
+    command = [arch.compiler, *_STATIC, "-o", program, source]
     with _alone(program):
         if not (stamp.matches() and program.exists()):
             program.parent.mkdir(parents=True, exist_ok=True)

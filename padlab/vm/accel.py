@@ -73,14 +73,22 @@ class Accel:
 
 def choose(qemu: Path, exact: bool = False) -> Accel:
     """KVM where a guest runs under it, else TCG; exact mode is always emulated."""
-    version = emulator.version(qemu)
     if exact:
+        version = emulator.version(qemu)
         return Accel("tcg", "TCG, exact: guest instructions are counted", version, "single", exact=True)
     against = _against_kvm(qemu)
-    if against is None:
-        return Accel("kvm", "KVM", version)
+    return _emulated(qemu, against) if against else Accel("kvm", "KVM", emulator.version(qemu))
+
+
+def foreign(qemu: Path) -> Accel:
+    """For guests of another architecture than the host's."""
+    return _emulated(qemu, "the host is of another architecture")
+
+
+def _emulated(qemu: Path, why: str) -> Accel:
+    version = emulator.version(qemu)
     threads: Threads = "multi" if emulator.is_parallel(version) else "single"
-    return Accel("tcg", f"TCG, emulated ({against})", version, threads)
+    return Accel("tcg", f"TCG, emulated ({why})", version, threads)
 
 
 def _against_kvm(qemu: Path) -> str | None:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from padlab.core import host, paths, progress
 from padlab.core.errors import LabError
+from padlab.kernel import arch as archs
 from padlab.kernel import build as builds
 from padlab.vm import accel as accels
 from padlab.vm import channel, dmesg, emulator, initramfs, qemu, trace, watch
@@ -152,14 +153,16 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
 
     ``console`` is where kernel messages go, if not to a file in the folder.
     """
-    binary = emulator.ensure()
+    check_config(spec)
+    foreign = spec.machine.arch.foreign
+    binary = emulator.ensure_arm64() if foreign else emulator.ensure()
     check_memory(spec.machine, host.free_mib())
-    accel = accels.choose(binary, spec.exact)
-    if accel.emulated and not accel.parallel and spec.machine.cpus > 1:
+    accel = accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
+    if not foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
     ports = qemu.Ports(console or f"file:{folder / watch.CONSOLE}", f"file:{folder / watch.GUEST}")
-    cmd = command(spec, build.bzimage, binary, accel, ports)
+    cmd = command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd
 
@@ -197,6 +200,21 @@ def check_memory(machine: Machine, available: int) -> None:
             f"booting {machine.name}",
             f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free",
             "end other programs, or choose a smaller machine",
+        )
+
+
+def check_config(spec: BootSpec) -> None:
+    """Stop if the kernel is not of the machine's architecture, or that cannot be booted so."""
+    machine = spec.machine
+    if archs.of_config(spec.config) is not machine.arch:
+        raise LabError(
+            f"booting {machine.name}",
+            f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not",
+            f"give --config {machine.arch.config}, or another machine",
+        )
+    if machine.arch.foreign and spec.exact:
+        raise LabError(
+            f"booting {machine.name}", "instructions are counted on x86_64 only", "leave out --exact"
         )
 
 

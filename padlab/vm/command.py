@@ -67,12 +67,16 @@ def _console(role: str) -> str:
 
 def _planned(spec: BootSpec, role: str) -> list[str]:
     """The QEMU line, with the console here; nothing is built, installed or started for it."""
-    binary = emulator.find()
-    unknown = Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)
-    accel = accels.choose(binary, spec.exact) if binary else unknown
-    spec = replace(spec, initrd=initramfs.planned(role))
+    boots.check_config(spec)
+    foreign = spec.machine.arch.foreign
+    binary = emulator.find_arm64() if foreign else emulator.find()
+    accel = Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)
+    if binary:
+        accel = accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
+    spec = replace(spec, initrd=initramfs.planned(role, spec.machine.arch))
     kernel = builds.image(spec.kernel, spec.config)
-    return boots.command(spec, kernel, binary or emulator.NAME, accel, qemu.Ports(_console(role)))
+    name = emulator.ARM64_NAME if foreign else emulator.NAME
+    return boots.command(spec, kernel, binary or name, accel, qemu.Ports(_console(role)))
 
 
 def gdb_line(obj: Path) -> str:

@@ -35,7 +35,7 @@ FALLBACK_ORDER = r"Fallback order for Node"
 SWIOTLB = r"software IO TLB: area num"
 SLUB = r"SLUB: HWalign"
 BROUGHT_UP = r"smp: Brought up (?P<nodes>\d+) nodes?, (?P<cpus>\d+) CPUs?"
-SMP_DONE = r"smpboot: Total of \d+ processors? activated"
+SMP_DONE = r"(?:smpboot|SMP): Total of \d+ processors? activated"
 NODE_DONE = (
     r"node (?P<node>\d+) (?:"
     r"deferred pages initialised in (?P<stock_ms>\d+)ms"

@@ -15,6 +15,7 @@ from padlab.core.errors import LabError
 
 NAME = "qemu-system-x86_64"
 OVERRIDE = "PADLAB_QEMU"
+ARM64_NAME = "qemu-system-aarch64"
 
 # Earlier ones translate code without locking its page: while one emulated CPU
 # patches an instruction, as jump labels do, another can keep the old one for
@@ -35,6 +36,19 @@ def ensure() -> Path:
     return path
 
 
+def ensure_arm64() -> Path:
+    """The QEMU of arm64 guests, installed if there is none: the newest in PATH."""
+    packages.ensure("qemu-arm64")
+    path = find_arm64()
+    if path is None:
+        raise LabError("QEMU", f"{ARM64_NAME} is not in PATH", "install it: apt-get install qemu-system-arm")
+    return path
+
+
+def find_arm64() -> Path | None:
+    return _newest(ARM64_NAME)
+
+
 def find() -> Path | None:
     """The one that $PADLAB_QEMU names, else the newest in PATH; None if there is none."""
     if named := os.environ.get(OVERRIDE):
@@ -42,9 +56,13 @@ def find() -> Path | None:
         if not os.access(path, os.X_OK) or not path.is_file():
             raise LabError(f"{OVERRIDE}={named}", "there is no such program", f"give the path of {NAME}")
         return path
+    return _newest(NAME)
+
+
+def _newest(name: str) -> Path | None:
     found: dict[Path, Path] = {}
     for folder in os.environ.get("PATH", "").split(os.pathsep):
-        path = Path(folder) / NAME
+        path = Path(folder) / name
         if path.is_file() and os.access(path, os.X_OK):
             found.setdefault(path.resolve(), path)  # /bin and /usr/bin are one folder
     # Of equal ones, the first in PATH.

@@ -19,11 +19,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import packages
+from padlab.core import foreign, packages
 from padlab.core.errors import LabError
 from padlab.core.paths import INITRAMFS
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
+from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
@@ -92,7 +93,7 @@ def ensure(build: builds.Build, role: str) -> Path:
     if role not in ROLES:
         raise LabError("initramfs", f"no role '{role}'", f"use one of: {', '.join(ROLES)}")
     packages.ensure("guest")
-    image = cpio([*_base(role), *_extras(build, role)])
+    image = cpio([*_base(role, build.arch), *_extras(build, role)])
     path = _path(role, image)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,9 +103,9 @@ def ensure(build: builds.Build, role: str) -> Path:
     return path
 
 
-def planned(role: str) -> Path:
+def planned(role: str, arch: Arch) -> Path:
     """Where the image of a role that needs nothing of the kernel would be; nothing is installed."""
-    image = cpio(_base(role)) if shutil.which("busybox") else b""
+    image = cpio(_base(role, arch)) if shutil.which("busybox") and not arch.foreign else b""
     return _path(role, image)
 
 
@@ -112,16 +113,20 @@ def _path(role: str, image: bytes) -> Path:
     return INITRAMFS / f"{role}-{hashlib.sha256(image).hexdigest()[:16]}.cpio"
 
 
-def _base(role: str) -> list[Entry]:
+def _base(role: str, arch: Arch) -> list[Entry]:
     """Busybox under all of its names, the init and the role's own script."""
-    busybox = _busybox()
-    applets = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    host = _busybox()
+    # Another architecture's is of the same Debian, and so has the same names.
+    applets = subprocess.run([host, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    busybox = (
+        foreign.extract("busybox-static", arch.name, "bin/busybox") if arch.foreign else host.read_bytes()
+    )
     return [
         *(directory(name) for name in ("dev", "proc", "sys", "tmp")),
         char_device("dev/console", 5, 1),
         char_device("dev/null", 1, 3),
         char_device("dev/ttyS1", 4, 65),  # see channel.py
-        regular("bin/busybox", busybox.read_bytes(), executable=True),
+        regular("bin/busybox", busybox, executable=True),
         *(symlink(f"bin/{name}", "busybox") for name in sorted(applets) if name != "busybox"),
         regular("init", (GUEST / "init").read_bytes(), executable=True),
         regular("role", (GUEST / f"{role}.sh").read_bytes()),
@@ -149,13 +154,13 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
     if role == "selftest":
         return [
             *_modules(build, ("test_padata_mt",), required=("test_padata_mt",)),
-            *_selftests(build.tree),
+            *_selftests(build.tree, build.arch),
         ]
     if role == "jobcost":
         return _modules(build, ("test_padata_mt",), required=("test_padata_mt",))
     if role in ("hugepages", "hugecost", "ptlocks"):
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
-        return [regular("bin/hugepages", native.static(source), executable=True)]
+        return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     return []
 
 
@@ -171,7 +176,7 @@ def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str])
     return [regular(f"lib/{n}.ko", built[n].read_bytes()) for n in names if n in built]
 
 
-def _selftests(tree: Path) -> list[Entry]:
+def _selftests(tree: Path, arch: Arch) -> list[Entry]:
     """The padata kselftests as ``make install`` lays them out, and which to run."""
     tests = tree / "tools/testing/selftests"
     makefile = tests / "padata/Makefile"
@@ -183,6 +188,10 @@ def _selftests(tree: Path) -> list[Entry]:
     progs = [*make_words(text, "TEST_PROGS"), *make_words(text, "TEST_PROGS_EXTENDED")]
     names = [*progs, *make_words(text, "TEST_FILES"), "settings"]
     files = [*(f"padata/{name}" for name in names), "kselftest/ktap_helpers.sh"]
+
+    def program(name: str) -> bytes:
+        return native.static(tests / f"padata/{name}.c", arch)
+
     return [
         regular("selftests/progs", "\n".join(progs).encode() + b"\n"),
         *(
@@ -191,7 +200,7 @@ def _selftests(tree: Path) -> list[Entry]:
             if (tests / file).exists()
         ),
         *(
-            regular(f"selftests/padata/{name}", native.static(tests / f"padata/{name}.c"), executable=True)
+            regular(f"selftests/padata/{name}", program(name), executable=True)
             for name in make_words(text, "TEST_GEN_FILES")
         ),
     ]

@@ -5,6 +5,7 @@ A file looks like this::
 
     description = "two nodes of two cores"
     kind = "odd"                # or "published": has rows in the published tables
+    arch = "arm64"              # x86_64 if left out
     small = true                # boots in seconds: used by tests
     threads_per_core = 2        # 1 if left out
     append = ["memmap=..."]     # more kernel arguments, if any
@@ -32,6 +33,8 @@ from msgspec import Meta, Struct
 from padlab.core import toml
 from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
+from padlab.kernel import arch as archs
+from padlab.kernel.arch import X86_64, Arch
 
 # QEMU's pc machine numbers CPUs with 8-bit APIC ids, and `-cpu max` has 40
 # physical address bits under TCG, of which the PCI windows need some.
@@ -74,6 +77,7 @@ class Machine:
     small: bool = False
     below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
     dimms: tuple[Dimm, ...] = ()
+    arch: Arch = X86_64
 
     @property
     def cpus(self) -> int:
@@ -170,6 +174,7 @@ class _Dimm(_Memory, forbid_unknown_fields=True, kw_only=True):
 class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     description: str
     kind: Literal["odd", "published"]
+    arch: Literal["x86_64", "arm64"] = "x86_64"
     small: bool = False
     threads_per_core: Annotated[int, Meta(ge=1, le=MAX_CPUS)] = 1
     append: tuple[
@@ -209,7 +214,10 @@ def _machine(name: str, file: _File) -> Machine:
         file.small,
         file.below_4g_mib,
         tuple(Dimm(_mib(name, f"dimm[{index}]", dimm), dimm.node) for index, dimm in enumerate(file.dimm)),
+        archs.ALL[file.arch],
     )
+    if made.arch.foreign and (made.dimms or made.below_4g_mib):
+        _fail(name, f"is of {file.arch}", "DIMMs and below_4g_mib are for x86_64")
     if not 1 <= made.cpus <= MAX_CPUS:
         _fail(name, f"has {made.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
     if not MIN_MIB <= made.mib <= MAX_MIB - made.dimm_mib:

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.vm import emulator
+from padlab.kernel.arch import ARM64
+from padlab.vm import emulator, virt
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
 
@@ -86,12 +87,13 @@ def command(
     """
     ports = ports or Ports()
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-    board = "pc" if machine.below_4g_mib is None else f"pc,max-ram-below-4g={machine.below_4g_mib}M"
-    args += ["-machine", board, "-cpu", "max", *_accel(accel, shift)]
     one_cpu = accel.exact and not all_cpus
-    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_numa(machine, one_cpu)]
-    args += _dimms(machine)
-    args += ["-serial", ports.console, "-serial", ports.channel]
+    args += [*_board(machine), *_accel(accel, shift)]
+    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine)]
+    args += virt.numa(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
+    args += [*_distances(machine), *_dimms(machine)]
+    args += ["-serial", ports.console]
+    args += virt.channel(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
     args += GDB_ARGS if gdb else ()
     args += ["-kernel", str(kernel)]
     if initrd:
@@ -101,6 +103,8 @@ def command(
 
 def kernel_args(machine: Machine, append: Sequence[str], accel: Accel) -> list[str]:
     """The guest kernel's command line."""
+    if machine.arch is ARM64:
+        return virt.kernel_args(machine, append)
     args = [*BASE_ARGS]
     if accel.name == "tcg":
         args += TCG_ARGS
@@ -109,6 +113,13 @@ def kernel_args(machine: Machine, append: Sequence[str], accel: Accel) -> list[s
     elif accel.name == "tcg" and machine.cpus > CROWD_CPUS:
         args += CROWD_ARGS
     return [*args, *machine.append, *append]
+
+
+def _board(machine: Machine) -> list[str]:
+    if machine.arch is ARM64:
+        return ["-machine", virt.BOARD, "-cpu", virt.CPU]
+    board = "pc" if machine.below_4g_mib is None else f"pc,max-ram-below-4g={machine.below_4g_mib}M"
+    return ["-machine", board, "-cpu", "max"]
 
 
 def _accel(accel: Accel, shift: int) -> list[str]:
@@ -161,17 +172,26 @@ def _dimms(machine: Machine) -> list[str]:
     return args
 
 
-def _numa(machine: Machine, one_cpu: bool) -> list[str]:
+def _backends(machine: Machine) -> list[str]:
     args = []
     for i, node in enumerate(machine.nodes):
         if node.mib:
             args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
-    for i, node in enumerate(machine.nodes):
-        args += ["-numa", f"node,nodeid={i}{f',memdev=mem{i}' if node.mib else ''}"]
+    return args
 
+
+def _distances(machine: Machine) -> list[str]:
+    args = []
     for i, node in enumerate(machine.nodes):
         for j, distance in enumerate(node.distances):
             args += ["-numa", f"dist,src={i},dst={j},val={distance}"]
+    return args
+
+
+def _numa(machine: Machine, one_cpu: bool) -> list[str]:
+    args = []
+    for i, node in enumerate(machine.nodes):
+        args += ["-numa", f"node,nodeid={i}{f',memdev=mem{i}' if node.mib else ''}"]
 
     per_socket = _sockets(machine)[1] * machine.threads_per_core
     socket = 0

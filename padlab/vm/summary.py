@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from padlab.core import table
+from padlab.kernel.arch import X86_64
 from padlab.vm.dmesg import NodeLine
 from padlab.vm.machine import Machine, plural
 
 if TYPE_CHECKING:
     from padlab.vm.boot import BootResult
 
-PAGES_PER_SECTION = 1 << 15  # x86-64: 128 MiB
+PAGES_PER_SECTION = 1 << 15  # 128 MiB
 # Exact mode: one instruction is one virtual nanosecond.
 INSTRUCTIONS_PER_MS = 1_000_000
 EMULATED = "emulated times are no proof of speed: --exact counts instructions"
@@ -167,7 +168,7 @@ def describe(result: BootResult) -> Report:
 
 
 def expected_threads(machine: Machine, node: int, threads: str | None, exact: bool = False) -> int:
-    """How many threads a node's job gets: by default one for each of its CPUs.
+    """How many threads a node's job gets: by default one for each of its CPUs, or cores if not on x86.
 
     Nodes without CPUs get those of another node; all distances are equal in
     these machines, which makes that the first with any.
@@ -178,7 +179,7 @@ def expected_threads(machine: Machine, node: int, threads: str | None, exact: bo
         own = machine.nodes[node].cpus if node < len(machine.nodes) else 0
         cpus = own or next(other.cpus for other in machine.nodes if other.cpus)
     if threads is None:
-        return cpus
+        return cpus if machine.arch is X86_64 else cpus // machine.threads_per_core
     if threads.endswith("%"):
         return threads_of_percent(int(threads[:-1]), cpus)
     return min(int(threads), cpus)

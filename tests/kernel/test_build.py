@@ -9,7 +9,9 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
+from padlab.kernel import arch as archs
 from padlab.kernel import build, state
+from padlab.kernel.arch import ALL, Arch
 
 MAKE_OUTPUT = """\
 make: Entering directory '/x'
@@ -80,7 +82,16 @@ class TestConfig:
         perf = build.CONFIGS["perf"]
         for name, fragments in build.CONFIGS.items():
             assert fragments[: len(perf)] == perf
-            assert (len(fragments) > len(perf)) == (name != "perf")
+            assert (len(fragments) > len(perf)) == (name not in ("perf", "arm64"))
+
+    @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
+    def test_what_an_architecture_adds_undoes_nothing_of_perf(self, arch: Arch) -> None:
+        perf = build.parse_config((paths.CONFIGS / "perf.config").read_text())
+        added = build.parse_config((paths.CONFIGS / arch.fragment).read_text())
+        assert added and not set(perf) & set(added)
+        assert build.CONFIGS[arch.config] == build.CONFIGS["perf"]
+        assert archs.of_config(arch.config) is arch
+        assert archs.of_config("debug") is archs.X86_64
 
     def test_debug_undoes_nothing_of_perf_and_perf_has_no_debug_option(self) -> None:
         perf = build.parse_config((paths.CONFIGS / "perf.config").read_text())
@@ -116,9 +127,10 @@ class TestWhenItIsBuilt:
         monkeypatch.setattr(build.packages, "ensure", lambda *groups: None)
         monkeypatch.setattr(build.tree, "ensure_tree", lambda kernel: top)
         monkeypatch.setattr(build.tree, "content_key", lambda kernel: "content")
-        monkeypatch.setattr(build.compiler, "identity", lambda: "gcc version 12")
+        monkeypatch.setattr(build.compiler, "identity", lambda arch: f"{arch.compiler} version 12")
         (tmp_path / "configs").mkdir()
-        (tmp_path / "configs/perf.config").write_text("CONFIG_SMP=y\n")
+        for name in ("perf.config", "x86.config", "arm64.config"):
+            (tmp_path / "configs" / name).write_text("CONFIG_SMP=y\n")
         top.mkdir(parents=True)
         state.write_state(top, state.State("6.12.1-1"))
 
@@ -127,7 +139,7 @@ class TestWhenItIsBuilt:
 
         def make(_top: Path, obj: Path, *_args: object) -> None:
             made.append("made")
-            for name in ("arch/x86/boot/bzImage", "include/config/kernel.release"):
+            for name in ("arch/x86/boot/bzImage", "arch/arm64/boot/Image", "include/config/kernel.release"):
                 (obj / name).parent.mkdir(parents=True, exist_ok=True)
                 (obj / name).write_text("6.12.1\n")
 
@@ -143,20 +155,31 @@ class TestWhenItIsBuilt:
         build.ensure_build("stock")
         assert made == []
 
-    @pytest.mark.parametrize("what", ["content", "compiler", "fragment", "image"])
+    @pytest.mark.parametrize("what", ["content", "compiler", "fragment", "arch", "image"])
     def test_again_when_something_changed(
         self, made: list[str], what: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         if what == "content":
             monkeypatch.setattr(build.tree, "content_key", lambda kernel: "edited")
         elif what == "compiler":
-            monkeypatch.setattr(build.compiler, "identity", lambda: "gcc version 13")
+            monkeypatch.setattr(build.compiler, "identity", lambda arch: f"{arch.compiler} version 13")
         elif what == "fragment":
             (paths.CONFIGS / "perf.config").write_text("CONFIG_SMP=n\n")
+        elif what == "arch":
+            (paths.CONFIGS / "x86.config").write_text("CONFIG_SMP=n\n")
         else:
             (paths.TREES / "stock/obj-perf/arch/x86/boot/bzImage").unlink()
         build.ensure_build("stock")
         assert made == ["configured", "made"]
+
+    def test_each_architecture_has_its_compiler_and_image(self, made: list[str]) -> None:
+        built = build.ensure_build("stock", "arm64")
+        assert made == ["configured", "made"]
+        assert built.image == paths.TREES / "stock/obj-arm64/arch/arm64/boot/Image"
+        variables = ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "CC=ccache aarch64-linux-gnu-gcc"]
+        for arch, wanted in ((archs.ARM64, True), (archs.X86_64, False)):
+            command = build._make_command(built.tree, built.obj, arch, [arch.target])
+            assert (set(variables) <= set(command), "CC=ccache gcc" in command) == (wanted, not wanted)
 
     def test_again_when_it_was_interrupted(self, made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupt(*_args: object) -> None:

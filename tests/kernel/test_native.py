@@ -107,7 +107,7 @@ def test_static(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     source.write_text("int main(void) { return 5; }\n")
     first = native.static(source)
     assert first.startswith(b"\x7fELF") and native.static(source) == first
-    program = paths.BUILD / "native/static/guest"
+    program = paths.BUILD / "native/static/x86_64/guest"
     made = program.stat().st_mtime_ns
     assert value(program) == 5
     headers = subprocess.run(["readelf", "-l", program], capture_output=True, text=True, check=True).stdout

@@ -149,6 +149,21 @@ def test_memory_room() -> None:
         boot.check_memory(big, 8 * 1024)
 
 
+@pytest.mark.parametrize(
+    ("name", "config", "exact", "why"),
+    [
+        ("arm64", "perf", False, r"it is of arm64, .* config perf is not; give --config arm64"),
+        ("tiny", "arm64", False, r"it is of x86_64, .* config arm64 is not; give --config perf"),
+        ("arm64", "arm64", True, r"counted on x86_64 only"),
+    ],
+)
+def test_a_kernel_of_another_architecture(name: str, config: str, exact: bool, why: str) -> None:
+    with pytest.raises(LabError, match=why):
+        boot.check_config(boot.BootSpec(machine.load(name), "stock", config, exact=exact))
+    boot.check_config(boot.BootSpec(machine.load("arm64"), "stock", "arm64"))
+    boot.check_config(boot.BootSpec(machine.load("tiny"), "stock", "debug", exact=True))
+
+
 def test_time_limits_grow_with_the_machine() -> None:
     small, big = machine.load("tiny"), machine.load("xeon-8167m")
     assert boot.default_limit_s(small) < boot.default_limit_s(big)
@@ -281,6 +296,8 @@ class TestReport:
         ("node-without-cpus", 1, "1", False, 1),
         ("node-without-cpus", 1, None, True, 1),
         ("three-nodes", 2, "100%", False, 1),
+        ("arm64", 0, None, False, 2),  # one for each core
+        ("arm64", 1, "100%", False, 4),
     ],
 )
 def test_expected_threads(name: str, node: int, threads: str | None, exact: bool, expected: int) -> None:

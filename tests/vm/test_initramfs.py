@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from padlab.core.errors import LabError
+from padlab.kernel.arch import ARM64, X86_64
 from padlab.vm import initramfs
 
 pytestmark = pytest.mark.usefixtures("installed")
@@ -65,6 +66,22 @@ def test_device_nodes_carry_their_numbers() -> None:
         check=True,
     ).stdout.decode()
     assert "5,   1" in listing
+
+
+def test_another_architecture_has_its_own_busybox(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def extract(package: str, architecture: str, file: str) -> bytes:
+        asked.append((package, architecture, file))
+        return b"arm64"
+
+    monkeypatch.setattr(initramfs.foreign, "extract", extract)
+    ours, theirs = (
+        {entry.name: entry.data for entry in initramfs._base("boot", arch)} for arch in (X86_64, ARM64)
+    )
+    assert asked == [("busybox-static", "arm64", "bin/busybox")]
+    assert theirs.pop("bin/busybox") == b"arm64" and ours.pop("bin/busybox").startswith(b"\x7fELF")
+    assert ours == theirs and "bin/sh" in ours
 
 
 def test_unknown_role_is_refused() -> None:

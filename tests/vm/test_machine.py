@@ -32,6 +32,7 @@ def test_all_machines_load(name: str) -> None:
     assert loaded.cpus == cores * told.get("threads_per_core", 1)
     assert loaded.mib == mib
     assert loaded.small == told.get("small", False)
+    assert loaded.arch.name == told.get("arch", "x86_64")
 
 
 @pytest.mark.parametrize("row", published_rows(), ids=lambda row: f"{row['machine']}-{row['node_pct']}")
@@ -53,6 +54,13 @@ def test_odd_machines() -> None:
     assert three.cores_per_node is None
     assert machine.load("tiny").mib < 128
     assert any(arg.startswith("memmap=") for arg in machine.load("holes").append)
+
+
+@pytest.mark.parametrize("more", ["below_4g_mib = 1024\n" + NODE, NODE + "[[dimm]]\ngib = 1\n"])
+def test_what_arm64_cannot_have(more: str) -> None:
+    machine.parse("x", GOOD + 'arch = "arm64"\n' + NODE)
+    with pytest.raises(LabError, match=r"is of arm64; .* for x86_64"):
+        machine.parse("x", GOOD + 'arch = "arm64"\n' + more)
 
 
 def test_summary() -> None:
@@ -99,7 +107,7 @@ def test_names_are_no_paths(name: str) -> None:
         ('kind = "odd"\n' + NODE, "key 'description' is missing", "a string"),
         ('description = 5\nkind = "odd"\n' + NODE, "description is 5", "a string"),
         ('description = "d"\nkind = "even"\n' + NODE, 'kind is "even"', '"odd" or "published"'),
-        (GOOD + "colour = 3\n" + NODE, "unknown key 'colour'", "append, below_4g_mib, description"),
+        (GOOD + "colour = 3\n" + NODE, "unknown key 'colour'", "append, arch, below_4g_mib, description"),
         (GOOD + NODE + "cpus = 3\n", "node[0]: unknown key 'cpus'", "cores, distances, gib, mib"),
         (GOOD + 'small = "yes"\n' + NODE, 'small is "yes"', "true or false"),
         (GOOD + "small = 1\n" + NODE, "small is 1", "true or false"),

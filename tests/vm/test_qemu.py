@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from padlab.core.errors import LabError
+from padlab.kernel.arch import ARM64
 from padlab.vm import accel, emulator, machine, qemu
 
 QEMU = Path("/usr/bin/qemu")
@@ -17,6 +18,7 @@ TCG = accel.Accel("tcg", "TCG", "7.2.22", "single")
 MULTI = accel.Accel("tcg", "TCG", "10.0", "multi")
 KVM = accel.Accel("kvm", "KVM", "10.0")
 EXACT = accel.Accel("tcg", "TCG", "10.0", "single", exact=True)
+X86 = [name for name in machine.names() if not machine.load(name).arch.foreign]
 
 
 def command(name: str, under: accel.Accel = TCG, **kwargs: object) -> list[str]:
@@ -72,7 +74,7 @@ def test_distances_are_those_of_the_file() -> None:
     assert "dist,src=1,dst=1,val=10" in told
 
 
-@pytest.mark.parametrize("name", machine.names())
+@pytest.mark.parametrize("name", X86)
 def test_every_cpu_and_byte_is_placed(name: str) -> None:
     made, args = machine.load(name), command(name)
     total, *topology = values(args, "-smp")[0].split(",")
@@ -111,7 +113,7 @@ def test_node_without_memory_but_a_dimm() -> None:
     assert values(args, "-object")[2:] == ["memory-backend-ram,id=dimm0,size=128M,reserve=off"]
 
 
-@pytest.mark.parametrize("name", machine.names())
+@pytest.mark.parametrize("name", X86)
 def test_exact_mode_is_one_cpu_and_all_memory(name: str) -> None:
     args = command(name, EXACT)
     assert values(args, "-smp") == ["1"]
@@ -159,6 +161,44 @@ def test_console_and_channel() -> None:
     ports = qemu.Ports("file:/tmp/log", "file:/tmp/guest")
     assert values(command("tiny", ports=ports), "-serial") == ["file:/tmp/log", "file:/tmp/guest"]
     assert {"-no-reboot", "-nodefaults"} <= set(command("tiny"))
+
+
+def test_arm64() -> None:
+    ports = qemu.Ports("file:/tmp/log", "file:/tmp/guest")
+    args = command("arm64", append=["quiet"], ports=ports)
+    assert values(args, "-machine") == ["virt,gic-version=3"] and values(args, "-cpu") == ["neoverse-n1"]
+    assert values(args, "-smp") == ["8,sockets=2,cores=2,threads=2"]
+    assert values(args, "-m") == ["4096M"]
+    assert values(args, "-object") == [
+        "memory-backend-ram,id=mem0,size=2048M,reserve=off",
+        "memory-backend-ram,id=mem1,size=2048M,reserve=off",
+    ]
+    assert values(args, "-numa") == [
+        "node,nodeid=0,cpus=0-3,memdev=mem0",
+        "node,nodeid=1,cpus=4-7,memdev=mem1",
+    ]
+    (line,) = values(args, "-append")
+    assert line.split()[0] == "console=ttyAMA0" and line.endswith(" quiet")
+    assert not {"tsc=reliable", "no_timer_check"} & set(line.split())
+
+
+def test_the_channel_of_arm64_is_the_second_port_of_a_card() -> None:
+    args = command("arm64", ports=qemu.Ports("file:/tmp/log", "file:/tmp/guest"))
+    assert values(args, "-serial") == ["file:/tmp/log"]
+    assert values(args, "-chardev") == ["null,id=unused", "file,id=channel,path=/tmp/guest"]
+    assert values(args, "-device") == ["pci-serial-2x,chardev1=unused,chardev2=channel"]
+    assert values(command("arm64"), "-chardev")[1] == "null,id=channel"
+
+
+def test_arm64_nodes_without_cpus_or_memory() -> None:
+    nodes = (machine.Node(1024, 2), machine.Node(1024, 0), machine.Node(0, 1))
+    odd = machine.Machine("x", "d", "odd", nodes, arch=ARM64)
+    args = qemu.command(odd, kernel=KERNEL, initrd=None, accel=TCG)
+    assert values(args, "-numa") == [
+        "node,nodeid=0,cpus=0-1,memdev=mem0",
+        "node,nodeid=1,memdev=mem1",
+        "node,nodeid=2,cpus=2-2",
+    ]
 
 
 def test_a_debugger_can_be_awaited() -> None:
@@ -215,6 +255,12 @@ class TestAccel:
         assert (found.name, found.threads, found.exact, found.emulated) == ("tcg", "single", True, False)
         assert self.probes == []
 
+    def test_guests_of_another_architecture_are_emulated(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        accel.KVM.touch()
+        self.probe(monkeypatch, 0.2)
+        assert (accel.foreign(QEMU).name, accel.foreign(QEMU).threads) == ("tcg", "single")
+        assert self.probes == []
+
     @pytest.mark.parametrize(
         ("version", "threads"),
         [("7.2.22", "single"), ("8.0.5", "single"), ("8.1.0", "multi"), ("10.0", "multi")],
@@ -259,6 +305,14 @@ class TestWhichQemu:
         assert emulator.version(old) == "7.2.22"
         monkeypatch.setenv(emulator.OVERRIDE, str(old))
         assert emulator.find() == emulator.ensure() == old
+
+    def test_arm64_has_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        old, new = (self.fake(tmp_path / name, version) for name, version in (("a", "7.2"), ("b", "10.0")))
+        for path in (old, new):
+            path.rename(path.with_name(emulator.ARM64_NAME))
+        monkeypatch.setenv("PATH", f"{old.parent}:{new.parent}")
+        monkeypatch.setenv(emulator.OVERRIDE, str(tmp_path / "qemu-of-x86"))
+        assert emulator.find_arm64() == new.with_name(emulator.ARM64_NAME)
 
     def test_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(emulator.OVERRIDE, raising=False)

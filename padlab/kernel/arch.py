@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Architectures that kernels are built for: the host's, x86-64, and arm64 by Debian's cross compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Arch:
+    """``prefix`` is that of its compiler's name, ``target`` make's for its image, ``image`` where that is."""
+
+    name: str
+    config: str  # what its machines boot if not told otherwise: see build.CONFIGS
+    fragment: str  # of configs/: what only this architecture has
+    target: str
+    image: str
+    prefix: str = ""
+    packages: tuple[str, ...] = ()  # groups of packages to build for it
+
+    @property
+    def compiler(self) -> str:
+        return f"{self.prefix}gcc"
+
+    @property
+    def foreign(self) -> bool:
+        """Not the host's."""
+        return bool(self.prefix)
+
+    def make_variables(self) -> list[str]:
+        cross = [f"ARCH={self.name}", f"CROSS_COMPILE={self.prefix}"] if self.foreign else []
+        return [*cross, f"CC=ccache {self.compiler}", "HOSTCC=ccache gcc"]
+
+
+X86_64 = Arch("x86_64", "perf", "x86.config", "bzImage", "arch/x86/boot/bzImage")
+ARM64 = Arch(
+    "arm64", "arm64", "arm64.config", "Image", "arch/arm64/boot/Image", "aarch64-linux-gnu-", ("arm64",)
+)
+ALL = {arch.name: arch for arch in (X86_64, ARM64)}
+
+
+def of_config(config: str) -> Arch:
+    """The architecture of a configuration: x86-64, but for that of another one's machines."""
+    return next((arch for arch in ALL.values() if arch.config == config), X86_64)
