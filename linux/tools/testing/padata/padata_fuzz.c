@@ -465,7 +465,7 @@ static int shape_max_threads(const struct shape *s)
 {
 	int cpus = s->machine->nr_cpus;
 
-	return s->max_threads < 1 ? 1 : s->max_threads < cpus + 1 ? s->max_threads : cpus + 1;
+	return max(min(s->max_threads, cpus + 1), 1);
 }
 
 /*
@@ -481,7 +481,7 @@ static int shape_max_chunks(const struct shape *s)
 		most += s->size / s->max_chunk + 1;
 	if (s->want)
 		most += 2 * WANTED;
-	return s->size < most ? s->size : most;
+	return min(s->size, most);
 }
 
 /*
@@ -902,8 +902,8 @@ static void fuzz_leave(struct padata_mt_helper *helper)
 static void check_length(const struct trial *t, const struct chunk *chunk, unsigned long most)
 {
 	const struct shape *s = &t->shape;
-	unsigned long least = s->min_chunk ? s->min_chunk : 1;
-	__uint128_t end = (__uint128_t)chunk->start + (most > least ? most : least);
+	unsigned long least = max(s->min_chunk, 1UL);
+	__uint128_t end = (__uint128_t)chunk->start + max(most, least);
 
 	if (s->align)
 		end = (end + s->align - 1) / s->align * s->align;
@@ -1052,7 +1052,7 @@ static void check_units(const struct trial *t, unsigned long end)
 static void check_chunk(const struct trial *t, const struct chunk *chunk, unsigned long pos)
 {
 	const struct shape *s = &t->shape;
-	unsigned long least = s->min_chunk < s->size ? s->min_chunk : s->size;
+	unsigned long least = min(s->min_chunk, s->size);
 	unsigned long end = s->start + s->size;
 
 	if (chunk->start != pos || chunk->end <= pos || chunk->end > end)

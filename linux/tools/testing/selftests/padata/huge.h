@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../kselftest.h"
+
 #ifndef MAP_HUGE_SHIFT
 #define MAP_HUGE_SHIFT	26
 #endif

@@ -51,7 +51,7 @@ static const char * const counters[] = {
 	"nr_hugepages", "free_hugepages", "resv_hugepages", "surplus_hugepages",
 };
 
-#define NR_COUNTERS		(sizeof(counters) / sizeof(*counters))
+#define NR_COUNTERS		ARRAY_SIZE(counters)
 
 static size_t size, nr, length;
 static atomic_bool done;
@@ -254,7 +254,7 @@ static void race(int flags)
 	};
 
 	map_file(flags);
-	run(threads, sizeof(threads) / sizeof(*threads));
+	run(threads, ARRAY_SIZE(threads));
 }
 
 static void truncate_file(void)
@@ -264,7 +264,7 @@ static void truncate_file(void)
 	};
 
 	map_file(0);
-	run(threads, sizeof(threads) / sizeof(*threads));
+	run(threads, ARRAY_SIZE(threads));
 }
 
 static void files(void)

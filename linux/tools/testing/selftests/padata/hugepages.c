@@ -350,11 +350,11 @@ static void parse(char **argv)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!strcmp(argv[2], kinds[i]))
 			break;
 	}
-	if (i == sizeof(kinds) / sizeof(*kinds))
+	if (i == ARRAY_SIZE(kinds))
 		finish(1, "no kind '%s'", argv[2]);
 	kind = i;
 	size = strtoul(argv[3], NULL, 0) << 10;
