@@ -13,6 +13,7 @@ from functools import partial
 
 from padlab.check import (
     charge,
+    checkers,
     costs,
     deferred,
     endings,
@@ -26,7 +27,9 @@ from padlab.check import (
     matrix,
     memmap,
     models,
+    remarks,
     soak,
+    steps,
     suites,
 )
 from padlab.check.guests import ARM64, SMALL, SMT
@@ -48,6 +51,7 @@ NATIVE_LIMIT_S = 300
 GATE_LIMIT_S = 900
 FRESH_LIMIT_S = 3 * 3600
 BUILD_LIMIT_S = 3600
+STEPS_LIMIT_S = 3 * 3600
 MAKING_S = 120  # an image for a guest, and its modules
 SET_UP_LIMIT_S = 1800
 RANDOM_MACHINES = 40
@@ -60,13 +64,14 @@ FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
 
 def quick() -> list[Check]:
     """``./lab test --quick``: no kernel build and no boot."""
-    return [*_lab(), *_native(), *_userspace(dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS))]
+    return [*_lab(), *_source(), *_native(), *_userspace(dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS))]
 
 
 def full(everything: bool = False) -> list[Check]:
     """``./lab test``; ``everything`` adds what takes long: see matrix.py."""
     return [
         *_lab(),
+        *_source(everything),
         *_native(),
         *_models(everything),
         *_userspace(FULL_JOBS),
@@ -74,6 +79,7 @@ def full(everything: bool = False) -> list[Check]:
         *_gates(),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, BUILD_LIMIT_S, alone=True),
         *_builds(everything),
+        *_compilers(everything),
         # It changes the environment, which all threads share.
         Check("a missing QEMU is reported", endings.no_qemu, MAKING_S, alone=True),
         *_suites(everything),
@@ -95,6 +101,14 @@ def _lab() -> Iterator[Check]:
         yield Check(name, run, LINT_LIMIT_S)
     for part in lab.PARTS:
         yield Check(part, partial(lab.tests, part), TESTS_LIMIT_S)
+
+
+def _source(everything: bool = False) -> Iterator[Check]:
+    """The kernel's checkers of source, on the files of the series."""
+    yield Check("kernel-doc says nothing new", checkers.kernel_doc, LINT_LIMIT_S)
+    if everything:
+        yield Check("Coccinelle says nothing new", checkers.coccinelle, BUILD_LIMIT_S)
+        yield Check("Sphinx says nothing new of the manuals", checkers.htmldocs, BUILD_LIMIT_S)
 
 
 def _fresh() -> Iterator[Check]:
@@ -154,6 +168,16 @@ def _builds(everything: bool) -> Iterator[Check]:
     for kernel, config in some + (more if everything else []):
         run = partial(_build, kernel, config)
         yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
+
+
+def _compilers(everything: bool) -> Iterator[Check]:
+    """Alone, since all are in one tree."""
+    for config in remarks.CONFIGS:
+        run = partial(remarks.compilers, config)
+        yield Check(f"gcc with W=1 and sparse say nothing new ({config})", run, BUILD_LIMIT_S, alone=True)
+    if everything:
+        name = "each step of the series builds without a new warning, and boots"
+        yield Check(name, steps.check, STEPS_LIMIT_S, alone=True)
 
 
 def _build(kernel: str, config: str) -> Outcome:

@@ -40,6 +40,9 @@ GROUPS: dict[str, dict[str, str]] = {
     "qemu-arm64": {"qemu-system-arm": "qemu-system-aarch64"},
     "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
     "git": {"git": "git"},
+    "sparse": {"sparse": "sparse"},
+    "coccinelle": {"coccinelle": "spatch"},
+    "sphinx": {"python3-sphinx": "/usr/bin/sphinx-build"},
     "models": {"spin": "spin"},  # tests/models
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},
     "fresh-user": {"uidmap": "newuidmap"},  # for who is not root

@@ -29,24 +29,49 @@ def owned_files() -> dict[str, Path]:
     }
 
 
-def _inputs(extra: Sequence[Path], version: str, series: bool) -> str:
+@dataclass(frozen=True)
+class Part:
+    """What a tree has of the series."""
+
+    owned: dict[str, Path]
+    hooks: list[str]
+
+
+def choose(series: bool, only: frozenset[str] | None) -> Part:
+    """All of it, if ``series``, or what ``only`` names of it."""
+    if not series:
+        return Part({}, [])
+    owned, names = owned_files(), hooks.read_series(paths.PATCHES)
+    if only is None:
+        return Part(owned, names)
+    return Part(
+        {name: path for name, path in owned.items() if name in only}, [name for name in names if name in only]
+    )
+
+
+def _inputs(extra: Sequence[Path], version: str, have: Part) -> str:
     """A digest of everything the overlay is made from."""
-    owned = owned_files() if series else {}
-    parts = [f"{name} {fingerprint(path)}" for name, path in owned.items()]
-    names = hooks.read_series(paths.PATCHES) if series else []
-    parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in names]
+    parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
+    parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in have.hooks]
     parts += [f"{path.name} {fingerprint(path)}" for path in extra]
     return digest([version, *parts])
 
 
 def sync(
-    tree: Path, extra: Sequence[Path], stock: Path, state: State, discard: bool, *, series: bool = True
+    tree: Path,
+    extra: Sequence[Path],
+    stock: Path,
+    state: State,
+    discard: bool,
+    series: bool = True,
+    only: frozenset[str] | None = None,
 ) -> None:
     """Give ``tree`` what linux/ and patches/ say now, and the ``extra`` patches on top.
 
-    Without ``series`` the extra patches are on top of stock.
+    Without ``series`` the extra patches are on top of stock; see choose() for ``only``.
     """
-    inputs = _inputs(extra, state.version, series)
+    have = choose(series, only)
+    inputs = _inputs(extra, state.version, have)
     edited = find_edits(tree, state)
     if state.inputs == inputs and not (discard and edited):
         if edited:
@@ -59,7 +84,7 @@ def sync(
     scratch = paths.TREES / f".{tree.name}-sync"
     remove(scratch)
     scratch.mkdir()
-    owned, hooked = _overlay(extra, stock, scratch, state.version, series)
+    owned, hooked = _overlay(extra, stock, scratch, state.version, have)
     wanted = owned | hooked
     changes = _changes(tree, stock, state, wanted)
     if not discard:
@@ -70,7 +95,6 @@ def sync(
     if (scratch / ".pc").exists():
         (scratch / ".pc").rename(tree / ".pc")
     # From here on, a file that differs from this has been edited.
-    names = hooks.read_series(paths.PATCHES)
     write_state(
         tree,
         State(
@@ -78,7 +102,7 @@ def sync(
             inputs,
             {name: fingerprint(path) for name, path in owned.items()},
             {name: fingerprint(path) if path else None for name, path in hooked.items()},
-            {name: fingerprint(paths.PATCHES / name) for name in names},
+            {name: fingerprint(paths.PATCHES / name) for name in have.hooks},
         ),
     )
     remove(scratch)
@@ -87,12 +111,12 @@ def sync(
 
 
 def _overlay(
-    extra: Sequence[Path], stock: Path, scratch: Path, version: str, series: bool
+    extra: Sequence[Path], stock: Path, scratch: Path, version: str, have: Part
 ) -> tuple[dict[str, Path], dict[str, Path | None]]:
     """Work out every file that differs from stock: what to copy to it (None: delete it)."""
-    owned = owned_files() if series else {}
+    owned = dict(have.owned)
     hooked: dict[str, Path | None] = {}
-    for name in hooks.apply(stock, paths.PATCHES, scratch, version) if series else []:
+    for name in hooks.apply(stock, _patches(have, scratch), scratch, version) if have.hooks else []:
         path = scratch / name
         hooked[name] = path if path.exists() else None
     both = sorted(set(owned) & set(hooked))
@@ -113,6 +137,18 @@ def _overlay(
             hooked[name] = target
         hooks.apply_patch(patch, scratch)
     return owned, hooked
+
+
+def _patches(have: Part, scratch: Path) -> Path:
+    """patches/, or a folder with the part of it."""
+    if have.hooks == hooks.read_series(paths.PATCHES):
+        return paths.PATCHES
+    folder = scratch / ".pc-patches"
+    folder.mkdir()
+    for name in have.hooks:
+        shutil.copy(paths.PATCHES / name, folder)
+    (folder / "series").write_text("".join(f"{name}\n" for name in have.hooks))
+    return folder
 
 
 @dataclass(frozen=True)

@@ -39,13 +39,15 @@ class Variant:
 
     ``linked`` trees share unchanged files with stock through hard links: cheap,
     and right for trees nobody edits by hand.  A ``changing`` one gets other patches
-    while the lab runs.
+    while the lab runs.  ``only`` has the names of owned files and hooks, if the tree is
+    to have a part of the series.
     """
 
     extra: tuple[Path, ...] = ()
     linked: bool = False
     series: bool = True
     changing: bool = False
+    only: frozenset[str] | None = None
 
 
 # Beside stock.
@@ -74,7 +76,7 @@ def ensure_tree(kernel: str, *, discard: bool = False, update: bool = False) -> 
             refuse_edits(tree, find_edits(tree, state))
         _clone(stock, tree, variant, version)
         state = State(version)
-    overlay.sync(tree, variant.extra, stock, state, discard, series=variant.series)
+    overlay.sync(tree, variant.extra, stock, state, discard, variant.series, variant.only)
     return tree
 
 
@@ -86,6 +88,11 @@ def source_version() -> str:
 def has_series(kernel: str) -> bool:
     """Whether ``kernel`` is one with the series."""
     return kernel != "stock" and VARIANTS[kernel].series
+
+
+def is_part(kernel: str) -> bool:
+    """Whether ``kernel`` may have only a part of the series."""
+    return kernel != "stock" and VARIANTS[kernel].only is not None
 
 
 def is_changing(kernel: str) -> bool:

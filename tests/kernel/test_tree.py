@@ -296,6 +296,32 @@ class TestExtraPatches:
         assert (lab / "linux/kernel/padata_mt.c").read_text() == "engine\n"
 
 
+@needs_quilt
+class TestPartOfTheSeries:
+    def have(self, monkeypatch: pytest.MonkeyPatch, *names: str) -> Path:
+        monkeypatch.setitem(tree.VARIANTS, "part", tree.Variant(linked=True, only=frozenset(names)))
+        return tree.ensure_tree("part")
+
+    def test_comes_and_goes(self, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        stock = lab / "trees/stock"
+        for names in (("makefile.patch",), (), ("kernel/padata_mt.c", "page.patch"), ("makefile.patch",)):
+            part = self.have(monkeypatch, *names)
+            for name, given, other in (
+                ("kernel/padata_mt.c", "kernel/padata_mt.c", None),
+                ("mm/page.c", "page.patch", stock / "mm/page.c"),
+                ("kernel/Makefile", "makefile.patch", stock / "kernel/Makefile"),
+            ):
+                now = (part / name).read_text() if (part / name).exists() else None
+                assert (now == (other.read_text() if other else None)) is (given not in names), (names, name)
+
+    def test_all_of_it_is_the_patched_tree(self, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        patched = tree.ensure_tree("patched")
+        part = self.have(monkeypatch, "kernel/padata_mt.c", "page.patch", "makefile.patch")
+        for name in ("kernel/padata_mt.c", "mm/page.c", "kernel/Makefile", "mm/other.c"):
+            assert (part / name).read_text() == (patched / name).read_text()
+        assert tree.content_key("part") == tree.content_key("patched")
+
+
 class TestParsing:
     def test_patch_text_that_looks_like_a_header(self) -> None:
         text = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n--- minus\n+++ plus\n same\n--- a/g\n+++ b/g\n@@ -0,0 +1 @@\n+g\n"
