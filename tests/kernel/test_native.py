@@ -121,7 +121,7 @@ def test_static(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     write(tmp_path / "guest.h", "#define STATUS 8\n")
     native.static(source)
     assert value(program) == 8
-    monkeypatch.setattr(compiler, "identity", lambda: "gcc version 99 (of tomorrow)")
+    monkeypatch.setattr(compiler, "identity", lambda _arch: "gcc version 99 (of tomorrow)")
     native.static(source)
     assert program.stat().st_mtime_ns > made
 
