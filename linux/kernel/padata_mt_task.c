@@ -138,7 +138,7 @@ static int padata_task_find_cpu(struct padata_mt_team *team, const struct cpumas
 static bool padata_task_may_have_help(struct task_struct *caller)
 {
 	return !rt_or_dl_task(caller) && !fatal_signal_pending(caller) &&
-	       !(caller->flags & PF_EXITING);
+	       !(READ_ONCE(caller->flags) & PF_EXITING);
 }
 
 /* The nearest node first, and there the cores that are idle as a whole. */

@@ -262,7 +262,7 @@ static unsigned long task_group_least_weight(struct task_group *tg, unsigned lon
 	unsigned long least = weight;
 
 	for (; tg->parent && least; tg = tg->parent) {
-		if (tg->idle)
+		if (READ_ONCE(tg->idle))
 			return 0;
 		weight = task_group_weight(tg, weight, nr);
 		least = min(least, weight);
