@@ -3,7 +3,9 @@
 #ifndef PADATA_HUGE_H
 #define PADATA_HUGE_H
 
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,6 +35,22 @@ static void finish(int status, const char *fmt, ...)
 	printf("\n");
 	fflush(stdout);
 	_exit(status);
+}
+
+/*
+ * From now on, the allocations of this thread in the kernel may fail, or no longer.  How
+ * many do, and which, is up to whoever has set debugfs' failslab and fail_page_alloc.
+ */
+static inline void let_allocations_fail(bool may_fail)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = open("/proc/self/make-it-fail", O_WRONLY);
+	if (fd < 0)
+		finish(SKIP, "needs /proc/self/make-it-fail (CONFIG_FAULT_INJECTION)");
+	while (pwrite(fd, may_fail ? "1" : "0", 1, 0) != 1)
+		;
 }
 
 #endif /* PADATA_HUGE_H */

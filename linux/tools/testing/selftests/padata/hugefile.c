@@ -10,6 +10,7 @@
  *   files	threads allocate and punch the pages of a file each
  *   signals	a timer interrupts fallocate() again and again, until all is allocated
  *   nospace	the file is to get four pages more than the pool has, and may get
+ *   nomem	allocations may fail, again and again, until all is allocated
  *   interleave	pages come from all nodes in turn
  *   plain	nothing of all that
  *
@@ -46,6 +47,7 @@
 
 #define SECONDS			2
 #define NR_FILES		3
+#define ROUNDS			4
 
 static const char * const counters[] = {
 	"nr_hugepages", "free_hugepages", "resv_hugepages", "surplus_hugepages",
@@ -320,6 +322,39 @@ static void nospace(void)
 		       pages_in(shared_fd), free, counter("free_hugepages"));
 }
 
+static void check_zero(const char *who)
+{
+	size_t at;
+
+	for (at = 0; at < length; at += sizeof(uint64_t))
+		expect_zero(*(uint64_t *)(shared + at), who, at);
+}
+
+/* What was allocated before it failed stays, so that there is less to do each time. */
+static void nomem(void)
+{
+	unsigned long failed = 0;
+	int round;
+
+	map_file(MAP_NORESERVE);
+	for (round = 0; round < ROUNDS; round++) {
+		let_allocations_fail(true);
+		while (fallocate(shared_fd, 0, 0, length)) {
+			if (errno != ENOMEM)
+				finish(1, "fallocate: %s", strerror(errno));
+			failed++;
+		}
+		let_allocations_fail(false);
+		if (pages_in(shared_fd) != nr)
+			finish(1, "%zu of %zu pages", pages_in(shared_fd), nr);
+		check_zero("fallocate");
+		memset(shared, PATTERN, length);
+		if (fallocate(shared_fd, PUNCH, 0, length) || pages_in(shared_fd))
+			finish(1, "punching: %s, %zu pages", strerror(errno), pages_in(shared_fd));
+	}
+	printf("failed %lu times\n", failed);
+}
+
 /*
  * All that is read is zero, though the pool is full of the pattern.  Without a
  * reservation it is fallocate() that has to find the pages.
@@ -327,14 +362,12 @@ static void nospace(void)
 static void plain(void)
 {
 	int twice;
-	size_t at;
 
 	for (twice = 0; twice < 2; twice++) {
 		map_file(MAP_NORESERVE);
 		if (fallocate(shared_fd, 0, 0, length) || pages_in(shared_fd) != nr)
 			finish(1, "fallocate: %s", strerror(errno));
-		for (at = 0; at < length; at += sizeof(uint64_t))
-			expect_zero(*(uint64_t *)(shared + at), "fallocate", at);
+		check_zero("fallocate");
 		memset(shared, PATTERN, length);
 		if (twice)
 			break;
@@ -380,6 +413,8 @@ static void do_what(const char *what)
 		signals();
 	else if (!strcmp(what, "nospace"))
 		nospace();
+	else if (!strcmp(what, "nomem"))
+		nomem();
 	else if (!strcmp(what, "interleave"))
 		interleave();
 	else if (!strcmp(what, "plain"))

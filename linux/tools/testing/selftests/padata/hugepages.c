@@ -11,6 +11,7 @@
  *					in page tables of its own, again and again
  *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns for each page
  *   hugepages mbind KIND SIZE_KB NR	zero, on the last node alone
+ *   hugepages nomem KIND SIZE_KB NR	zero, while allocations may fail
  *
  * KIND is private or shared (anonymous hugetlb mappings), file or fallocate (a memfd
  * with huge pages, touched or allocated), thp (madvise), shmem or shmem-fallocate (a
@@ -168,6 +169,20 @@ static void zero(void)
 	make_dirty();
 	p = get_memory();
 	touch_all(p);
+	check_zero(p);
+	munmap(p, length);
+}
+
+/* A fault for which there is no memory comes again. */
+static void zero_without_memory(void)
+{
+	unsigned char *p;
+
+	make_dirty();
+	p = get_memory();
+	let_allocations_fail(true);
+	touch_all(p);
+	let_allocations_fail(false);
 	check_zero(p);
 	munmap(p, length);
 }
@@ -367,7 +382,7 @@ static void parse(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc != 5)
-		finish(1, "hugepages zero|poll|many|locks|time|mbind KIND SIZE_KB NR");
+		finish(1, "hugepages zero|poll|many|locks|time|mbind|nomem KIND SIZE_KB NR");
 	parse(argv);
 	if (!strcmp(argv[1], "zero"))
 		zero();
@@ -381,6 +396,8 @@ int main(int argc, char **argv)
 		time_pages();
 	else if (!strcmp(argv[1], "mbind"))
 		mbind_last_node();
+	else if (!strcmp(argv[1], "nomem"))
+		zero_without_memory();
 	else
 		finish(1, "no '%s'", argv[1]);
 	return 0;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# CPUs go offline and come back while jobs run on them.  A job may lose its help,
-# but nothing else.
+# CPUs go offline and come back while jobs run on them, and while huge pages are zeroed.
+# A job may lose its help, but nothing else.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -11,7 +11,13 @@ ROUNDS=2
 # A few will do, and it takes its time.
 MAX_CPUS=4
 
+POOL=/sys/kernel/mm/hugepages/hugepages-2048kB
+THRESHOLD=/proc/sys/vm/huge_page_zero_threshold_kbytes
+NR=16
+
 toggler=
+had=
+threshold=
 cpus=$(
 	for cpu in $(online_cpus); do
 		[ ! -w "$CPUS/cpu$cpu/online" ] || echo "$cpu"
@@ -25,6 +31,8 @@ restore()
 		[ "$(cat "$CPUS/cpu$cpu/online")" = 1 ] ||
 			echo 1 > "$CPUS/cpu$cpu/online"
 	done
+	[ -z "$threshold" ] || echo "$threshold" > "$THRESHOLD"
+	[ -z "$had" ] || echo "$had" > "$POOL/nr_hugepages"
 }
 
 # A CPU that is needed elsewhere may refuse to go.
@@ -38,21 +46,59 @@ toggle()
 	done 2>/dev/null
 }
 
-# runs_while_toggling WORD...: again and again until CPUs have settled
-runs_while_toggling()
+# while_toggling COMMAND...: again and again until CPUs have settled
+while_toggling()
 {
 	toggle &
 	toggler=$!
 	status=0
 	runs=0
 	while kill -0 "$toggler" 2>/dev/null && [ $status -eq 0 ]; do
-		job_is_ok "$@" || status=1
+		"$@" || status=1
 		runs=$((runs + 1))
 	done
 	wait "$toggler"
 	toggler=
 	ktap_print_msg "$runs runs"
 	return $status
+}
+
+runs_while_toggling()
+{
+	while_toggling job_is_ok "$@"
+}
+
+# program NAME WORD...
+program()
+{
+	program=$1
+	shift
+	said=$("$DIR/$program" "$@") && return 0
+	ktap_print_msg "$program $*: $said"
+	return 1
+}
+
+# pages_while_toggling NAME WORD...: and jobs zero them
+pages_while_toggling()
+{
+	start_tracing padata/padata_mt_helper_start
+	while_toggling program "$@"
+	pages_status=$?
+	stop_tracing
+	helpers=$(grep -c padata_mt_helper_start "$TRACEFS/trace")
+	forget_trace
+	ktap_print_msg "$helpers helpers"
+	[ "$helpers" -gt 0 ] && return $pages_status
+}
+
+have_huge_pages()
+{
+	[ -e "$THRESHOLD" ] && [ -e "$POOL" ] || return 1
+	threshold=$(cat "$THRESHOLD")
+	had=$(cat "$POOL/nr_hugepages")
+	echo $NR > "$POOL/nr_hugepages"
+	echo 1024 > "$THRESHOLD"
+	[ "$(cat "$POOL/free_hugepages")" = $NR ]
 }
 
 # The CPUs that have been away help again.
@@ -63,9 +109,10 @@ all_help()
 }
 
 setup_jobs
+setup_tracing
 [ -n "$cpus" ] || skip_all "needs a CPU that can go offline (CONFIG_HOTPLUG_CPU)"
 nr=$(nr_online_cpus)
-ktap_set_plan 9
+ktap_set_plan 12
 
 check "a job in a task" runs_while_toggling size=10000 min_chunk=4
 check "jobs in kernel threads" \
@@ -76,6 +123,17 @@ check "a job after boot that sleeps" \
 	runs_while_toggling rules=now size=256 max_chunk=1 fn=sleep us=1000
 check "a job after boot that fails" \
 	runs_while_toggling rules=now size=1000 max_chunk=1 fn=busy us=300 undo=1 fail=500
+if have_huge_pages; then
+	check "huge pages that are touched" \
+		pages_while_toggling hugepages zero private 2048 $NR
+	check "huge pages that others read meanwhile" \
+		pages_while_toggling hugepages poll file 2048 $NR
+	check "huge pages of a fallocate()" pages_while_toggling hugefile plain 2048 $NR
+else
+	for name in touched read "of a fallocate()"; do
+		skip "huge pages, $name" "needs $NR huge pages of 2 MiB"
+	done
+fi
 check "all CPUs are back" [ "$(nr_online_cpus)" -eq "$nr" ]
 check "all CPUs help again" all_help
 

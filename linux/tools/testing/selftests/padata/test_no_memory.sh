@@ -1,0 +1,182 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Allocations fail, in the task and in those who help it.  A job may lose its help, and
+# whoever needs memory for something else is told that there is none, but no chunk is
+# lost and no page is left as it was.
+
+. "$(dirname "$0")"/functions.sh
+
+FAULTS="failslab fail_page_alloc"
+POOL=/sys/kernel/mm/hugepages/hugepages-2048kB
+THP=/sys/kernel/mm/transparent_hugepage
+THRESHOLD=/proc/sys/vm/huge_page_zero_threshold_kbytes
+NR=16
+RUNS=20
+# Counts down with each allocation that is made to fail.
+TIMES=1000000
+
+had=
+threshold=
+
+restore()
+{
+	stop_failing
+	workers_may_fail 0
+	[ -z "$threshold" ] || echo "$threshold" > "$THRESHOLD"
+	[ -z "$had" ] || echo "$had" > "$POOL/nr_hugepages"
+}
+
+# set_fault FAULT NAME=VALUE...
+set_fault()
+{
+	fault_dir=$DEBUGFS/$1
+	shift
+	for setting; do
+		echo "${setting#*=}" > "$fault_dir/${setting%=*}"
+	done
+}
+
+# start_failing FAULT PERCENT: of the allocations of tasks that may_fail, also of those that
+# could wait for memory
+start_failing()
+{
+	set_fault "$1" times=$TIMES task-filter=1 ignore-gfp-wait=0 verbose=0
+	[ "$1" = failslab ] || set_fault "$1" min-order=0 ignore-gfp-highmem=0
+	set_fault "$1" probability="$2"
+}
+
+stop_failing()
+{
+	for stopped in $FAULTS; do
+		set_fault "$stopped" probability=0 task-filter=0 ignore-gfp-wait=1
+	done
+}
+
+nr_failed()
+{
+	echo $((TIMES - $(cat "$DEBUGFS/$1/times")))
+}
+
+# workers_may_fail 0|1: all that there are
+workers_may_fail()
+{
+	for comm in /proc/[0-9]*/comm; do
+		read -r name < "$comm" || continue
+		[ "${name#kworker/}" = "$name" ] || echo "$1" > "${comm%comm}make-it-fail"
+	done
+} 2>/dev/null
+
+# may_fail COMMAND...: a command of the shell itself, as a program might not start
+may_fail()
+{
+	(
+		trap - EXIT
+		echo 1 > /proc/self/make-it-fail
+		"$@"
+	) 2>/dev/null
+}
+
+# while_failing FAULT PERCENT COMMAND...: until some have failed
+while_failing()
+{
+	failing=$1
+	start_failing "$1" "$2"
+	shift 2
+	for _ in $(seq $RUNS); do
+		"$@"
+		while_failing_status=$?
+		[ "$while_failing_status" -eq 0 ] && [ "$(nr_failed "$failing")" -eq 0 ] || break
+	done
+	stop_failing
+	ktap_print_msg "$(nr_failed "$failing") allocations failed"
+	[ "$(nr_failed "$failing")" -gt 0 ] && return "$while_failing_status"
+}
+
+# Memory for helpers is asked for without waiting, and nothing else here is.
+is_done_alone()
+{
+	set_fault failslab ignore-gfp-wait=1
+	may_fail run_job "$@" && all_are status ok && all_are nr_threads 1
+}
+
+# What the module itself needs for a job may not be there, and then there is none.
+all_is_done()
+{
+	done=0
+	for _ in $(seq $((10 * RUNS))); do
+		[ $done -lt $RUNS ] || break
+		may_fail run_job "$@" || continue
+		all_are status ok || return 1
+		done=$((done + 1))
+	done
+	ktap_print_msg "$done jobs"
+	[ $done -ge $RUNS ]
+}
+
+# program NAME WORD...
+program()
+{
+	program=$1
+	shift
+	said=$("$DIR/$program" "$@")
+	program_status=$?
+	[ -z "$said" ] || ktap_print_msg "$program $*: $said"
+	return $program_status
+}
+
+# with_jobs COMMAND...
+with_jobs()
+{
+	start_tracing padata/padata_mt_job_start
+	"$@"
+	with_jobs_status=$?
+	stop_tracing
+	with_jobs_nr=$(grep -c padata_mt_job_start "$TRACEFS/trace")
+	forget_trace
+	ktap_print_msg "$with_jobs_nr jobs"
+	[ "$with_jobs_nr" -gt 0 ] && return $with_jobs_status
+}
+
+setup_jobs
+setup_tracing
+for fault in $FAULTS; do
+	[ -e "$DEBUGFS/$fault/task-filter" ] ||
+		skip_all "needs $fault in debugfs (CONFIG_FAULT_INJECTION_DEBUG_FS)"
+done
+[ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
+[ -e "$THRESHOLD" ] || skip_all "the kernel has no vm.huge_page_zero_threshold_kbytes"
+[ -e "$POOL" ] || skip_all "needs huge pages of 2 MiB"
+threshold=$(cat "$THRESHOLD")
+had=$(cat "$POOL/nr_hugepages")
+echo $NR > "$POOL/nr_hugepages"
+[ "$(cat "$POOL/free_hugepages")" = $NR ] || skip_all "needs $NR free pages of 2 MiB"
+echo 1024 > "$THRESHOLD"
+workers_may_fail 1
+ktap_set_plan 13
+
+for rules in boot now; do
+	check "without memory for helpers a job is done alone, rules=$rules" \
+		while_failing failslab 100 is_done_alone rules=$rules size=10000
+	for fault in $FAULTS; do
+		check "$fault, chunks that allocate pages, rules=$rules" while_failing "$fault" 2 \
+			all_is_done rules=$rules size=2000 max_chunk=50 fn=alloc us=1
+	done
+done
+check "failslab, jobs within jobs" while_failing failslab 2 \
+	all_is_done rules=now size=64 max_chunk=1 fn=nested jobs=2
+check "failslab, huge pages that are touched" while_failing failslab 10 \
+	with_jobs program hugepages nomem private 2048 $NR
+for fault in $FAULTS; do
+	if grep -q '\[always\]\|\[madvise\]' $THP/enabled 2>/dev/null; then
+		check "$fault, transparent huge pages" while_failing "$fault" 10 \
+			with_jobs program hugepages nomem thp 2048 $NR
+	else
+		skip "$fault, transparent huge pages" "they are off"
+	fi
+done
+check "failslab, huge pages of a fallocate()" while_failing failslab 10 \
+	with_jobs program hugefile nomem 2048 $NR
+check "workers have nothing left of the tasks" workers_are_as_before
+
+finish
