@@ -93,11 +93,11 @@ def selftests_of_time(config: str) -> Outcome:
     executes so many more that the commands by which a test looks at its figures would
     take a tenth of the time that these are about: 2 ns each there.
     """
-    result = _boot_timed("patched", config, "padlab_tests=time", TIME_LIMIT_S)
+    result = boot_timed("patched", config, "padlab_tests=time", TIME_LIMIT_S)
     return guests.results(result) + judge(guests.trouble(result), result.log)
 
 
-def _boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResult:
+def boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResult:
     build, initrd = guests.ready(kernel, "selftest", config)
     spec = BootSpec(
         machine.load(TIME),
@@ -140,7 +140,7 @@ def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
     only = f"padlab_only={name}"
     match name.split("_")[1]:
         case "time":
-            return _judged(_boot_timed(kernel, config, only, limit_s))
+            return _judged(boot_timed(kernel, config, only, limit_s))
         case "report":
             append = tuple(arg for arg in REPORTS if not arg.startswith("padlab_tests"))
             return guests.results(guests.boot(SMT, kernel, config, "selftest", (*append, only), limit_s))

@@ -71,3 +71,25 @@ def models(**options: Any) -> int:
     from padlab.check import models as searched
 
     return searched.main(**options)
+
+
+@command()
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def coverage(**options: Any) -> int:
+    """Say which lines of the series the tests run, all of them together.
+
+    A kernel that counts is booted for KUnit, for the kselftests, and with each command line
+    of the memory map's matrix.  The table has the lines that there is code for, of each file
+    of the series, and of what it adds to others.  Below it are the lines that never ran, with
+    the reason that tests/coverage.toml gives for each.  The exit status is 1 if there is none
+    for one of them.  What is found is recorded in results/coverage.json.
+
+    \b
+    Examples:
+      ./lab coverage --jobs 2
+      ./lab coverage --json
+    """
+    from padlab.check import coverage as covered
+
+    return covered.main(**options)

@@ -20,7 +20,7 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import compiler, source, tree
+from padlab.kernel import compiler, instrument, source, tree
 from padlab.kernel.arch import Arch
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.state import known_state
@@ -35,6 +35,7 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "nosplit": ("perf.config", "debug.config", "nosplit.config"),
     "gdb": ("perf.config", "gdb.config"),
     "arm64": ("perf.config",),
+    "gcov": ("perf.config", "gcov.config"),
 }
 # Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
 PATCHED_FRAGMENT = "patched.config"
@@ -58,6 +59,7 @@ _COMPILATIONS = {
     "nosplit": 920,
     "gdb": 900,
     "arm64": 820,
+    "gcov": 900,
 }
 _TARGETS = {"gdb": ("scripts_gdb",)}  # besides image and modules
 
@@ -93,7 +95,7 @@ def ensure_build(kernel: str, config: str = "perf") -> Build:
         what = f"building {kernel} ({config}, Linux {version})"
         if not stamp.path.exists():
             source.check_room(paths.TREES, BUILD_ROOM, what)
-        targets = [arch.target, "modules", *_TARGETS.get(config, ())]
+        targets = [arch.target, "modules", *_TARGETS.get(config, ()), *instrument.settings(config)]
         with stamp.renewed():
             _configure(kernel, config, top, obj)
             log = f"build-{kernel}-{config}.log"
@@ -169,7 +171,8 @@ def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[
 def _build_stamp(kernel: str, config: str, obj: Path) -> Stamp:
     fragments = [path.read_text() for path in _fragments(kernel, config)]
     identity = compiler.identity(archs.of_config(config))
-    return Stamp(obj / _STAMP, [_RECIPE, tree.content_key(kernel), *fragments, identity])
+    parts = [_RECIPE, tree.content_key(kernel), *fragments, *instrument.settings(config), identity]
+    return Stamp(obj / _STAMP, parts)
 
 
 # Configuring

@@ -13,6 +13,7 @@ measurement, so that git shows what a change did to the figures:
     results/hugepages.json               ./lab bench hugepages
     results/models.json                  ./lab models --full
     results/mutants.csv, .json           ./lab mutants: what is known of all, whatever was run last
+    results/coverage.json                ./lab coverage
     results/soak.json                    ./lab soak: the last run of more than one machine
     results/chart.png                    ./lab chart: drawn from growth.json and bench.json
     results/predict-published.csv, .png  ./lab predict: the published machines

@@ -34,6 +34,9 @@ from padlab.vm.machine import Machine
 # A built kernel and its initramfs.
 Ready = tuple[builds.Build, Path]
 
+# Kernels that check as they go.
+SLOW_CONFIGS = ("debug", "rt", "gcov")
+
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
 _HOST_EXTRA_MIB = 1024
@@ -123,7 +126,7 @@ def parse_threads(text: str | None) -> str | None:
 def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False) -> float:
     """How long a boot may take, generously: several times what two slow cores need under TCG."""
     limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    if config in ("debug", "rt"):
+    if config in SLOW_CONFIGS:
         limit *= 4
     if exact:
         limit *= 2

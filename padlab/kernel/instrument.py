@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which files of the kernel a compiler instruments, where its configuration cannot say that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from padlab.core import paths
+from padlab.kernel import hooktable
+
+
+def settings(config: str) -> tuple[str, ...]:
+    """Variables for make."""
+    if config == "gcov":
+        return tuple(f"GCOV_PROFILE_{stem}.o=y" for stem in sorted({Path(file).stem for file in counted()}))
+    return ()
+
+
+def counted() -> list[str]:
+    """The C files whose lines gcov counts: ours, and those that hooks add lines to."""
+    ours = {str(path.relative_to(paths.LINUX)) for path in paths.LINUX.rglob("*.c")}
+    hooked = {hook.file for hook in hooktable.read(paths.PATCHES) if hook.added}
+    return sorted(file for file in ours | hooked if file.endswith(".c") and not is_test(file))
+
+
+def is_test(file: str) -> bool:
+    return file.startswith("tools/") or Path(file).stem.startswith("test_") or "_kunit" in file
