@@ -25,6 +25,8 @@
  *			they are freed with the result
  *		lock	takes a lock, test_fn_lock
  *		write	writes a page to file= for each unit, past the page cache
+ *		race	for each unit, adds to a variable that all threads add to, with no
+ *			lock: for KCSAN to report
  *		none	there is no thread function: the job is malformed
  *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, fn=wait and fn=alloc
  *		(default 100)
@@ -83,6 +85,7 @@
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
+#include <linux/compiler.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -124,12 +127,12 @@
 
 enum test_fn {
 	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NESTED, TEST_ALLOC,
-	TEST_LOCK, TEST_WRITE, TEST_WAIT, TEST_NONE,
+	TEST_LOCK, TEST_WRITE, TEST_WAIT, TEST_RACE, TEST_NONE,
 };
 
 static const char * const test_fns[] = {
 	"touch", "sleep", "busy", "spin", "work", "nested", "alloc", "lock", "write", "wait",
-	"none",
+	"race", "none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -312,6 +315,16 @@ static void test_take_lock(void)
 	mutex_unlock(&test_fn_lock);
 }
 
+static void test_race(unsigned long nr)
+{
+	static unsigned long racy;
+
+	for (; nr; nr--) {
+		racy++;
+		barrier();
+	}
+}
+
 static void test_work(struct test_job *tj, unsigned long start, unsigned long end)
 {
 	unsigned long us = current == tj->caller ? tj->desc->us : tj->desc->us_helper;
@@ -343,6 +356,9 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 		break;
 	case TEST_WAIT:
 		schedule_timeout_killable(usecs_to_jiffies(us));
+		break;
+	case TEST_RACE:
+		test_race(end - start);
 		break;
 	}
 }

@@ -27,6 +27,7 @@ from padlab.check import (
     matrix,
     memmap,
     models,
+    races,
     remarks,
     soak,
     steps,
@@ -161,11 +162,11 @@ def _gates() -> Iterator[Check]:
 def _builds(everything: bool) -> Iterator[Check]:
     some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
     some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
-    some += [("patched", ARM64), ("stock", ARM64)]
+    some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
     some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
-    more = [("patched", "rt")]
+    more = [("patched", "rt"), ("patched", races.CONFIG)]
     more += [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
-    for kernel, config in some + (more if everything else []):
+    for kernel, config in dict.fromkeys(some + (more if everything else [])):
         run = partial(_build, kernel, config)
         yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
 
@@ -277,6 +278,10 @@ def _debug_kernel(everything: bool) -> Iterator[Check]:
         if everything:
             run = partial(deferred.debug_boot, name, "rt")
             yield _guest(f"boot, {name} (rt)", run, name, config="rt")
+    yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=suites.KASAN, role="selftest")
+    for title, name, role, check in races.checks() if everything else ():
+        mib = _whole(name) if role == "selftest" else 0
+        yield _guest(f"{title}, {name} (kcsan)", check, name, config=races.CONFIG, role=role, mib=mib)
 
 
 def _deferred() -> Iterator[Check]:

@@ -24,6 +24,11 @@ LATE = "late-node"
 
 UML_LIMIT_S = 300  # the kernel's own default
 
+# Kernels that check as they go, and may be preempted.
+CHECKING = ("debug", "kcsan")
+
+KASAN = "kasan"
+
 # Some cases want a CPU that is offline, some a pool of huge pages.
 GIVEN = ("maxcpus=7", "hugepages=64")
 # Suites that are part of a kernel run at boot, but only if asked for.
@@ -61,11 +66,11 @@ def _in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
 
 
 def preempt(config: str) -> tuple[str, ...]:
-    """In a debug kernel threads lose their CPU anywhere.
+    """In a kernel that checks threads lose their CPU anywhere.
 
     The perf kernel is as distributions have it, and the realtime kernel has no choice.
     """
-    return ("preempt=full",) if config == "debug" else ()
+    return ("preempt=full",) if config in CHECKING else ()
 
 
 def _judged(result: BootResult) -> Outcome:
@@ -105,7 +110,7 @@ def boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResu
         config,
         exact=True,
         all_cpus=True,
-        shift=1 if config == "debug" else 3,
+        shift=1 if config in CHECKING else 3,
         append=("loglevel=7", tests, KMEMLEAK_OFF, *guests.arguments(kernel)),
         initrd=initrd,
         time_limit_s=limit_s,
@@ -123,6 +128,13 @@ def selftests_of_huge_pages(config: str) -> Outcome:
     result = guests.boot(hugepages.MACHINE, "patched", config, "selftest", ("padlab_tests=huge",))
     outcome = guests.results(result)
     return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
+
+
+def kasan() -> Outcome:
+    """Deferred init, then jobs of a fallocate(), also of files whose pages come and go."""
+    return _judged(
+        guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_fallocate"))
+    )
 
 
 def selftests_of_nodes(config: str) -> Outcome:

@@ -35,6 +35,7 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "nosplit": ("perf.config", "debug.config", "nosplit.config"),
     "gdb": ("perf.config", "gdb.config"),
     "arm64": ("perf.config",),
+    "kcsan": ("perf.config", "kcsan.config"),
     "gcov": ("perf.config", "gcov.config"),
 }
 # Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
@@ -59,9 +60,12 @@ _COMPILATIONS = {
     "nosplit": 920,
     "gdb": 900,
     "arm64": 820,
+    "kcsan": 920,
     "gcov": 900,
 }
 _TARGETS = {"gdb": ("scripts_gdb",)}  # besides image and modules
+# The scheduler's files are left out of KCSAN, but for ours.
+_SETTINGS = {"kcsan": ("KCSAN_SANITIZE_charge.o=y",)}
 
 
 @dataclass(frozen=True)

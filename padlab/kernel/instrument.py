@@ -10,10 +10,10 @@ from padlab.kernel import hooktable
 
 
 def settings(config: str) -> tuple[str, ...]:
-    """Variables for make."""
+    """Variables for make.  The scheduler's files are left out of KCSAN, but for ours."""
     if config == "gcov":
         return tuple(f"GCOV_PROFILE_{stem}.o=y" for stem in sorted({Path(file).stem for file in counted()}))
-    return ()
+    return ("KCSAN_SANITIZE_charge.o=y",) if config == "kcsan" else ()
 
 
 def counted() -> list[str]:

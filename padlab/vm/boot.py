@@ -35,7 +35,7 @@ from padlab.vm.machine import Machine
 Ready = tuple[builds.Build, Path]
 
 # Kernels that check as they go.
-SLOW_CONFIGS = ("debug", "rt", "gcov")
+SLOW_CONFIGS = ("debug", "rt", "kcsan", "gcov")
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Threads of a job that use a variable without a lock: KCSAN reports it.  So when there
+# is no report of other jobs, that says something.
+
+. "$(dirname "$0")"/functions.sh
+
+# KCSAN looks at few accesses, so it may take some jobs.
+RUNS=20
+
+reports()
+{
+	kernel_complaints | grep -q 'KCSAN: data-race in .*test_thread_fn'
+}
+
+is_reported()
+{
+	for _ in $(seq $RUNS); do
+		job_is_ok "$@" || return 1
+		! reports || return 0
+	done
+	return 1
+}
+
+setup_jobs
+[ -e "$DEBUGFS/kcsan" ] || skip_all "needs KCSAN (CONFIG_KCSAN)"
+[ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
+ktap_set_plan 2
+
+check "a race of a job at boot" is_reported rules=boot size=100000 fn=race
+check "a race of a job after boot" is_reported rules=now size=100000 fn=race
+ktap_finished
