@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "coccinelle": {"coccinelle": "spatch"},
     "sphinx": {"python3-sphinx": "/usr/bin/sphinx-build"},
     "models": {"spin": "spin"},  # tests/models
+    "outside": {"liburcu-dev": "/usr/lib/x86_64-linux-gnu/liburcu.a"},  # what tests of others link
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},
     "fresh-user": {"uidmap": "newuidmap"},  # for who is not root
 }
