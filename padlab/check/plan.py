@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from padlab.check import (
+    building,
     charge,
-    checkers,
     costs,
     deferred,
     endings,
@@ -28,10 +28,9 @@ from padlab.check import (
     memmap,
     models,
     outsidehost,
+    outsideplan,
     races,
-    remarks,
     soak,
-    steps,
     suites,
 )
 from padlab.check.guests import ARM64, SMALL, SMT
@@ -52,8 +51,6 @@ NATIVE_MIB = 2048
 NATIVE_LIMIT_S = 300
 GATE_LIMIT_S = 900
 FRESH_LIMIT_S = 3 * 3600
-BUILD_LIMIT_S = 3600
-STEPS_LIMIT_S = 3 * 3600
 MAKING_S = 120  # an image for a guest, and its modules
 SET_UP_LIMIT_S = 1800
 RANDOM_MACHINES = 40
@@ -66,23 +63,23 @@ FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
 
 def quick() -> list[Check]:
     """``./lab test --quick``: no kernel build and no boot."""
-    return [*_lab(), *_source(), *_native(), *_userspace(dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS))]
+    return [*_lab(), *building.sources(), *_native(), *_userspace(dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS))]
 
 
 def full(everything: bool = False) -> list[Check]:
     """``./lab test``; ``everything`` adds what takes long: see matrix.py."""
     return [
         *_lab(),
-        *_source(everything),
+        *building.sources(everything),
         *_native(),
         *_models(everything),
         *_userspace(FULL_JOBS),
         *_bugs(),
         *_gates(),
-        Check("memblock and VMAs in userspace", outsidehost.check, BUILD_LIMIT_S, alone=True),
-        Check("KUnit, one CPU (UML)", suites.kunit_uml, BUILD_LIMIT_S, alone=True),
-        *_builds(everything),
-        *_compilers(everything),
+        Check("memblock and VMAs in userspace", outsidehost.check, building.BUILD_LIMIT_S, alone=True),
+        Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
+        *building.kernels(everything),
+        *building.compilers(everything),
         # It changes the environment, which all threads share.
         Check("a missing QEMU is reported", endings.no_qemu, MAKING_S, alone=True),
         *_suites(everything),
@@ -90,6 +87,7 @@ def full(everything: bool = False) -> list[Check]:
         *_deferred(),
         *_memmap(everything),
         *_costs(everything),
+        *outsideplan.checks(everything),
         _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
         *(_fresh() if everything else ()),
@@ -104,14 +102,6 @@ def _lab() -> Iterator[Check]:
         yield Check(name, run, LINT_LIMIT_S)
     for part in lab.PARTS:
         yield Check(part, partial(lab.tests, part), TESTS_LIMIT_S)
-
-
-def _source(everything: bool = False) -> Iterator[Check]:
-    """The kernel's checkers of source, on the files of the series."""
-    yield Check("kernel-doc says nothing new", checkers.kernel_doc, LINT_LIMIT_S)
-    if everything:
-        yield Check("Coccinelle says nothing new", checkers.coccinelle, BUILD_LIMIT_S)
-        yield Check("Sphinx says nothing new of the manuals", checkers.htmldocs, BUILD_LIMIT_S)
 
 
 def _fresh() -> Iterator[Check]:
@@ -159,33 +149,6 @@ def _gates() -> Iterator[Check]:
     }
     for name, gate in gates.items():
         yield Check(name, gate, GATE_LIMIT_S, alone=True)
-
-
-def _builds(everything: bool) -> Iterator[Check]:
-    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
-    some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
-    some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
-    some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
-    more = [("patched", "rt"), ("patched", races.CONFIG)]
-    more += [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
-    for kernel, config in dict.fromkeys(some + (more if everything else [])):
-        run = partial(_build, kernel, config)
-        yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
-
-
-def _compilers(everything: bool) -> Iterator[Check]:
-    """Alone, since all are in one tree."""
-    for config in remarks.CONFIGS:
-        run = partial(remarks.compilers, config)
-        yield Check(f"gcc with W=1 and sparse say nothing new ({config})", run, BUILD_LIMIT_S, alone=True)
-    if everything:
-        name = "each step of the series builds without a new warning, and boots"
-        yield Check(name, steps.check, STEPS_LIMIT_S, alone=True)
-
-
-def _build(kernel: str, config: str) -> Outcome:
-    guests.build(kernel, config)
-    return Outcome(1)
 
 
 # Guests
@@ -321,7 +284,7 @@ def _memmap(everything: bool) -> Iterator[Check]:
 
 
 def _costs(everything: bool) -> Iterator[Check]:
-    yield Check("weakly ordered stores are fenced", fences.check, BUILD_LIMIT_S, alone=True)
+    yield Check("weakly ordered stores are fenced", fences.check, building.BUILD_LIMIT_S, alone=True)
     yield _guest(
         "zone->lock, 64 GiB", costs.zone_lock, lockstat.MACHINE, config=lockstat.CONFIG, boots_each=2
     )

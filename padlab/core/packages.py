@@ -44,7 +44,16 @@ GROUPS: dict[str, dict[str, str]] = {
     "coccinelle": {"coccinelle": "spatch"},
     "sphinx": {"python3-sphinx": "/usr/bin/sphinx-build"},
     "models": {"spin": "spin"},  # tests/models
-    "outside": {"liburcu-dev": "/usr/lib/x86_64-linux-gnu/liburcu.a"},  # what tests of others link
+    # tests/outside: what programs link, and what scripts call
+    "outside": {
+        "libcap-dev": "/usr/lib/x86_64-linux-gnu/libcap.a",
+        "libnuma-dev": "/usr/lib/x86_64-linux-gnu/libnuma.a",
+        "liburing-dev": "/usr/lib/x86_64-linux-gnu/liburing.a",
+        "liburcu-dev": "/usr/lib/x86_64-linux-gnu/liburcu.a",
+        "bash": "/bin/bash",
+        "util-linux": "lscpu",
+    },
+    "stress": {"stress-ng": "stress-ng"},
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},
     "fresh-user": {"uidmap": "newuidmap"},  # for who is not root
 }

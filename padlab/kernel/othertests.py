@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the kernel tree that nobody here wrote, as programs.
 
-tools/testing/memblock and tools/testing/vma run on the host, and are built once for each
-kernel, whose code they contain.  Makefiles write next to their sources, so each is built in
-a copy.
+``tests/outside/programs.toml`` lists those that run in guests: kselftests, built from stock's
+tree, so that stock and patched run the same programs.  tools/testing/memblock and
+tools/testing/vma run on the host, and are built once for each kernel, whose code they
+contain.  Makefiles write next to their sources, so all is built in copies.
 """
 
 from __future__ import annotations
@@ -12,16 +13,95 @@ import os
 import shutil
 from pathlib import Path
 
-from padlab.core import packages, paths, process, progress
+from msgspec import Struct
+
+from padlab.core import exclusive, packages, paths, process, progress, toml
 from padlab.kernel import compiler, tree
 from padlab.kernel.content import Stamp
 
 SOURCES = paths.TESTS / "outside"
+PROGRAMS = SOURCES / "programs.toml"
 PACKAGES = ("build", "outside")
 
 _RECIPE = "1"  # change when the way of building changes
 _PLACE = paths.BUILD / "native/outside"
+_KSELFTESTS = "tools/testing/selftests"
+_KSELFTEST_PARTS = ("tools", "scripts", "mm/gup_test.h")
 _HOST_PARTS = ("tools", "mm", "lib", "include", "arch/x86/include")
+# khugepaged.c of 6.12.117 uses this and does not include kselftest.h, which defines it.
+_MISSING = "EXTRA_CFLAGS=-DKSFT_SKIP=4"
+
+
+class Program(Struct, forbid_unknown_fields=True):
+    """A table of programs.toml.  Its name has its suite, a folder of the kselftests."""
+
+    run: str  # a command line in that folder
+    limit_s: int = 120  # several times what it takes in an emulated guest
+    quick: bool = False  # also in ./lab test, without --full
+    pages: int = 256  # of 2 MiB, in the pool of hugetlbfs
+    gigantic: int = 0  # pages of 1 GiB there: only for the first programs of a suite
+    no_pass: str = ""  # why no case passes, if none does on stock
+    needs: tuple[str, ...] = ()  # programs that a script calls
+
+    @property
+    def built(self) -> list[str]:
+        """What has to be built for it."""
+        first = self.run.split(" && ")[-1].split()[0].removeprefix("./")
+        return [*([] if first.endswith(".sh") else [first]), *self.needs]
+
+
+def programs(path: Path = PROGRAMS) -> dict[str, Program]:
+    """By suite and name, as in ``mm/cow``."""
+    return toml.load(path, dict[str, Program])
+
+
+def suite_of(name: str) -> str:
+    return name.split("/")[0]
+
+
+# For guests
+
+
+def kselftests() -> Path:
+    """The folder with a folder for each suite: its programs, static, and its scripts."""
+    packages.ensure(*PACKAGES)
+    top = tree.ensure_tree("stock")
+    place = _PLACE / "kselftests"
+    wanted: dict[str, list[str]] = {}
+    for name, program in programs().items():
+        wanted.setdefault(suite_of(name), []).extend(program.built)
+    stamp = Stamp(place / ".padlab-built", [*_parts("stock"), str(wanted)])
+    with exclusive.alone(place.with_name(".kselftests.lock")):
+        if not stamp.matches():
+            with stamp.renewed(), progress.step("building kselftests"):
+                _renew(place)
+                headers = place / "headers"
+                _make(top, f"O={headers}", "headers", log="outside-headers.log")
+                copy = _copy(top, _KSELFTEST_PARTS, place / "tree")
+                for suite, names in wanted.items():
+                    _suite(copy / _KSELFTESTS / suite, place / "out" / suite, headers, names)
+                shutil.rmtree(copy)
+    return place / "out"
+
+
+def _suite(folder: Path, out: Path, headers: Path, names: list[str]) -> None:
+    out.mkdir(parents=True)
+    for script in sorted(folder.glob("*.sh")):
+        shutil.copy(script, out)
+    if not names:
+        return
+    _make(
+        folder,
+        f"OUTPUT={out}",
+        f"KHDR_INCLUDES=-isystem {headers}/usr/include",
+        "USERLDFLAGS=-static -s",
+        _MISSING,
+        *(str(out / name) for name in dict.fromkeys(names)),
+        log=f"outside-{folder.name}.log",
+    )
+
+
+# For the host
 
 
 def host_program(kernel: str, name: str, *variables: str) -> Path:
@@ -43,6 +123,9 @@ def host_program(kernel: str, name: str, *variables: str) -> Path:
             built.rename(program)
             shutil.rmtree(copy)
     return program
+
+
+# Both
 
 
 def _parts(kernel: str) -> list[str]:

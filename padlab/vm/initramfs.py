@@ -23,13 +23,13 @@ from padlab.core import foreign, packages
 from padlab.core.errors import LabError
 from padlab.core.paths import INITRAMFS
 from padlab.kernel import build as builds
-from padlab.kernel import native, tree
+from padlab.kernel import native, othertests, tree
 from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
     *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks"),
-    *("hugepages", "hugecost", "jobcost"),
+    *("hugepages", "hugecost", "jobcost", "outside", "stress"),
 )
 
 
@@ -161,6 +161,11 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
     if role in ("hugepages", "hugecost", "ptlocks"):
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
+    if role == "outside":
+        return [*_kselftests(), *_of_host("bash", "lscpu")]
+    if role == "stress":
+        packages.ensure("stress")
+        return _of_host("stress-ng")
     return []
 
 
@@ -204,6 +209,41 @@ def _selftests(tree: Path, arch: Arch) -> list[Entry]:
             for name in make_words(text, "TEST_GEN_FILES")
         ),
     ]
+
+
+def _kselftests() -> list[Entry]:
+    """Those of othertests.py, and the list that the role reads."""
+    top = othertests.kselftests()
+    lines = [
+        "\t".join((name, str(one.limit_s), str(one.pages), str(one.gigantic), one.run))
+        for name, one in othertests.programs().items()
+    ]
+    return [
+        regular("outside/programs", "\n".join(lines).encode() + b"\n"),
+        *(
+            regular(f"outside/{path.relative_to(top)}", path.read_bytes(), executable=True)
+            for path in sorted(top.rglob("*"))
+            if path.is_file()
+        ),
+    ]
+
+
+def _of_host(*names: str) -> list[Entry]:
+    """Programs of the host, with their libraries where they were linked to look for them."""
+    entries = {}
+    for name in names:
+        program = shutil.which(name)
+        if program is None:
+            raise LabError("initramfs", f"{name} is not in PATH", "add /bin and /usr/bin to PATH")
+        entries[f"bin/{name}"] = Path(program)
+        said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
+        entries |= {path.lstrip("/"): Path(path) for path in libraries(said)}
+    return [regular(name, path.read_bytes(), executable=True) for name, path in entries.items()]
+
+
+def libraries(ldd: str) -> list[str]:
+    """Paths in what ldd says: of libraries, and of the dynamic linker."""
+    return re.findall(r"^\s+(?:\S+ => )?(/\S+) \(0x", ldd, re.MULTILINE)
 
 
 def make_words(makefile: str, variable: str) -> list[str]:

@@ -120,3 +120,12 @@ TEST_FILES = functions.sh
     assert initramfs.make_words(makefile, "TEST_PROGS") == ["a.sh", "b.sh", "c.sh", "d.sh"]
     assert initramfs.make_words(makefile, "TEST_FILES") == ["functions.sh"]
     assert initramfs.make_words(makefile, "TEST_GEN") == []
+
+
+def test_libraries_are_read_from_ldd() -> None:
+    said = (
+        "\tlinux-vdso.so.1 (0x00007ffd)\n"
+        "\tlibtinfo.so.6 => /lib/x86_64-linux-gnu/libtinfo.so.6 (0x00007f31)\n"
+        "\t/lib64/ld-linux-x86-64.so.2 (0x00007f32)\n"
+    )
+    assert initramfs.libraries(said) == ["/lib/x86_64-linux-gnu/libtinfo.so.6", "/lib64/ld-linux-x86-64.so.2"]

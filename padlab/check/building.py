@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The checks of ``./lab test`` that build kernels, or look at their source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from padlab.check import checkers, guests, matrix, outside, races, remarks, steps, suites
+from padlab.check.guests import ARM64
+from padlab.check.runner import Check
+from padlab.core.outcome import Outcome
+
+SOURCE_LIMIT_S = 300
+BUILD_LIMIT_S = 3600
+STEPS_LIMIT_S = 3 * 3600
+
+
+def sources(everything: bool = False) -> Iterator[Check]:
+    """The kernel's checkers of source, on the files of the series."""
+    yield Check("kernel-doc says nothing new", checkers.kernel_doc, SOURCE_LIMIT_S)
+    if everything:
+        yield Check("Coccinelle says nothing new", checkers.coccinelle, BUILD_LIMIT_S)
+        yield Check("Sphinx says nothing new of the manuals", checkers.htmldocs, BUILD_LIMIT_S)
+
+
+def kernels(everything: bool) -> Iterator[Check]:
+    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
+    some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
+    some += [("patched", suites.KASAN)]
+    some += [("patched", ARM64), ("stock", ARM64)]
+    some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
+    more = [("patched", "rt"), ("patched", races.CONFIG)]
+    more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
+    more += [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
+    for kernel, config in dict.fromkeys(some + (more if everything else [])):
+        run = partial(_build, kernel, config)
+        yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
+
+
+def compilers(everything: bool) -> Iterator[Check]:
+    """Alone, since all are in one tree."""
+    for config in remarks.CONFIGS if everything else remarks.CONFIGS[:1]:
+        run = partial(remarks.compilers, config)
+        yield Check(f"gcc with W=1 and sparse say nothing new ({config})", run, BUILD_LIMIT_S, alone=True)
+    if everything:
+        name = "each step of the series builds without a new warning, and boots"
+        yield Check(name, steps.check, STEPS_LIMIT_S, alone=True)
+
+
+def _build(kernel: str, config: str) -> Outcome:
+    guests.build(kernel, config)
+    return Outcome(1)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from padlab.cli.shared import command
+
+
+@command()
+@click.argument("globs", nargs=-1, metavar="[GLOB]...")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@click.option("--list", "list_only", is_flag=True, help="Print the names of the programs, and run none.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def outside(globs: tuple[str, ...], **options: Any) -> int:
+    """Run kselftests that others wrote on stock and patched, and compare them case by case.
+
+    They are those of tests/outside/programs.toml, of mm, cgroup, memory-hotplug and sched.
+    Patched runs them with jobs on huge pages from 4 MiB on, as it does by default, from the
+    least size on, and with none.  A program in which a case is worse on patched runs again
+    on both, twice at most.  The exit status is 1 if a case is worse in all tries, or if the
+    kernel reports what stock does not.  All of them are recorded in results/outside.json.
+
+    A GLOB chooses programs as in ./lab test, by suite and name.
+
+    \b
+    Examples:
+      ./lab outside --jobs 2          all: an hour
+      ./lab outside mm/cow            one
+      ./lab outside 'cgroup/*'        those of a suite
+    """
+    from padlab.check import outsiderun
+
+    return outsiderun.main(globs, **options)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Role "outside": run test programs that others wrote, in folders of /outside, one after
+# another.  On the command line:
+#	padlab_programs=NAME,NAME...	which of those in /outside/programs
+#	padlab_threshold=KIB		vm.huge_page_zero_threshold_kbytes, if the kernel has it
+
+instances=/sys/kernel/tracing/instances
+thp=/sys/kernel/mm/transparent_hugepage
+self=$(exec sh -c 'echo $PPID')
+
+mkdir -p /dev/shm /mnt /etc /sbin
+ln -s /bin/modprobe /sbin/modprobe
+ln -s /proc/self/fd /dev/fd
+mount -t tmpfs tmpfs /dev/shm
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+echo 'root:x:0:0:root:/:/bin/sh' >/etc/passwd
+mkswap /dev/ram0 >/dev/null
+swapon /dev/ram0 || say trouble "no swap"
+# hugepage-shm wants 256 MiB.
+echo 268435456 >/proc/sys/kernel/shmmax
+echo 4194304 >/proc/sys/kernel/shmall
+
+if [ -n "$padlab_threshold" ]; then
+	echo "$padlab_threshold" >/proc/sys/vm/huge_page_zero_threshold_kbytes ||
+		say trouble "the threshold cannot be set"
+fi
+
+# Jobs, and those in which helpers took part, each in a buffer that counts what it drops.
+if [ -d /sys/kernel/tracing/events/padata ]; then
+	mkdir $instances/all $instances/shared
+	echo 'ran > 1' >$instances/shared/events/padata/padata_mt_job_end/filter
+	for buffer in all shared; do
+		echo 16 >$instances/$buffer/buffer_size_kb
+		echo 1 >$instances/$buffer/events/padata/padata_mt_job_end/enable
+	done
+fi
+
+count() {
+	cat $instances/"$1"/per_cpu/cpu*/stats |
+		awk '/^(entries|overrun):/ { n += $2 } END { print n + 0 }'
+}
+
+forget_jobs() {
+	[ ! -d $instances/all ] || for buffer in all shared; do echo >$instances/$buffer/trace; done
+}
+
+say_jobs() {
+	[ ! -d $instances/all ] || say jobs "$1" "$(count all)" "$(count shared)"
+}
+
+# As each program finds it: so many pages of 2 MiB and of 1 GiB in the pools.  The latter
+# are there from boot on, and once given up are hard to get back.
+prepare() {
+	echo madvise >$thp/enabled
+	echo "$2" >/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages
+	echo "$1" >/proc/sys/vm/nr_hugepages
+	if [ "$(cat /proc/sys/vm/nr_hugepages)" != "$1" ]; then
+		echo 3 >/proc/sys/vm/drop_caches
+		echo 1 >/proc/sys/vm/compact_memory
+		echo "$1" >/proc/sys/vm/nr_hugepages
+	fi
+	forget_jobs
+}
+
+# What a program has left behind.  Kernel threads have no command line.
+clean_up() {
+	for pid in /proc/[0-9]*; do
+		pid=${pid#/proc/}
+		[ "$pid" -ne 1 ] && [ "$pid" -ne "$self" ] || continue
+		[ -z "$(tr -d '\0' 2>/dev/null </proc/"$pid"/cmdline)" ] || kill -9 "$pid" 2>/dev/null
+	done
+	find /sys/fs/cgroup -mindepth 1 -depth -type d -exec rmdir {} \; 2>/dev/null
+	mount -o remount /sys/fs/cgroup
+	rm -rf /tmp/* /dev/shm/*
+}
+
+run() {
+	folder=/outside/${1%%/*}
+	prepare "$3" "$4"
+	echo "padlab: $1" >/dev/kmsg
+	say running "$1"
+	read -r before _ </proc/uptime
+	(cd "$folder" && exec timeout -k 10 "$2" sh -c "$5") </dev/null >/out 2>&1
+	status=$?
+	read -r after _ </proc/uptime
+	# Progress is drawn with carriage returns, and results with colours.
+	tr '\r' '\n' </out | tr -cd '\n\t -~' | say_lines "ktap $1"
+	say status "$1" $status
+	say seconds "$1" $((${after%.*} - ${before%.*}))
+	say_jobs "$1"
+	clean_up
+}
+
+tab=$(printf '\t')
+while IFS=$tab read -r name limit pages gigantic command; do
+	case ",${padlab_programs:?}," in
+	*",$name,"*) run "$name" "$limit" "$pages" "$gigantic" "$command" ;;
+	esac
+done </outside/programs
+exit 0
