@@ -44,6 +44,7 @@ PATCHED_FRAGMENT = "patched.config"
 BUILD_ROOM = 1 << 30
 _RECIPE = "1"  # change when the way of building changes
 _STAMP = ".padlab-built"
+_UNKNOWN = "not available"
 _CONFIG_STAMP = ".padlab-configured"
 _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
 _COMPILED = re.compile(r"^\s+(CC|AS|HOSTCC)\s")
@@ -211,13 +212,10 @@ def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
         merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, *fragments]
         process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
         process.run(make(["olddefconfig"]), what=what, env=environment(), log=log)
-        # A part of the series may not have the options yet that stock does not have.
-        asked = [
-            text
-            for path, text in zip(fragments, texts, strict=True)
-            if not (tree.is_part(kernel) and path.name.startswith("patched"))
-        ]
-        if lost := lost_options(asked, dot_config.read_text()):
+        lost = lost_options(texts, dot_config.read_text())
+        if tree.is_part(kernel):
+            lost = [option for option in lost if _UNKNOWN not in option]  # it is of a later step
+        if lost:
             raise LabError(
                 what,
                 f"{len(lost)} options did not come out as configs/ asks",
@@ -245,7 +243,7 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
         wanted |= parse_config(fragment)
     got = parse_config(config)
     return [
-        f"{name}: {value} asked for, {got.get(name, 'not available')} came out"
+        f"{name}: {value} asked for, {got.get(name, _UNKNOWN)} came out"
         for name, value in wanted.items()
         if got.get(name, "n") != value
     ]
