@@ -148,6 +148,32 @@ chunks_around()
 		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace"
 }
 
+# with_event EVENT COMMAND...: of padata's, and there are some meanwhile
+with_event()
+{
+	with_event=$1
+	shift
+	start_tracing "padata/$with_event"
+	"$@"
+	with_event_status=$?
+	stop_tracing
+	with_event_nr=$(grep -c "$with_event" "$TRACEFS/trace")
+	forget_trace
+	ktap_print_msg "$with_event: $with_event_nr times"
+	[ "$with_event_nr" -gt 0 ] && return $with_event_status
+}
+
+# program NAME WORD...: one of this folder's, and what it says
+program()
+{
+	program=$1
+	shift
+	said=$("$DIR/$program" "$@")
+	program_status=$?
+	[ -z "$said" ] || ktap_print_msg "$program $*: $said"
+	return $program_status
+}
+
 # setup_cgroups CONTROLLER...: $GROUP is a cgroup of our own, its children have them
 setup_cgroups()
 {

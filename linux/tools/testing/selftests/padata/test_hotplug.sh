@@ -68,27 +68,10 @@ runs_while_toggling()
 	while_toggling job_is_ok "$@"
 }
 
-# program NAME WORD...
-program()
-{
-	program=$1
-	shift
-	said=$("$DIR/$program" "$@") && return 0
-	ktap_print_msg "$program $*: $said"
-	return 1
-}
-
 # pages_while_toggling NAME WORD...: and jobs zero them
 pages_while_toggling()
 {
-	start_tracing padata/padata_mt_helper_start
-	while_toggling program "$@"
-	pages_status=$?
-	stop_tracing
-	helpers=$(grep -c padata_mt_helper_start "$TRACEFS/trace")
-	forget_trace
-	ktap_print_msg "$helpers helpers"
-	[ "$helpers" -gt 0 ] && return $pages_status
+	with_event padata_mt_helper_start while_toggling program "$@"
 }
 
 have_huge_pages()

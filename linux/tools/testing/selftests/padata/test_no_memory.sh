@@ -114,30 +114,6 @@ all_is_done()
 	[ $done -ge $RUNS ]
 }
 
-# program NAME WORD...
-program()
-{
-	program=$1
-	shift
-	said=$("$DIR/$program" "$@")
-	program_status=$?
-	[ -z "$said" ] || ktap_print_msg "$program $*: $said"
-	return $program_status
-}
-
-# with_jobs COMMAND...
-with_jobs()
-{
-	start_tracing padata/padata_mt_job_start
-	"$@"
-	with_jobs_status=$?
-	stop_tracing
-	with_jobs_nr=$(grep -c padata_mt_job_start "$TRACEFS/trace")
-	forget_trace
-	ktap_print_msg "$with_jobs_nr jobs"
-	[ "$with_jobs_nr" -gt 0 ] && return $with_jobs_status
-}
-
 setup_jobs
 setup_tracing
 for fault in $FAULTS; do
@@ -166,17 +142,17 @@ done
 check "failslab, jobs within jobs" while_failing failslab 2 \
 	all_is_done rules=now size=64 max_chunk=1 fn=nested jobs=2
 check "failslab, huge pages that are touched" while_failing failslab 10 \
-	with_jobs program hugepages nomem private 2048 $NR
+	with_event padata_mt_job_start program hugepages nomem private 2048 $NR
 for fault in $FAULTS; do
 	if grep -q '\[always\]\|\[madvise\]' $THP/enabled 2>/dev/null; then
 		check "$fault, transparent huge pages" while_failing "$fault" 10 \
-			with_jobs program hugepages nomem thp 2048 $NR
+			with_event padata_mt_job_start program hugepages nomem thp 2048 $NR
 	else
 		skip "$fault, transparent huge pages" "they are off"
 	fi
 done
 check "failslab, huge pages of a fallocate()" while_failing failslab 10 \
-	with_jobs program hugefile nomem 2048 $NR
+	with_event padata_mt_job_start program hugefile nomem 2048 $NR
 check "workers have nothing left of the tasks" workers_are_as_before
 
 finish
