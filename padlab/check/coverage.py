@@ -10,7 +10,6 @@ or a test is missing.
 
 from __future__ import annotations
 
-import concurrent.futures
 import json as jsons
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from msgspec import Struct
 from padlab.check import gcov, guests, matrix, memmap, suites
 from padlab.check.gcov import File
 from padlab.check.guests import KMEMLEAK_OFF, SMALL, SMT
-from padlab.core import packages, paths, progress, table, toml
+from padlab.core import packages, paths, pool, progress, table, toml
 from padlab.measure import hugepages, provenance
 from padlab.vm import boot as boots
 from padlab.vm.boot import BootResult
@@ -135,7 +134,7 @@ def all_guests() -> list[Guest]:
         Guest("KUnit", SMT, "kunit", suites.GIVEN),
         Guest("deferred_init_threads=abc", SMALL, "boot", ("deferred_init_threads=abc",)),
         Guest("a node without CPUs", "node-without-cpus", "boot"),
-        Guest("a zone that grows on demand", memmap.GROWN, "oracle", memmap.GROWING),
+        Guest("a zone that grows on demand", memmap.GROWN, "oracle", matrix.GROWING),
         *(
             Guest(f"huge pages, {no}", SMT, "selftest", (*suites.GIVEN, f"padlab_only={HUGE}", no))
             for no in OTHER_CPUS
@@ -154,17 +153,11 @@ def _measure(jobs: int) -> tuple[dict[str, File], list[str], BootResult]:
     total: dict[str, File] = {}
     problems: list[str] = []
     guests.built("patched", CONFIG)
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(guest.boot) for guest in every]
-        try:
-            for nr, (guest, future) in enumerate(zip(every, futures, strict=True), start=1):
-                result = future.result()
-                problems += _complaints(guest.name, result)
-                gcov.add(total, gcov.read(result.guest, result.build, PLACE / str(nr)))
-                progress.note(f"{nr} of {len(every)}: {guest.name}, {progress.seconds(result.wall_s)}")
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    results = pool.in_order(Guest.boot, every, jobs)
+    for nr, (guest, result) in enumerate(zip(every, results, strict=True), start=1):
+        problems += _complaints(guest.name, result)
+        gcov.add(total, gcov.read(result.guest, result.build, PLACE / str(nr)))
+        progress.note(f"{nr} of {len(every)}: {guest.name}, {progress.seconds(result.wall_s)}")
     return gcov.ours(total, result.build.tree), problems, result
 
 

@@ -45,6 +45,9 @@ MORE_CONFIGS = ("kasan",)
 # gets a new one, of memory that is given back when memblock retires.
 MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
 
+# Before the CPUs are up it takes more than a node's first section.
+GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
+
 # A walk over the struct pages of many GiB holds all zone locks for a while.
 LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
 
@@ -116,7 +119,7 @@ SHAPES = (
     Case(
         "a zone that grew to its end",
         "one-cpu",
-        ("mem=4355M", "trace_event=padata:*", "trace_buf_size=300M"),
+        ("mem=4355M", *GROWING),
         says=(r"oracle zone 0 Normal ",),
         never=(FREED_SINGLY, r"node 0 initialised"),
     ),

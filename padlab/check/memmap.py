@@ -23,7 +23,6 @@ FAULTS = {
     "wrong-type": "types=22",
 }
 GROWN = "one-cpu"
-GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
 
 # Trees of their own, so that no other build is disturbed by the faults.
 FAULTS_FOLDER = TESTS / "faults"
@@ -75,8 +74,8 @@ def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
 
     On one CPU, where it is the same memory every time.
     """
-    ours, plain = (_boot(GROWN, kernel, "perf", args, limit_s) for args in (GROWING, ()))
-    problems = oracle.compare(_memmap(GROWN, "stock", append=GROWING), _report(ours))
+    ours, plain = (_boot(GROWN, kernel, "perf", args, limit_s) for args in (matrix.GROWING, ()))
+    problems = oracle.compare(_memmap(GROWN, "stock", append=matrix.GROWING), _report(ours))
     left, all_pages = (sum(node.pages or 0 for node in result.dmesg.nodes) for result in (ours, plain))
     if left >= all_pages:
         problems.append(f"the zone did not grow: {left} pages were left to initialise, {all_pages} else")

@@ -199,12 +199,8 @@ def choose(globs: Sequence[str], full: bool) -> list[Search]:
     if not globs:
         return searches(full)
     every = searches(full=True)
-    for glob in globs:
-        if not any(selection.matches(glob, one.name) for one in every):
-            near = selection.close(glob, [one.name for one in every])
-            like = f", nearest are {', '.join(near)}" if near else ""
-            raise LabError(f"models {glob}", f"no model has that name{like}", "see ./lab models --list")
-    return [one for one in every if any(selection.matches(glob, one.name) for glob in globs)]
+    chosen = set(selection.named(globs, [one.name for one in every], "models", "model"))
+    return [one for one in every if one.name in chosen]
 
 
 def main(

@@ -63,12 +63,8 @@ def main(
 
 def choose(everything: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
     """Those that any of ``globs`` names, all without any."""
-    for glob in globs:
-        if not any(selection.matches(glob, one.id) for one in everything):
-            near = selection.close(glob, [one.id for one in everything])
-            like = f", nearest are {', '.join(near)}" if near else ""
-            raise LabError(f"mutants {glob}", f"no mutant has that name{like}", "see ./lab mutants --list")
-    return [one for one in everything if not globs or any(selection.matches(glob, one.id) for glob in globs)]
+    chosen = set(selection.named(globs, [one.id for one in everything], "mutants", "mutant"))
+    return [one for one in everything if one.id in chosen]
 
 
 def checks_of(one: Mutant) -> list[Detector]:

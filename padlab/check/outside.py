@@ -58,6 +58,11 @@ class Comparison:
     tries: int
     log: BootResult
 
+    def all_jobs(self) -> tuple[int, int]:
+        """Of all programs: jobs, and those in which a helper took part."""
+        ran, shared = (sum(counts) for counts in zip((0, 0), *self.jobs.values(), strict=True))
+        return ran, shared
+
     def differences(self) -> list[str]:
         return [
             f"{program}: {case}"
@@ -69,7 +74,7 @@ class Comparison:
     def problems(self) -> list[str]:
         """All that stock does not have, and what shows that nothing was tested."""
         found = [*self.differences(), *self.reports, *self._untested()]
-        ran, shared = (sum(counts) for counts in zip((0, 0), *self.jobs.values(), strict=True))
+        ran, shared = self.all_jobs()
         wanted = any(othertests.suite_of(name) == WITH_JOBS for name in self.programs)
         if self.threshold == "off" and ran:
             found.append(f"{ran} jobs ran although they are off")
@@ -113,7 +118,7 @@ def limit_s(chosen: Sequence[str]) -> float:
 
 def read(guest: Guest) -> Ran:
     """The cases, jobs and seconds of each program that ran in a guest."""
-    status = {name: int(value) for name, value in _pairs(guest, "status")}
+    status = statuses(guest)
     jobs = {name: tuple(map(int, value.split())) for name, value in _pairs(guest, "jobs")}
     return Ran(
         {name: cases.parse(lines, status[name]) for name, lines in guest.ktap.items() if name in status},
@@ -121,6 +126,11 @@ def read(guest: Guest) -> Ran:
         {name: int(value) for name, value in _pairs(guest, "seconds")},
         guest.trouble,
     )
+
+
+def statuses(guest: Guest) -> dict[str, int]:
+    """How each program ended."""
+    return {name: int(value) for name, value in _pairs(guest, "status")}
 
 
 def _pairs(guest: Guest, key: str) -> list[tuple[str, str]]:

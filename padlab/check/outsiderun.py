@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import json as jsons
 import time
 from collections import Counter
@@ -13,8 +12,7 @@ from typing import Any
 
 from padlab.check import cases, guests, outside, selection
 from padlab.check.outside import Comparison
-from padlab.core import packages, progress, table
-from padlab.core.errors import LabError
+from padlab.core import packages, pool, progress, table
 from padlab.kernel import othertests
 from padlab.measure import provenance
 from padlab.vm import boot as boots
@@ -26,13 +24,7 @@ COMMAND = "./lab outside"
 
 def choose(globs: Sequence[str]) -> tuple[str, ...]:
     """The programs that any of ``globs`` names; without any, all."""
-    known = outside.names()
-    for glob in globs:
-        if not any(selection.matches(glob, name) for name in known):
-            near = selection.close(glob, known)
-            like = f", nearest are {', '.join(near)}" if near else ""
-            raise LabError(f"outside {glob}", f"no program has that name{like}", "see ./lab outside --list")
-    return tuple(name for name in known if not globs or any(selection.matches(glob, name) for glob in globs))
+    return tuple(selection.named(globs, outside.names(), "outside", "program"))
 
 
 def main(globs: Sequence[str] = (), jobs: int = 1, list_only: bool = False, json: bool = False) -> int:
@@ -64,16 +56,11 @@ def _run(chosen: Sequence[str], jobs: int) -> list[Comparison]:
         for suite in outside.suites()
         for threshold in outside.THRESHOLDS
     ]
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(_one, programs, threshold) for programs, threshold in parts if programs]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    return list(pool.in_order(_one, [part for part in parts if part[0]], jobs))
 
 
-def _one(chosen: tuple[str, ...], threshold: str) -> Comparison:
+def _one(part: tuple[tuple[str, ...], str]) -> Comparison:
+    chosen, threshold = part
     with progress.labelled(f"[{othertests.suite_of(chosen[0])}, {threshold}]"):
         return outside.run(chosen, threshold)
 
@@ -93,7 +80,7 @@ def as_dict(done: Sequence[Comparison]) -> dict[str, Any]:
 def suite_dict(one: Comparison) -> dict[str, Any]:
     """One suite at one threshold."""
     every = [(program, case) for program, compared in one.programs.items() for case in compared]
-    ran, shared = (sum(counts) for counts in zip((0, 0), *one.jobs.values(), strict=True))
+    ran, shared = one.all_jobs()
     return {
         "suite": othertests.suite_of(next(iter(one.programs))),
         "threshold": one.threshold,

@@ -37,6 +37,19 @@ def choose(checks: Sequence[Check], globs: Sequence[str], everything: Iterable[s
     return [check for check in checks if not globs or any(matches(glob, check.name) for glob in globs)]
 
 
+def named(globs: Sequence[str], names: Iterable[str], command: str, kind: str) -> list[str]:
+    """Those of ``names`` that any of ``globs`` names, all without any, for ``./lab COMMAND``."""
+    known = list(names)
+    for glob in globs:
+        if not any(matches(glob, name) for name in known):
+            near = close(glob, known)
+            like = f", nearest are {', '.join(near)}" if near else ""
+            raise LabError(
+                f"{command} {glob}", f"no {kind} has that name{like}", f"see ./lab {command} --list"
+            )
+    return [name for name in known if not globs or any(matches(glob, name) for glob in globs)]
+
+
 def _unknown(glob: str, known: list[str]) -> LabError:
     what = f"test {glob}"
     others = [name for name in known if matches(glob, name)]

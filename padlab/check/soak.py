@@ -6,7 +6,6 @@ Each has a seed of its own, from which it can be drawn again.
 
 from __future__ import annotations
 
-import concurrent.futures
 import json as jsons
 import random
 import time
@@ -17,7 +16,7 @@ from datetime import date
 from typing import Any, TypeVar
 
 from padlab.check import guests, matrix, oracle
-from padlab.core import packages, progress
+from padlab.core import packages, pool, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.measure import provenance
@@ -202,15 +201,10 @@ def run(all_drawn: Sequence[Drawn], jobs: int) -> dict[int, Tried]:
         for kernel in KERNELS:
             guests.ready(kernel, ROLE, config)
     tried = {}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        try:
-            for drawn, one in zip(all_drawn, pool.map(_try, all_drawn), strict=True):
-                how = f"neither boots, {one.neither}" if one.neither else "equal"
-                progress.note(f"{drawn}: {'differs' if one.said else how}")
-                tried[drawn.seed] = one
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    for drawn, one in zip(all_drawn, pool.in_order(_try, all_drawn, jobs), strict=True):
+        how = f"neither boots, {one.neither}" if one.neither else "equal"
+        progress.note(f"{drawn}: {'differs' if one.said else how}")
+        tried[drawn.seed] = one
     return tried
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from padlab.check import guests, outside
 from padlab.core.outcome import Outcome, judge
 from padlab.vm.boot import BootResult
-from padlab.vm.channel import Guest
 
 CONFIG = "debug"
 ROLE = "stress"
@@ -17,12 +16,6 @@ LIMIT_S = 1800
 # What stress-ng ends with.
 _GOOD = 0
 _WORDS = {1: "wrong use", 2: "failed", 3: "no resources", 4: "not to be had here", 124: "did not end"}
-
-
-def statuses(guest: Guest) -> dict[str, int]:
-    """By stressor."""
-    said = (value.partition(" ") for value in guest.values("status"))
-    return {name: int(status) for name, _, status in said}
 
 
 def problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]:
@@ -53,6 +46,6 @@ def _boot(kernel: str) -> BootResult:
 
 def check() -> Outcome:
     stock, patched = _boot("stock"), _boot("patched")
-    wrong = problems(statuses(stock.guest), statuses(patched.guest))
+    wrong = problems(outside.statuses(stock.guest), outside.statuses(patched.guest))
     outcome = judge([*wrong, *guests.trouble(patched)], patched.log)
-    return outcome + Outcome(sum(status == _GOOD for status in statuses(patched.guest).values()))
+    return outcome + Outcome(sum(status == _GOOD for status in outside.statuses(patched.guest).values()))

@@ -67,8 +67,6 @@ _COMPILATIONS = {
     "gcov": 900,
 }
 _TARGETS = {"gdb": ("scripts_gdb",)}  # besides image and modules
-# The scheduler's files are left out of KCSAN, but for ours.
-_SETTINGS = {"kcsan": ("KCSAN_SANITIZE_charge.o=y",)}
 
 
 @dataclass(frozen=True)

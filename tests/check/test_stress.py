@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from padlab.check import stress
+from padlab.check import outside, stress
 from padlab.vm import channel, initramfs
 
 GOOD = {str(nr): 0 for nr in range(stress.STRESSORS)}
@@ -11,7 +11,7 @@ GOOD = {str(nr): 0 for nr in range(stress.STRESSORS)}
 
 def test_statuses_by_stressor() -> None:
     guest = channel.parse("running a\nktap a text\nstatus a 0\nrunning b\nstatus b 2\ndone 0\n")
-    assert stress.statuses(guest) == {"a": 0, "b": 2}
+    assert outside.statuses(guest) == {"a": 0, "b": 2}
 
 
 def test_all_have_to_run_and_to_pass() -> None:

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The same done to several things at a time, such as guests that boot."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_order(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
+    """What ``function`` makes of each item, ``jobs`` at a time; after an error no other one is begun."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(function, item) for item in items]
+        try:
+            for future in futures:
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Several at a time: results in order, and nothing is begun after an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from padlab.core import pool
+from padlab.core.errors import LabError
+
+
+def test_results_are_in_the_order_of_the_items() -> None:
+    assert list(pool.in_order(lambda n: n * n, range(20), 3)) == [n * n for n in range(20)]
+
+
+def test_after_an_error_no_other_one_is_begun() -> None:
+    begun: list[int] = []
+
+    def fail(nr: int) -> None:
+        begun.append(nr)
+        raise LabError("a", "b", "c")
+
+    with pytest.raises(LabError):
+        list(pool.in_order(fail, range(10_000), 1))
+    assert len(begun) < 10_000
