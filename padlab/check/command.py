@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from padlab.check import guests, plan, report, runner, selection
+from padlab.check import guests, plan, record, report, runner, selection
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import environment, exclusive, packages
@@ -40,7 +40,9 @@ def main(
     last_failed: bool = False,
     list_only: bool = False,
     junit: Path | None = None,
+    json: Path | None = None,
 ) -> int:
+    """``junit`` and ``json`` are files to write the results to."""
     chosen = checks(globs, quick, full, last_failed)
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
@@ -48,24 +50,33 @@ def main(
     if not chosen:
         print("Nothing failed last time.")
         return 0
-    if junit:
-        junit.touch()  # if it cannot be written, that is said now
+    for path in (junit, json):
+        if path:
+            path.touch()  # if it cannot be written, that is said now
     with exclusive.held("./lab test"):
-        return _run(chosen, QUICK_GROUPS if quick else GROUPS, junit)
+        start = time.monotonic()
+        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
+        elapsed = time.monotonic() - start
+        if junit:
+            report.write_junit(junit, reports)
+        if json:
+            record.write(json, reports)
+        if full and not globs:
+            record.write_full(reports, elapsed)
+    return report.conclude(reports, elapsed)
 
 
-def _run(chosen: list[Check], groups: Sequence[str], junit: Path | None) -> int:
-    start = time.monotonic()
+def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
     made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
     if made.outcome.failures:
         report.tell(made, "[0]")
-        return _conclude([made], start, junit)
+        return [made]
     run = runner.Runner(chosen, runner.this_host(chosen))
     try:
         run.run()
     finally:
         selection.remember(run.reports)
-    return _conclude(run.reports, start, junit)
+    return run.reports
 
 
 def _set_up(groups: Sequence[str]) -> Outcome:
@@ -73,9 +84,3 @@ def _set_up(groups: Sequence[str]) -> Outcome:
     packages.ensure(*groups)
     guests.patched_tree()
     return Outcome(1)
-
-
-def _conclude(reports: list[Report], start: float, junit: Path | None) -> int:
-    if junit:
-        report.write_junit(junit, reports)
-    return report.conclude(reports, time.monotonic() - start)

@@ -139,8 +139,8 @@ def trouble(result: BootResult) -> list[str]:
 
 
 def results(result: BootResult) -> Outcome:
-    """All KTAP that a guest printed."""
-    total = Outcome(log=result.guest_log)
+    """All KTAP that a guest printed, and how long each test took of its limit."""
+    total = Outcome(log=result.guest_log, took=result.guest.took)
     for name, lines in result.guest.ktap.items():
         outcome = ktap.parse(lines, patched_tree())
         total += Outcome(

@@ -22,6 +22,7 @@ from padlab.vm.channel import Guest
 
 MACHINE = "outside"
 CONFIG = "outside"
+QUICK_CONFIG = "perf"  # of kernels that ./lab test has anyway; more cases are skipped there
 ROLE = "outside"
 TRIES = 3
 
@@ -144,9 +145,11 @@ def arguments(chosen: Sequence[str], threshold: str) -> tuple[str, ...]:
     return (programs,) if kbytes is None else (programs, f"padlab_threshold={kbytes}")
 
 
-def _boot(kernel: str, chosen: Sequence[str], threshold: str = DEFAULT) -> tuple[Ran, BootResult]:
+def _boot(
+    kernel: str, config: str, chosen: Sequence[str], threshold: str = DEFAULT
+) -> tuple[Ran, BootResult]:
     append = arguments(chosen, threshold)
-    result = guests.boot(MACHINE, kernel, CONFIG, ROLE, append, limit_s(chosen))
+    result = guests.boot(MACHINE, kernel, config, ROLE, append, limit_s(chosen))
     ran = read(result.guest)
     missing = [name for name in chosen if name not in ran.cases]
     if missing:
@@ -158,19 +161,19 @@ def _boot(kernel: str, chosen: Sequence[str], threshold: str = DEFAULT) -> tuple
 
 
 @once
-def _stock(chosen: tuple[str, ...]) -> Ran:
+def _stock(config: str, chosen: tuple[str, ...]) -> Ran:
     """The first try, which is the same for all thresholds."""
-    return _boot("stock", chosen)[0]
+    return _boot("stock", config, chosen)[0]
 
 
-def run(chosen: tuple[str, ...], threshold: str = DEFAULT) -> Comparison:
+def run(chosen: tuple[str, ...], threshold: str = DEFAULT, config: str = CONFIG) -> Comparison:
     """Programs ``chosen`` on both kernels, those that are worse on patched several times."""
-    stock = [_stock(chosen)]
-    first, log = _boot("patched", chosen, threshold)
+    stock = [_stock(config, chosen)]
+    first, log = _boot("patched", config, chosen, threshold)
     patched = [first]
     while len(patched) < TRIES and (worse := _worse(chosen, stock, patched)):
-        stock.append(_boot("stock", worse)[0])
-        again, log = _boot("patched", worse, threshold)
+        stock.append(_boot("stock", config, worse)[0])
+        again, log = _boot("patched", config, worse, threshold)
         patched.append(again)
     return Comparison(
         threshold,
@@ -201,9 +204,9 @@ def _reports(tries: Sequence[Ran]) -> list[str]:
 # Checks of ./lab test
 
 
-def check(suite: str = "", threshold: str = DEFAULT, quick: bool = False) -> Outcome:
+def check(chosen: tuple[str, ...], threshold: str = DEFAULT, config: str = CONFIG) -> Outcome:
     """A case for each of theirs."""
-    comparison = run(names(suite, quick), threshold)
+    comparison = run(chosen, threshold, config)
     problems = comparison.problems()
     equal = sum(not case.differs for compared in comparison.programs.values() for case in compared)
     return Outcome(equal, tuple(problems), (), comparison.log.guest_log)

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from padlab.check import outside, stress
 from padlab.check.runner import Check
-from padlab.core.outcome import Outcome
 from padlab.vm import boot as boots
 from padlab.vm import machine
 
@@ -17,22 +16,25 @@ MAKING_S = 300  # the programs, and an image for guests
 
 def checks(everything: bool) -> Iterator[Check]:
     """Tests that nobody here wrote."""
+    quick = outside.names(quick=True)
+    yield _compared("quick ones, jobs on all huge pages", quick, "least", outside.QUICK_CONFIG)
     if not everything:
         return
-    run = partial(outside.check, quick=True)
-    yield _compared("kselftests of others, the quick ones, as in stock", run, outside.names(quick=True))
     for suite in outside.suites():
         for threshold in outside.THRESHOLDS:
-            run = partial(outside.check, suite, threshold)
-            name = f"kselftests of others, {suite}, threshold {threshold}, as in stock"
-            yield _compared(name, run, outside.names(suite))
+            yield _compared(f"{suite}, threshold {threshold}", outside.names(suite), threshold)
     yield Check("stress-ng (debug)", stress.check, MAKING_S + 2 * stress.LIMIT_S, mib=_mib())
 
 
-def _compared(name: str, run: Callable[[], Outcome], programs: tuple[str, ...]) -> Check:
+def _compared(name: str, programs: tuple[str, ...], threshold: str, config: str = outside.CONFIG) -> Check:
     """All tries of both kernels."""
-    limit_s = MAKING_S + 2 * outside.TRIES * outside.limit_s(programs)
-    return Check(name, run, limit_s, mib=_mib(), cpus=machine.load(outside.MACHINE).cpus)
+    return Check(
+        f"kselftests of others, {name}: as in stock ({config})",
+        partial(outside.check, programs, threshold, config),
+        MAKING_S + 2 * outside.TRIES * outside.limit_s(programs),
+        mib=_mib(),
+        cpus=machine.load(outside.MACHINE).cpus,
+    )
 
 
 def _mib() -> int:

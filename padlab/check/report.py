@@ -8,12 +8,12 @@ kept.  The last line has the sums.
 from __future__ import annotations
 
 import xml.etree.ElementTree as xml
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from padlab.core import progress
-from padlab.core.outcome import Outcome
+from padlab.core.outcome import Outcome, Took
 
 SHOWN_LINES = 20  # of what a failure has to say
 AGAIN_LINES = 6  # of the same at the end
@@ -59,13 +59,20 @@ def summary(total: Outcome) -> str:
 
 
 def limits(reports: Sequence[Report]) -> list[str]:
-    """Those that came nearest to their limits."""
-    nearest = sorted(reports, key=lambda report: report.elapsed / report.limit_s, reverse=True)[:NEAREST]
+    """What came nearest to its limit: checks, and the tests in guests."""
+    nearest = sorted(everything_took(reports), key=lambda took: took.share, reverse=True)[:NEAREST]
     return [
-        f"limits: {report.name} used {report.elapsed:.0f} s of {report.limit_s:.0f} s"
-        f" ({100 * report.elapsed / report.limit_s:.0f} %)"
-        for report in nearest
+        f"limits: {took.name} used {took.elapsed:.0f} s of {took.limit_s:.0f} s ({100 * took.share:.0f} %)"
+        for took in nearest
     ]
+
+
+def everything_took(reports: Sequence[Report]) -> Iterator[Took]:
+    """Each check, and what in it has a limit of its own."""
+    for report in reports:
+        yield Took(report.name, report.elapsed, report.limit_s)
+        for part in report.outcome.took:
+            yield replace(part, name=f"{part.name} in {report.name}")
 
 
 def _failures(report: Report, limit: int, title: str) -> list[str]:

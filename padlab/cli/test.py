@@ -23,11 +23,18 @@ from padlab.cli.shared import command
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results there, as JUnit XML.",
 )
+@click.option(
+    "--json",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the results there, as JSON.",
+)
 def test(quick: bool, full: bool, **options: Any) -> int:
     """Run the checks: lint, lab, engine in userspace, KUnit, kselftests, memmap oracle.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
-    whose names have it anywhere.  Upper and lower case are the same.
+    whose names have it anywhere.  Upper and lower case are the same.  A run of all with --full
+    is recorded in results/full.json.
 
     \b
     Examples:
@@ -44,6 +51,28 @@ def test(quick: bool, full: bool, **options: Any) -> int:
         raise click.UsageError("--quick and --full exclude each other")
 
     return checks.main(quick=quick, full=full, **options)
+
+
+@command()
+@click.argument("globs", nargs=-1, metavar="GLOB...", required=True)
+@click.option("--runs", type=click.IntRange(1), default=20, help="Under each load.  [default: 20]")
+@click.option("--full", is_flag=True, help="GLOB may name checks of ./lab test --full.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def margins(globs: tuple[str, ...], **options: Any) -> int:
+    """Run checks many times, and say how often they fail and what they use of their limits.
+
+    GLOB chooses checks as in ./lab test.  First the host does nothing else, then as many
+    other processes as it has cores run all the time.  The exit status is 1 if a check fails
+    more than once.  What is found is added to results/margins.json.
+
+    \b
+    Examples:
+      ./lab margins --runs 200 'native*'
+      ./lab margins 'kselftests, smt-numa (perf)'
+    """
+    from padlab.check import margins as often
+
+    return often.main(globs, **options)
 
 
 @command()

@@ -31,6 +31,7 @@ for test in $tests; do
 	took=$(($(uptime_s) - began))
 	say_lines "ktap $test" /tmp/out
 	[ $took -le "$limit" ] || say ktap "$test" "Bail out! ended after $took s"
+	say took "$test" $took "$limit"
 	say status "$test" $status
 	# 4: skipped, which the KTAP lines tell with a reason.
 	[ $status -eq 0 ] || [ $status -eq 4 ] || failed=1

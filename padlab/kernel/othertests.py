@@ -37,7 +37,7 @@ class Program(Struct, forbid_unknown_fields=True):
 
     run: str  # a command line in that folder
     limit_s: int = 120  # several times what it takes in an emulated guest
-    quick: bool = False  # also in ./lab test, without --full
+    quick: bool = False  # also in ./lab test, without --full: a case passes on stock's perf kernel
     pages: int = 256  # of 2 MiB, in the pool of hugetlbfs
     gigantic: int = 0  # pages of 1 GiB there: only for the first programs of a suite
     no_pass: str = ""  # why no case passes, if none does on stock

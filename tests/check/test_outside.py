@@ -64,7 +64,7 @@ class Guests:
         self.boots: list[tuple[str, tuple[str, ...], str]] = []
 
     def __call__(
-        self, kernel: str, chosen: tuple[str, ...], threshold: str = "default"
+        self, kernel: str, config: str, chosen: tuple[str, ...], threshold: str = "default"
     ) -> tuple[outside.Ran, object]:
         self.boots.append((kernel, chosen, threshold))
         ran = {}
@@ -86,7 +86,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Make:
     def make(outcomes: dict[str, dict[str, list[str]]], **reports: str) -> Guests:
         made = Guests(outcomes, reports)
         monkeypatch.setattr(outside, "_boot", made)
-        monkeypatch.setattr(outside, "_stock", lambda chosen: made("stock", chosen)[0])
+        monkeypatch.setattr(outside, "_stock", lambda config, chosen: made("stock", config, chosen)[0])
         return made
 
     return make

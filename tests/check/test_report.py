@@ -11,7 +11,7 @@ import pytest
 
 from padlab.check import report
 from padlab.check.report import Report
-from padlab.core.outcome import Outcome, judge
+from padlab.core.outcome import Outcome, Took, judge
 
 GOOD = Report("good", Outcome(3), elapsed=2.5, limit_s=100)
 BAD = Report(
@@ -125,3 +125,10 @@ def test_judge() -> None:
 def test_outcomes_add_up() -> None:
     total = Outcome(1, ("a",), log=Path("/a")) + Outcome(2, (), ("b",))
     assert total == Outcome(3, ("a",), ("b",), Path("/a"))
+
+
+def test_a_test_in_a_guest_may_be_nearer_to_its_limit_than_its_check() -> None:
+    guest = replace(GOOD, outcome=Outcome(1, took=(Took("test_x.sh", 240, 300), Took("test_y.sh", 1, 300))))
+    first, second, *_ = report.limits([guest, BAD])
+    assert first == "limits: test_x.sh in good used 240 s of 300 s (80 %)"
+    assert second.startswith("limits: bad used")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What checks did, as JSON: for scripts, and under results/ for a run of all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from padlab.check.report import Report, summary
+from padlab.core.outcome import Outcome
+from padlab.measure import provenance
+
+FULL = "full.json"
+FULL_COMMAND = "./lab test --full"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """One check; times are in seconds."""
+    outcome = report.outcome
+    return {
+        "name": report.name,
+        "passed": outcome.passed,
+        "failed": [failure.partition("\n")[0] for failure in outcome.failures],
+        "skipped": list(outcome.skips),
+        "seconds": round(report.elapsed, 1),
+        "limit": round(report.limit_s),
+        "parts": [
+            {"name": part.name, "seconds": round(part.elapsed, 1), "limit": round(part.limit_s)}
+            for part in outcome.took
+        ],
+    }
+
+
+def write(path: Path, reports: Sequence[Report]) -> None:
+    path.write_text(json.dumps([as_dict(report) for report in reports], indent=2) + "\n")
+
+
+def write_full(reports: Sequence[Report], elapsed: float) -> None:
+    """A run of all checks, with its date and host."""
+    total = sum((report.outcome for report in reports), Outcome())
+    provenance.write_json(
+        provenance.path_of(FULL),
+        {
+            **provenance.of_native(FULL_COMMAND),
+            "date": date.today().isoformat(),
+            "seconds": round(elapsed),
+            "result": summary(total),
+            "checks": [as_dict(report) for report in reports],
+        },
+    )
