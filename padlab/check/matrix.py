@@ -170,18 +170,29 @@ MIRRORED = (
 
 # ``blocks`` is printed by oracle.sh: memory blocks by state.
 _ONLINED = r"^blocks +\d+ online *$"
+# From guest/online: all pages of a memory block, or not all, were as they should be.
+_NEW = r"memmap_online: pfn=\w+ pages=(\d+) "
+_AS_NEW = _NEW + r"offline=\1 one_reference=\1 on_no_list=\1 in_zone=\1$"
+_NOT_AS_NEW = _NEW + r"(?!offline=\1 one_reference=\1 on_no_list=\1 in_zone=\1$)"
 HOTPLUG = (
     Case(
         "DIMMs online_movable",
         "dimms",
         ("padlab_online=online_movable",),
-        says=(_ONLINED, r"zone 0 Movable .*present=262144 ", r"zone 1 Movable .*present=163840 "),
+        says=(
+            _ONLINED,
+            r"zone 0 Movable .*present=262144 ",
+            r"zone 1 Movable .*present=163840 ",
+            _AS_NEW,
+        ),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
     ),
     Case(
         "DIMMs online",
         "dimms",
         ("padlab_online=online_kernel",),
-        says=(_ONLINED, r"zone 1 Normal .*present="),
+        says=(_ONLINED, r"zone 1 Normal .*present=", _AS_NEW),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
     ),
     Case(
         "DIMMs, memhp_default_state=online_movable",
@@ -244,7 +255,8 @@ DEBUG = (
         "dimms",
         ("padlab_online=online_movable",),
         "debug",
-        says=(_ONLINED,),
+        says=(_ONLINED, _AS_NEW),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
         short=False,
     ),
 )

@@ -3,6 +3,7 @@
 # memory in slots comes first, which padlab_online= on the command line says how
 # to online: a word for /sys/devices/system/memory/*/state.
 if [ -n "$padlab_online" ]; then
+	insmod /lib/memmap_online.ko || say trouble "insmod memmap_online: $?"
 	mount -t sysfs sysfs /sys
 	for state in /sys/devices/system/memory/memory*/state; do
 		read -r was <"$state"

@@ -144,9 +144,9 @@ def _busybox() -> Path:
 def _extras(build: builds.Build, role: str) -> list[Entry]:
     """What a role needs besides its script."""
     if role == "oracle":
-        module = builds.ensure_module(build, GUEST / "oracle")
+        modules = [builds.ensure_module(build, GUEST / name) for name in ("oracle", "online")]
         return [
-            regular("lib/memmap_oracle.ko", module.read_bytes()),
+            *(regular(f"lib/{module.name}", module.read_bytes()) for module in modules),
             regular("early", (GUEST / "oracle.early.sh").read_bytes()),
         ]
     if role == "kunit":

@@ -97,6 +97,23 @@ def test_the_guests_report_is_looked_at_like_the_console() -> None:
     assert problem.startswith("the console does not say")
 
 
+@pytest.mark.parametrize(
+    ("pages", "good"),
+    [
+        ("offline=32768 one_reference=32768 on_no_list=32768 in_zone=32768", True),
+        ("offline=0 one_reference=32768 on_no_list=32768 in_zone=32768", False),
+        ("offline=32768 one_reference=32768 on_no_list=32768 in_zone=3276", False),
+    ],
+)
+def test_pages_of_dimms_are_looked_at_while_they_are_new(pages: str, good: bool) -> None:
+    line = "[    1.1] memmap_online: pfn=140000 pages=32768 {}\n"
+    first = line.format("offline=32768 one_reference=32768 on_no_list=32768 in_zone=32768")
+    guest = "blocks  24 online \noracle zone 0 Normal present=1\noracle zone 1 Normal present=2\n"
+    online = next(one for one in matrix.HOTPLUG if "online_kernel" in one.append[0])
+    assert bool(matrix.problems(online, result(first + line.format(pages), guest))) != good
+    assert matrix.problems(online, result("", guest))
+
+
 def test_allocation_in_interrupts() -> None:
     assert matrix.irq_problems(NODE + IRQ) == []
     assert matrix.irq_problems(NODE) == ["the kernel does not say what its interrupts allocated"]
