@@ -16,6 +16,8 @@ DEBUGFS=/sys/kernel/debug
 TRACEFS=/sys/kernel/tracing
 CGROUPS=/sys/fs/cgroup
 JOBS=$DEBUGFS/test_padata_mt
+POOL=/sys/kernel/mm/hugepages/hugepages-2048kB
+THRESHOLD=/proc/sys/vm/huge_page_zero_threshold_kbytes
 MARK="padata selftest $(basename "$0") $$"
 
 loaded=
@@ -24,6 +26,9 @@ tracing=
 clock=
 jobs=
 controllers=
+had_pages=
+had_threshold=
+as=
 GROUP=
 
 restore()
@@ -163,15 +168,36 @@ with_event()
 	[ "$with_event_nr" -gt 0 ] && return $with_event_status
 }
 
-# program NAME WORD...: one of this folder's, and what it says
+# program NAME WORD...: one of this folder's, by way of the command $as if that is set, and
+# what it says
 program()
 {
 	program=$1
 	shift
-	said=$("$DIR/$program" "$@")
+	# Words are to be split.
+	# shellcheck disable=SC2086
+	said=$($as "$DIR/$program" "$@")
 	program_status=$?
 	[ -z "$said" ] || ktap_print_msg "$program $*: $said"
 	return $program_status
+}
+
+# have_huge_pages NR KBYTES: so many free ones of 2 MiB, and jobs from KBYTES on; what was
+# before is for restore_huge_pages
+have_huge_pages()
+{
+	[ -e "$THRESHOLD" ] && [ -e "$POOL" ] || return 1
+	had_threshold=$(cat "$THRESHOLD")
+	had_pages=$(cat "$POOL/nr_hugepages")
+	echo "$1" > "$POOL/nr_hugepages"
+	echo "$2" > "$THRESHOLD"
+	[ "$(cat "$POOL/free_hugepages")" = "$1" ]
+}
+
+restore_huge_pages()
+{
+	[ -z "$had_threshold" ] || echo "$had_threshold" > "$THRESHOLD"
+	[ -z "$had_pages" ] || echo "$had_pages" > "$POOL/nr_hugepages"
 }
 
 # setup_cgroups CONTROLLER...: $GROUP is a cgroup of our own, its children have them

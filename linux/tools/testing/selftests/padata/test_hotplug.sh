@@ -11,13 +11,9 @@ ROUNDS=2
 # A few will do, and it takes its time.
 MAX_CPUS=4
 
-POOL=/sys/kernel/mm/hugepages/hugepages-2048kB
-THRESHOLD=/proc/sys/vm/huge_page_zero_threshold_kbytes
 NR=16
 
 toggler=
-had=
-threshold=
 cpus=$(
 	for cpu in $(online_cpus); do
 		[ ! -w "$CPUS/cpu$cpu/online" ] || echo "$cpu"
@@ -31,8 +27,7 @@ restore()
 		[ "$(cat "$CPUS/cpu$cpu/online")" = 1 ] ||
 			echo 1 > "$CPUS/cpu$cpu/online"
 	done
-	[ -z "$threshold" ] || echo "$threshold" > "$THRESHOLD"
-	[ -z "$had" ] || echo "$had" > "$POOL/nr_hugepages"
+	restore_huge_pages
 }
 
 # A CPU that is needed elsewhere may refuse to go.
@@ -74,16 +69,6 @@ pages_while_toggling()
 	with_event padata_mt_helper_start while_toggling program "$@"
 }
 
-have_huge_pages()
-{
-	[ -e "$THRESHOLD" ] && [ -e "$POOL" ] || return 1
-	threshold=$(cat "$THRESHOLD")
-	had=$(cat "$POOL/nr_hugepages")
-	echo $NR > "$POOL/nr_hugepages"
-	echo 1024 > "$THRESHOLD"
-	[ "$(cat "$POOL/free_hugepages")" = $NR ]
-}
-
 # The CPUs that have been away help again.
 all_help()
 {
@@ -106,7 +91,7 @@ check "a job after boot that sleeps" \
 	runs_while_toggling rules=now size=256 max_chunk=1 fn=sleep us=1000
 check "a job after boot that fails" \
 	runs_while_toggling rules=now size=1000 max_chunk=1 fn=busy us=300 undo=1 fail=500
-if have_huge_pages; then
+if have_huge_pages $NR 1024; then
 	check "huge pages that are touched" \
 		pages_while_toggling hugepages zero private 2048 $NR
 	check "huge pages that others read meanwhile" \

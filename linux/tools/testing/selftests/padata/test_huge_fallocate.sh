@@ -6,35 +6,22 @@
 
 . "$(dirname "$0")"/functions.sh
 
-POOL=/sys/kernel/mm/hugepages/hugepages-2048kB
-THRESHOLD=/proc/sys/vm/huge_page_zero_threshold_kbytes
 NR=16
 # With two pages at least, so that a job proves a batch.
 TWO_KB=4096
 
-threshold=
-had=
 overcommit=
 
 restore()
 {
-	[ -z "$threshold" ] || echo "$threshold" > "$THRESHOLD"
-	[ -z "$had" ] || echo "$had" > "$POOL/nr_hugepages"
+	restore_huge_pages
 	[ -z "$overcommit" ] || echo "$overcommit" > "$POOL/nr_overcommit_hugepages"
-}
-
-# hugefile COMMAND...: that runs the program
-hugefile()
-{
-	said=$("$@") && return 0
-	ktap_print_msg "$*: $said"
-	return 1
 }
 
 # What the program is asked for here: WHAT NR
 pages()
 {
-	hugefile "$DIR"/hugefile "$1" 2048 "$2"
+	program hugefile "$1" 2048 "$2"
 }
 
 # jobs_of COMMAND...: the sizes of its jobs, in small pages
@@ -93,22 +80,20 @@ with_pool()
 
 on_one_cpu()
 {
-	hugefile taskset -c "$(online_cpus | head -n 1)" "$DIR"/hugefile plain 2048 $NR
+	as="taskset -c $(online_cpus | head -n 1)"
+	pages plain $NR
+	on_one_cpu_status=$?
+	as=
+	return $on_one_cpu_status
 }
 
 setup
 setup_tracing
-[ -e "$THRESHOLD" ] || skip_all "the kernel has no vm.huge_page_zero_threshold_kbytes"
 [ -x "$DIR/hugefile" ] || skip_all "needs the program hugefile"
-[ -e "$POOL" ] || skip_all "needs huge pages of 2 MiB"
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
-threshold=$(cat "$THRESHOLD")
-had=$(cat "$POOL/nr_hugepages")
+have_huge_pages $NR $TWO_KB || skip_all "needs $NR free pages of 2 MiB, and jobs that zero them"
 overcommit=$(cat "$POOL/nr_overcommit_hugepages")
-echo $TWO_KB > "$THRESHOLD"
 echo 0 > "$POOL/nr_overcommit_hugepages"
-echo $NR > "$POOL/nr_hugepages"
-[ "$(cat "$POOL/free_hugepages")" = $NR ] || skip_all "needs $NR free pages of 2 MiB"
 ktap_set_plan 14
 
 check "pages are zeroed in batches" with_jobs pages plain $NR

@@ -6,13 +6,13 @@
 
 . "$(dirname "$0")"/functions.sh
 
-POOL=/proc/sys/vm/nr_hugepages
+DEFAULT_POOL=/proc/sys/vm/nr_hugepages
 
 had=
 
 restore()
 {
-	[ -z "$had" ] || echo "$had" > "$POOL"
+	[ -z "$had" ] || echo "$had" > "$DEFAULT_POOL"
 }
 
 # hugetlb KEY: of /proc/meminfo
@@ -37,12 +37,12 @@ pool_is()
 # can_set N
 can_set()
 {
-	echo "$1" > "$POOL" && pool_is "$1"
+	echo "$1" > "$DEFAULT_POOL" && pool_is "$1"
 }
 
 setup
-[ -e "$POOL" ] || skip_all "needs huge pages (CONFIG_HUGETLBFS)"
-had=$(cat "$POOL")
+[ -e "$DEFAULT_POOL" ] || skip_all "needs huge pages (CONFIG_HUGETLBFS)"
+had=$(cat "$DEFAULT_POOL")
 asked=$(asked_at_boot)
 size=$(hugetlb Hugepagesize)
 # A quarter of what is free, and no more than a second's worth

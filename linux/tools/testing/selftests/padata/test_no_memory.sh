@@ -8,23 +8,17 @@
 . "$(dirname "$0")"/functions.sh
 
 FAULTS="failslab fail_page_alloc"
-POOL=/sys/kernel/mm/hugepages/hugepages-2048kB
 THP=/sys/kernel/mm/transparent_hugepage
-THRESHOLD=/proc/sys/vm/huge_page_zero_threshold_kbytes
 NR=16
 RUNS=20
 # Counts down with each allocation that is made to fail.
 TIMES=1000000
 
-had=
-threshold=
-
 restore()
 {
 	stop_failing
 	workers_may_fail 0
-	[ -z "$threshold" ] || echo "$threshold" > "$THRESHOLD"
-	[ -z "$had" ] || echo "$had" > "$POOL/nr_hugepages"
+	restore_huge_pages
 }
 
 # set_fault FAULT NAME=VALUE...
@@ -121,13 +115,7 @@ for fault in $FAULTS; do
 		skip_all "needs $fault in debugfs (CONFIG_FAULT_INJECTION_DEBUG_FS)"
 done
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
-[ -e "$THRESHOLD" ] || skip_all "the kernel has no vm.huge_page_zero_threshold_kbytes"
-[ -e "$POOL" ] || skip_all "needs huge pages of 2 MiB"
-threshold=$(cat "$THRESHOLD")
-had=$(cat "$POOL/nr_hugepages")
-echo $NR > "$POOL/nr_hugepages"
-[ "$(cat "$POOL/free_hugepages")" = $NR ] || skip_all "needs $NR free pages of 2 MiB"
-echo 1024 > "$THRESHOLD"
+have_huge_pages $NR 1024 || skip_all "needs $NR free pages of 2 MiB, and jobs that zero them"
 workers_may_fail 1
 ktap_set_plan 13
 
