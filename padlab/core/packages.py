@@ -52,6 +52,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "liburcu-dev": "/usr/lib/x86_64-linux-gnu/liburcu.a",
         "bash": "/bin/bash",
         "util-linux": "lscpu",
+        "procps": "pgrep",
     },
     "stress": {"stress-ng": "stress-ng"},
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},

@@ -18,8 +18,8 @@ if [ -b /dev/ram0 ]; then
 	mkswap /dev/ram0 >/dev/null
 	swapon /dev/ram0 || say trouble "no swap"
 fi
-# hugepage-shm wants 256 MiB.
-echo 268435456 >/proc/sys/kernel/shmmax
+# thuge-gen wants 4 GiB.
+echo 4294967296 >/proc/sys/kernel/shmmax
 echo 4194304 >/proc/sys/kernel/shmall
 
 if [ -n "$padlab_threshold" ]; then
