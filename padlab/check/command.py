@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from padlab.check import guests, plan, record, report, runner, selection
+from padlab.check import guests, passed, plan, record, report, runner, selection
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import environment, exclusive, packages
@@ -41,14 +41,18 @@ def main(
     list_only: bool = False,
     junit: Path | None = None,
     json: Path | None = None,
+    resume: bool = False,
 ) -> int:
     """``junit`` and ``json`` are files to write the results to."""
     chosen = checks(globs, quick, full, last_failed)
+    if resume:
+        done = passed.known()
+        chosen = [check for check in chosen if check.name not in done]
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
         return 0
     if not chosen:
-        print("Nothing failed last time.")
+        print("All have passed." if resume else "Nothing failed last time.")
         return 0
     for path in (junit, json):
         if path:
@@ -61,8 +65,8 @@ def main(
             report.write_junit(junit, reports)
         if json:
             record.write(json, reports)
-        if full and not globs:
-            record.write_full(reports, elapsed)
+        if full:
+            _record_full()
     return report.conclude(reports, elapsed)
 
 
@@ -76,7 +80,15 @@ def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
         run.run()
     finally:
         selection.remember(run.reports)
+        passed.keep(run.reports)
     return run.reports
+
+
+def _record_full() -> None:
+    """Once all have passed, in one run or in several."""
+    done = passed.all_of([check.name for check in plan.full(True)])
+    if done:
+        record.write_full(done)
 
 
 def _set_up(groups: Sequence[str]) -> Outcome:

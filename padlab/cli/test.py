@@ -17,6 +17,7 @@ from padlab.cli.shared import command
 @click.option("--full", is_flag=True, help="Also each command line on each machine, and KASAN: an hour.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
+@click.option("--resume", is_flag=True, help="Only what has not passed since a file last changed.")
 @click.option(
     "--junit",
     metavar="FILE",
@@ -33,8 +34,8 @@ def test(quick: bool, full: bool, **options: Any) -> int:
     """Run the checks: lint, lab, engine in userspace, KUnit, kselftests, memmap oracle.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
-    whose names have it anywhere.  Upper and lower case are the same.  A run of all with --full
-    is recorded in results/full.json.
+    whose names have it anywhere.  Upper and lower case are the same.  When all of --full
+    have passed, in one run or in several with --resume, that is recorded in results/full.json.
 
     \b
     Examples:
@@ -44,6 +45,7 @@ def test(quick: bool, full: bool, **options: Any) -> int:
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test --last-failed        what has failed, again
+      ./lab test --full --resume      goes on with a run that was ended
     """
     from padlab.check import command as checks
 

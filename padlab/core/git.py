@@ -28,8 +28,14 @@ def commit(root: Path = paths.ROOT) -> str:
     return f"{name}-dirty" if changed else name
 
 
+def files(root: Path = paths.ROOT) -> list[str]:
+    """What a commit of everything would have: files that are tracked, or new and not ignored."""
+    listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return sorted(set(filter(None, listed.split("\0"))))
+
+
 def _git(root: Path, *args: str) -> str:
     # Of this clone, whoever owns it, and not of one that it lies in.
     command = ["git", "--no-optional-locks", "-c", f"safe.directory={root}", "-C", root, *args]
     env = {"GIT_CEILING_DIRECTORIES": str(root.parent)}
-    return process.run(command, what="asking for the commit", env=env)
+    return process.run(command, what=f"git {args[0]}", env=env)

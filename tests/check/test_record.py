@@ -38,8 +38,8 @@ def test_each_check_with_its_times_and_what_failed(tmp_path: Path) -> None:
 def test_a_run_of_all_has_its_date_host_and_sums(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(provenance, "path_of", lambda name: tmp_path / name)
     monkeypatch.setattr(provenance, "of_native", lambda command: {"command": command, "host": "a CPU"})
-    record.write_full(REPORTS, 7200.4)
+    record.write_full([record.as_dict(report) for report in REPORTS])
     full = json.loads((tmp_path / record.FULL).read_text())
     assert full["command"] == "./lab test --full" and full["host"] == "a CPU" and full["date"]
-    assert (full["seconds"], full["result"]) == (7200, "4 passed, 1 failed, 1 skipped")
+    assert (full["seconds"], full["passed"], full["failed"], full["skipped"]) == (44, 4, 1, 1)
     assert [check["name"] for check in full["checks"]] == ["good", "bad"]
