@@ -21,7 +21,7 @@ _FROM_BEST = (PASS, XFAIL, SKIP, FAIL, MISSING)
 
 EXIT = "exit status"
 _EXIT_SKIP = 4
-_TIMED_OUT = (124, 137)
+_TIMED_OUT = (124, 137, 143)  # of timeout(1), and of busybox's
 
 _TAP = re.compile(
     r"^(?:# )?(?P<not>not )?ok (?P<nr>\d+)\b[-: ]*(?P<name>.*?)\s*"
@@ -43,7 +43,7 @@ _VARYING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?(?= ?(?:ns|us|ms)\b)")
 @dataclass(frozen=True)
 class Case:
     outcome: str
-    reason: str = ""  # of a skip, if the program gave one
+    reason: str = ""  # of a skip, if the program gave one, or of a time limit
 
 
 Cases = Mapping[str, Case]
@@ -59,7 +59,8 @@ def rank(outcome: str) -> int:
 
 def parse(lines: Iterable[str], status: int) -> dict[str, Case]:
     """The cases of one program by name, of which a repeated one counts by its worst outcome."""
-    cases = {EXIT: Case(_of_status(status))}
+    late = "it did not end in its time" if status in _TIMED_OUT else ""
+    cases = {EXIT: Case(_of_status(status), late)}
     for name, case in _each(lines):
         if name not in cases or rank(case.outcome) > rank(cases[name].outcome):
             cases[name] = case
@@ -68,10 +69,6 @@ def parse(lines: Iterable[str], status: int) -> dict[str, Case]:
 
 def _of_status(status: int) -> str:
     return PASS if status == 0 else SKIP if status == _EXIT_SKIP else FAIL
-
-
-def timed_out(status: int) -> bool:
-    return status in _TIMED_OUT
 
 
 def _each(lines: Iterable[str]) -> Iterator[tuple[str, Case]]:

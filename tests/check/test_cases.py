@@ -77,9 +77,15 @@ def test_programs_with_lines_of_their_own() -> None:
     }
 
 
-@pytest.mark.parametrize(("status", "outcome"), [(0, PASS), (4, SKIP), (1, FAIL), (124, FAIL), (139, FAIL)])
-def test_the_exit_status_is_a_case(status: int, outcome: str) -> None:
-    assert parse("", status) == {EXIT: Case(outcome)}
+LATE = Case(FAIL, "it did not end in its time")
+
+
+@pytest.mark.parametrize(
+    ("status", "case"),
+    [(0, Case(PASS)), (4, Case(SKIP)), (1, Case(FAIL)), (139, Case(FAIL)), (124, LATE), (143, LATE)],
+)
+def test_the_exit_status_is_a_case(status: int, case: Case) -> None:
+    assert parse("", status) == {EXIT: case}
 
 
 def test_a_case_that_a_child_repeats_counts_by_its_worst() -> None:
