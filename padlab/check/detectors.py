@@ -30,6 +30,7 @@ from functools import partial
 from pathlib import Path
 
 from padlab.check import (
+    asked,
     charge,
     deferred,
     fences,
@@ -153,7 +154,7 @@ def _of_guest(name: str) -> Detector:
 def _boots() -> dict[str, tuple[str, Boot]]:
     """Checks that ./lab test has by the same names: a configuration, and a call with kernel and limit."""
     plain = [
-        matrix.Case("plain", name, config=machine.load(name).arch.config) for name in memmap.small_machines()
+        asked.Case("plain", name, config=machine.load(name).arch.config) for name in memmap.small_machines()
     ]
     found: dict[str, tuple[str, Boot]] = {
         one.title.removesuffix(", plain"): (one.config, partial(memmap.case, one))

@@ -2,10 +2,7 @@
 """The matrix of boots: machine x config x command line, stock against patched.
 
 A case boots both kernels and holds their memmaps against each other (oracle.py).
-What else it asks for is on the patched kernel's console: ``says`` must be there,
-``never`` must not.  The fast path says nothing, so a case that is not about a slow
-one has FREED_SINGLY among what must not be there, and a case that is has the line
-with the reason.
+What else it asks for is in asked.py.
 
 The short set has each command line and each slow path once; the full one has each
 command line on every small machine, and the large machines.
@@ -15,31 +12,25 @@ Not here, and why:
  - KMSAN: it needs clang, and Kconfig has no deferred init with it.
  - Unaccepted memory: it needs TDX or SEV-SNP, or firmware that plays them; QEMU's
    emulator has neither.
- - Allocation profiling, which has to see each page, too: no config here has it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from padlab.check import oracle
-from padlab.vm import boot as boots
+from padlab.check.asked import FREED_SINGLY, LITTLE, Case
 from padlab.vm import machine as machines
-from padlab.vm.boot import BootResult
 from padlab.vm.machine import Machine
 
-FREED_SINGLY = "memmap: blocks are freed one by one"
-# For what writes to all of the guest's memory, and so takes as much of the host's.
-LITTLE = "little"
 NODES = "smt-numa"
 
 # Other struct pages, of 80 bytes, and of 64 of which x86-64 uses 56: no page may cost more
 # instructions than stock's.
 OTHER_CONFIGS = ("sparse", "nomemcg")
-# Only built and booted with --full: each page is seen when it is freed.
-MORE_CONFIGS = ("kasan",)
+# Only built and booted with --full.
+MORE_CONFIGS = ("kasan", "features")
 
 # 140 holes of a page each.  The array that memblock has at first is for 128 ranges, so it
 # gets a new one, of memory that is given back when memblock retires.
@@ -50,34 +41,6 @@ GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
 
 # A walk over the struct pages of many GiB holds all zone locks for a while.
 LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
-
-
-@dataclass(frozen=True)
-class Case:
-    """Boots of one machine with one command line."""
-
-    name: str
-    machine: str
-    append: tuple[str, ...] = ()
-    config: str = "perf"
-    says: tuple[str, ...] = ()  # regular expressions
-    never: tuple[str, ...] = (FREED_SINGLY,)
-    seen_per_page: int = 0  # trace events for each deferred page, at least
-    short: bool = True
-    allowance: int = oracle.ALLOWANCE
-    stock_breaks: bool = False  # the oracle's rules, and ours should break the same
-    mirrored: tuple[str, ...] = ()  # memory that is, if any: kernels that can be made to believe it
-
-    @property
-    def title(self) -> str:
-        usual = machines.load(self.machine).arch.config
-        config = "" if self.config == usual else f" ({self.config})"
-        return f"memmap oracle, {self.machine}, {self.name}{config}"
-
-    def host_mib(self) -> int:
-        """What its boots take of the host's memory, one after the other."""
-        machine = machines.load(self.machine)
-        return boots.host_mib(machine) + (machine.mib if self.machine == LITTLE else 0)
 
 
 def slow(name: str, watcher: str, *append: str, machine: str = LITTLE, config: str = "debug") -> Case:
@@ -201,7 +164,38 @@ HOTPLUG = (
         says=(_ONLINED, r"zone 0 Movable .*present=262144 "),
     ),
     Case("DIMMs and movable_node", "dimms", ("movable_node", "memhp_default_state=online"), says=(_ONLINED,)),
+    # Struct pages of a block lie in the block itself.
+    Case(
+        "DIMMs, memmap_on_memory=1",
+        "dimms",
+        ("memory_hotplug.memmap_on_memory=1", "padlab_online=online_movable"),
+        says=(_ONLINED, _AS_NEW),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
+        short=False,
+    ),
     Case("DIMMs that stay offline", "dimms", says=(r"^blocks .*offline",), short=False),
+)
+
+# What else has to do with pages that are new.
+FEATURES = (
+    Case(
+        "hugetlb_free_vmemmap=on",
+        NODES,
+        ("hugetlb_free_vmemmap=on", "hugepages=8"),
+        says=(r"KiB vmemmap can be freed for a 2.00 MiB page",),
+        short=False,
+    ),
+    Case("cma=", NODES, ("cma=300M",), "features", says=(r"cma: Reserved 300 MiB",), short=False),
+    Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), "features", short=False),
+    replace(
+        slow(
+            "sysctl.vm.mem_profiling=1",
+            "allocation profiling",
+            "sysctl.vm.mem_profiling=1",
+            config="features",
+        ),
+        short=False,
+    ),
 )
 
 SLOW_PATHS = (
@@ -264,7 +258,7 @@ DEBUG = (
 
 def cases(full: bool) -> list[Case]:
     """What ``./lab test`` boots, or with ``full`` all there is."""
-    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *SLOW_PATHS, *DEBUG]
+    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *SLOW_PATHS, *DEBUG]
     if full:
         table += [
             *_everywhere(),
@@ -293,51 +287,3 @@ def allowance(machine: Machine) -> int:
     Boots of 72 CPUs differed by 18.
     """
     return max(oracle.ALLOWANCE, machine.cpus // 2)
-
-
-# What was allocated and freed again is in other blocks than without.
-IRQ_ALLOWANCE = 4 * oracle.ALLOWANCE
-
-_IRQ = re.compile(
-    r"deferred_init_irq: \d+ interrupts, \d+ allocations, (?P<in_jobs>\d+) while jobs ran: "
-    r"(?P<empty>\d+) found no block, (?P<grown>\d+) made a zone grow"
-)
-
-
-def irq_problems(console: str) -> list[str]:
-    """Whether interrupts allocated during the jobs (tests/faults/deferred-init-irq.patch).
-
-    That a zone grew when its list had no block shows that the first blocks of a run go
-    to a list that is empty as they should.
-    """
-    match = _IRQ.search(console)
-    if match is None:
-        return ["the kernel does not say what its interrupts allocated"]
-    told = {
-        "in_jobs": "nothing was allocated while jobs ran",
-        "empty": "no allocation found the list of free blocks empty",
-        "grown": "no zone grew while another node's job ran",
-    }
-    return [f"{why}: {match[0]}" for key, why in told.items() if not int(match[key])]
-
-
-def problems(case: Case, result: BootResult) -> list[str]:
-    """What console and guest's report lack of what the case asks for, or have too much."""
-    text = f"{result.dmesg.text}\n{result.guest.text}"
-    found = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
-    found += [f"the console says: {said}" for said in case.never if _search(said, text)]
-    return found + _events(case.seen_per_page, result)
-
-
-def _search(pattern: str, text: str) -> re.Match[str] | None:
-    return re.search(pattern, text, re.MULTILINE)
-
-
-def _events(per_page: int, result: BootResult) -> list[str]:
-    if not per_page:
-        return []
-    pages = sum(node.pages or 0 for node in result.dmesg.nodes)
-    events = result.guest.number("events") or 0
-    if pages and events >= per_page * pages:
-        return []
-    return [f"{events} trace events, less than {per_page} for each of {pages} deferred pages"]

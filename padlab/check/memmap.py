@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from padlab.check import guests, matrix, oracle
+from padlab.check import asked, guests, matrix, oracle
 from padlab.check.guests import KMEMLEAK_OFF, SMT
 from padlab.core import host
 from padlab.core.errors import LabError
@@ -82,7 +82,7 @@ def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     return judge(problems)
 
 
-def case(one: matrix.Case, ours: str = "patched", limit_s: float | None = None) -> Outcome:
+def case(one: asked.Case, ours: str = "patched", limit_s: float | None = None) -> Outcome:
     """Stock and ``ours`` agree, and that one went the way that it should."""
     need, free = one.host_mib(), host.free_mib()
     if need > free:
@@ -94,7 +94,7 @@ def case(one: matrix.Case, ours: str = "patched", limit_s: float | None = None) 
     stock = _boot(one.machine, kernels[0], one.config, append)
     found = oracle.compare(_report(stock), _report(result), one.allowance, one.stock_breaks)
     found += available_problems(stock.dmesg.text, result.dmesg.text)
-    return judge(found + matrix.problems(one, result), result.log)
+    return judge(found + asked.problems(one, result), result.log)
 
 
 def available_problems(stock: str, ours: str) -> list[str]:
@@ -112,9 +112,9 @@ def interrupted() -> Outcome:
     """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
     append = ("deferred_init_irq",)
     stock, ours = _memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append)
-    found = oracle.compare(stock, ours, matrix.IRQ_ALLOWANCE)
+    found = oracle.compare(stock, ours, asked.IRQ_ALLOWANCE)
     result = _boot(SMT, "faulty", "perf", append)
-    return judge(found + matrix.irq_problems(result.dmesg.text), result.log)
+    return judge(found + asked.irq_problems(result.dmesg.text), result.log)
 
 
 def fault(name: str) -> Outcome:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from padlab.check import guests, memmap, remarks
+from padlab.check.asked import Case
 from padlab.check.guests import SMT
-from padlab.check.matrix import Case
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from padlab.check import lockstat, matrix, plan
+from padlab.check import asked, lockstat, matrix, plan
 from padlab.core.errors import LabError
 from padlab.kernel import build
 from padlab.vm import channel, dmesg, machine
@@ -28,8 +28,8 @@ def result(console: str, guest: str = "") -> SimpleNamespace:
     )
 
 
-def case(**fields: object) -> matrix.Case:
-    return replace(matrix.Case("x", "tiny"), **fields)
+def case(**fields: object) -> asked.Case:
+    return replace(asked.Case("x", "tiny"), **fields)
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -64,16 +64,16 @@ def test_full_boots_what_short_does_not() -> None:
 
 
 def test_the_fast_path_says_nothing() -> None:
-    assert matrix.problems(case(), result(NODE)) == []
-    (problem,) = matrix.problems(case(), result(SINGLY + NODE))
-    assert problem == f"the console says: {matrix.FREED_SINGLY}"
+    assert asked.problems(case(), result(NODE)) == []
+    (problem,) = asked.problems(case(), result(SINGLY + NODE))
+    assert problem == f"the console says: {asked.FREED_SINGLY}"
 
 
 def test_a_slow_path_says_why() -> None:
     poisoned = matrix.slow("x", "page_poison", "page_poison=1")
-    assert matrix.problems(poisoned, result(SINGLY + NODE)) == []
+    assert asked.problems(poisoned, result(SINGLY + NODE)) == []
     for console in (NODE, SINGLY.replace("page_poison", "init_on_free") + NODE):
-        (problem,) = matrix.problems(poisoned, result(console))
+        (problem,) = asked.problems(poisoned, result(console))
         assert problem.startswith("the console does not say: memmap: blocks are freed")
 
 
@@ -87,13 +87,13 @@ def test_a_slow_path_says_why() -> None:
     ],
 )
 def test_pages_that_are_seen_one_by_one_are_counted(console: str, guest: str, good: bool) -> None:
-    assert (matrix.problems(case(seen_per_page=2), result(console, guest)) == []) is good
+    assert (asked.problems(case(seen_per_page=2), result(console, guest)) == []) is good
 
 
 def test_the_guests_report_is_looked_at_like_the_console() -> None:
     wanted = case(says=(r"^blocks +\d+ online *$",))
-    assert matrix.problems(wanted, result(NODE, "kernel 6.12\nblocks 16 online \n")) == []
-    (problem,) = matrix.problems(wanted, result(NODE, "blocks 8 offline 8 online \n"))
+    assert asked.problems(wanted, result(NODE, "kernel 6.12\nblocks 16 online \n")) == []
+    (problem,) = asked.problems(wanted, result(NODE, "blocks 8 offline 8 online \n"))
     assert problem.startswith("the console does not say")
 
 
@@ -110,19 +110,19 @@ def test_pages_of_dimms_are_looked_at_while_they_are_new(pages: str, good: bool)
     first = line.format("offline=32768 one_reference=32768 on_no_list=32768 in_zone=32768")
     guest = "blocks  24 online \noracle zone 0 Normal present=1\noracle zone 1 Normal present=2\n"
     online = next(one for one in matrix.HOTPLUG if "online_kernel" in one.append[0])
-    assert bool(matrix.problems(online, result(first + line.format(pages), guest))) != good
-    assert matrix.problems(online, result("", guest))
+    assert bool(asked.problems(online, result(first + line.format(pages), guest))) != good
+    assert asked.problems(online, result("", guest))
 
 
 def test_allocation_in_interrupts() -> None:
-    assert matrix.irq_problems(NODE + IRQ) == []
-    assert matrix.irq_problems(NODE) == ["the kernel does not say what its interrupts allocated"]
+    assert asked.irq_problems(NODE + IRQ) == []
+    assert asked.irq_problems(NODE) == ["the kernel does not say what its interrupts allocated"]
     for old, new, why in (
         ("700 while", "0 while", "nothing was allocated"),
         ("12 found", "0 found", "no allocation found the list"),
         ("3 made", "0 made", "no zone grew"),
     ):
-        (problem,) = matrix.irq_problems(IRQ.replace(old, new))
+        (problem,) = asked.irq_problems(IRQ.replace(old, new))
         assert problem.startswith(why)
 
 
