@@ -20,7 +20,7 @@ from padlab.check import detectors, mutant, mutantkernel, mutantlog, selection
 from padlab.check.detectors import TIERS, Detector
 from padlab.check.mutant import Mutant
 from padlab.check.mutantlog import KILLED, SURVIVED, Attempt, Log, Verdict
-from padlab.core import packages, progress
+from padlab.core import packages, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
@@ -105,6 +105,7 @@ class Run:
                 # What fails from now on has been ended by us.
                 self._stopping = True
                 pool.shutdown(wait=False, cancel_futures=True)
+                process.kill_all()
                 raise
 
     def _known(self, one: Mutant) -> bool:

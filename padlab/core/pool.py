@@ -7,6 +7,8 @@ import concurrent.futures
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from padlab.core import process
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -18,6 +20,9 @@ def in_order(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Itera
         try:
             for future in futures:
                 yield future.result()
-        except BaseException:
+        except BaseException as err:
             pool.shutdown(wait=False, cancel_futures=True)
+            # The end of the with block waits for what is under way, such as guests.
+            if not isinstance(err, Exception):
+                process.kill_all()
             raise

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from padlab.core import pool
@@ -23,3 +25,17 @@ def test_after_an_error_no_other_one_is_begun() -> None:
     with pytest.raises(LabError):
         list(pool.in_order(fail, range(10_000), 1))
     assert len(begun) < 10_000
+
+
+def test_an_interrupt_ends_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(pool.process, "kill_all", ended.set)
+
+    def guest(nr: int) -> bool:
+        if not nr:
+            raise KeyboardInterrupt
+        return ended.wait(30)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(pool.in_order(guest, range(2), 2))
+    assert ended.is_set()
