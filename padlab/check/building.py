@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from padlab.check import checkers, guests, matrix, outside, races, remarks, steps
+from padlab.check import checkers, guests, matrix, outside, races, remarks, steps, suites
 from padlab.check.guests import ARM64
 from padlab.check.runner import Check
 from padlab.core.outcome import Outcome
@@ -27,7 +27,7 @@ def sources(everything: bool = False) -> Iterator[Check]:
 def kernels(everything: bool) -> Iterator[Check]:
     some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
     some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
-    some += [("patched", ARM64), ("stock", ARM64)]
+    some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
     some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
     more = [("patched", "rt"), ("patched", races.CONFIG)]
     more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]

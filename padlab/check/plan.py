@@ -243,8 +243,7 @@ def _debug_kernel(everything: bool) -> Iterator[Check]:
         if everything:
             run = partial(deferred.debug_boot, name, "rt")
             yield _guest(f"boot, {name} (rt)", run, name, config="rt")
-    if everything:
-        yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=suites.KASAN, role="selftest")
+    yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=suites.KASAN, role="selftest")
     for title, name, role, check in races.checks() if everything else ():
         mib = _whole(name) if role == "selftest" else 0
         yield _guest(f"{title}, {name} (kcsan)", check, name, config=races.CONFIG, role=role, mib=mib)

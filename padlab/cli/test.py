@@ -14,7 +14,7 @@ from padlab.cli.shared import command
 @command(locked=False)  # it takes the lock itself: --list needs none
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
-@click.option("--full", is_flag=True, help="Also each command line on each machine, and KASAN: an hour.")
+@click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option("--resume", is_flag=True, help="Only what has not passed since a file last changed.")
