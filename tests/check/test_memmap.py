@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
+
+import pytest
+
 from padlab.check import memmap
+from padlab.core.errors import LabError
 
 SAYS = "[    0.1] Memory: {}K/4193784K available (18432K kernel code, 0K cma-reserved)\n"
 
@@ -20,3 +26,30 @@ def test_a_section_more_or_less_is_seen() -> None:
 
 def test_silence_is_a_problem() -> None:
     assert memmap.available_problems(SAYS.format(1), "Linux version 6.12") != []
+
+
+TROUBLE = "BUG: KASAN: use-after-free in f+0x1/0x2"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "known", "why"),
+    [
+        ([], "", None),
+        ([TROUBLE], "", "BUG: KASAN"),
+        ([TROUBLE], "use-after-free in f", None),
+        ([TROUBLE, "WARNING: x"], "use-after-free in f", "WARNING: x"),
+        ([], "use-after-free in f", "no report of use-after-free in f"),
+    ],
+)
+def test_stock_has_the_report_that_it_is_known_for_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, trouble: list[str], known: str, why: str | None
+) -> None:
+    spec = SimpleNamespace(machine=SimpleNamespace(name="little"), kernel="stock")
+    monkeypatch.setattr(memmap.guests, "trouble", lambda result: trouble)
+    monkeypatch.setattr(memmap.oracle, "parse", lambda guest: "parsed")
+    result = SimpleNamespace(spec=spec, log=None, guest=None)
+    if why is None:
+        assert memmap._report(result, known) == "parsed"
+    else:
+        with pytest.raises(LabError, match=re.escape(why)):
+            memmap._report(result, known)
