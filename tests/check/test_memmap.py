@@ -41,7 +41,7 @@ TROUBLE = "BUG: KASAN: use-after-free in f+0x1/0x2"
         ([], "use-after-free in f", "no report of use-after-free in f"),
     ],
 )
-def test_stock_has_the_report_that_it_is_known_for_and_no_other(
+def test_kernels_have_the_report_that_they_are_known_for_and_no_other(
     monkeypatch: pytest.MonkeyPatch, trouble: list[str], known: str, why: str | None
 ) -> None:
     spec = SimpleNamespace(machine=SimpleNamespace(name="little"), kernel="stock")
