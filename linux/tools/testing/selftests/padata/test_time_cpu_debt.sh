@@ -3,7 +3,8 @@
 #
 # What helpers use beyond the quota of the task's cgroup is not forgiven when cpu.max
 # is written, and there is little of it: not for a job whose thread function would go
-# on for long, nor for a cgroup that is removed when the job is over.
+# on for long, nor for a cgroup that is removed when the job is over.  It is repaid out of
+# the next quotas, and then there is help again.
 #
 # Any cgroup has a full quota when its cpu.max is written, as if a period began.
 #
@@ -91,6 +92,23 @@ removed()
 	forget_trace
 }
 
+# Jobs of a chunk for the task and one for its helper, which uses four quotas in it.  To
+# repay them takes eight periods, at half of a quota each.
+is_repaid()
+{
+	mkdir "$GROUP/repaid"
+	limit repaid 50
+	repaid=0
+	for _ in 1 2 3; do
+		( enter_group repaid && run_job rules=now size=2 max_chunk=1 fn=busy us=200000 )
+		[ "$(values helped)" -ne 1 ] || repaid=$((repaid + 1))
+		sleep 2
+	done
+	remove_group "$GROUP/repaid"
+	ktap_print_msg "$repaid of 3 jobs had help"
+	[ $repaid -eq 3 ]
+}
+
 # Units of 100 us, of a job without max_chunk: some 10 of them in each chunk
 chunks_are_short()
 {
@@ -104,7 +122,7 @@ setup_cgroups cpu
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 [ -e "$GROUP/cpu.max" ] || skip_all "needs cpu.max (CONFIG_CFS_BANDWIDTH)"
 out=$(mktemp)
-ktap_set_plan 4
+ktap_set_plan 5
 
 # One that goes on for 200 ms may be late by as much.
 rewritten rules=now size=40 max_chunk=1 fn=busy us=200000
@@ -113,6 +131,8 @@ check "what a helper used too much is not forgiven when cpu.max is written" keep
 # The helper is much slower, so a share of what remains would be too much for it.
 removed rules=now size=2000 fn=spin us=1 us_helper=500
 check "nor is there much of it when the cgroup is removed" keeps 20 3
+
+check "once it is repaid there is help again" is_repaid
 
 check "chunks are short where the job does not say how long" chunks_are_short
 rm "$out"
