@@ -53,6 +53,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "bash": "/bin/bash",
         "util-linux": "lscpu",
         "procps": "pgrep",
+        "coreutils": "fmt",
     },
     "stress": {"stress-ng": "stress-ng"},
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},

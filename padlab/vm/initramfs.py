@@ -162,7 +162,7 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":
-        return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep")]
+        return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
     if role == "stress":
         packages.ensure("stress")
         return _of_host("stress-ng")

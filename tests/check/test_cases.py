@@ -148,3 +148,12 @@ def test_reports_are_compared_without_their_numbers() -> None:
     new = "WARNING: CPU: 1 PID: 20 at mm/folio_zero.c:10 zero+0x1/0x2"
     assert cases.new_reports(stock, [same]) == []
     assert cases.new_reports(stock, [same, new, new]) == [new]
+
+
+def test_figures_are_no_part_of_a_name() -> None:
+    said = [
+        "ok 100 Extra pages {} ({:.1f}%), extra thread faults {}.".format(*one)
+        for one in ((1, 0, 55), (0, 2, 7))
+    ]
+    first, second = (list(parse(line, 0)) for line in said)
+    assert first == second == [EXIT, "100 Extra pages N (N%), extra thread faults N."]

@@ -62,11 +62,21 @@ nearly_all_low()
 		END		{ exit !all || others * 100 > percent * all }'
 }
 
+# What comes after the last chunk is left out: the caller may wait by then.
+before_last_chunk()
+{
+	echo "$events" | awk '
+		{ line[NR] = $0 }
+		$2 == "chunk"	{ last = NR }
+		END		{ for (i = 1; i < last; i++) print line[i] }'
+}
+
 are_low()
 {
 	# A helper that sleeps goes off its CPU in every chunk.  Words are to be split.
 	# shellcheck disable=SC2086
 	trace_job job_is_ok "$@" || return 1
+	events=$(before_last_chunk)
 	ktap_print_msg "priorities of helpers, and how often: $(prios | tr '\n' ',')"
 	if [ -e /sys/kernel/realtime ]; then
 		nearly_all_low 5

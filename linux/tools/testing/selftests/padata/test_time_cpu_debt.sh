@@ -93,14 +93,17 @@ removed()
 }
 
 # Jobs of a chunk for the task and one for its helper, which uses four quotas in it.  To
-# repay them takes eight periods, at half of a quota each.
+# repay them takes eight periods, at half of a quota each.  The task has a full quota when
+# a job begins, whatever it has taken to get there.
 is_repaid()
 {
 	mkdir "$GROUP/repaid"
-	limit repaid 50
 	repaid=0
 	for _ in 1 2 3; do
-		( enter_group repaid && run_job rules=now size=2 max_chunk=1 fn=busy us=200000 )
+		(
+			enter_group repaid && limit repaid 50 &&
+			run_job rules=now size=2 max_chunk=1 fn=busy us=200000
+		)
 		[ "$(values helped)" -ne 1 ] || repaid=$((repaid + 1))
 		sleep 2
 	done
