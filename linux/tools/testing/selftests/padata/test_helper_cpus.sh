@@ -85,8 +85,8 @@ stay_on()
 	taskset -pc "$(online_cpus | tr '\n' ',' | sed 's/,$//')" $$ > /dev/null
 }
 
-# near_the_caller NODE NR WORD...: as many helpers as there are CPUs on its node besides
-# its own, and no others
+# near_the_caller NODE NR WORD...: a caller there, and as many helpers as the other ones of
+# its NR CPUs could have: all are on that node, if not on each of its CPUs
 near_the_caller()
 {
 	node="$1"
@@ -98,7 +98,7 @@ near_the_caller()
 	nodes=$(for cpu in $helpers; do
 		node_of "$cpu"
 	done | sort | uniq -c | awk '{ print $1 ":" $2 }')
-	[ "$nodes" = "$((nr_near - 1)):$node" ]
+	[ "${nodes#*:}" = "$node" ]
 }
 
 # cores_first NODE NR: the first of them on different cores
