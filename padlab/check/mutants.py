@@ -101,11 +101,12 @@ class Run:
             try:
                 for _done in pool.map(partial(self._try, tier), range(1, len(todo) + 1), [*together, *alone]):
                     pass
-            except BaseException:
+            except BaseException as err:
                 # What fails from now on has been ended by us.
                 self._stopping = True
                 pool.shutdown(wait=False, cancel_futures=True)
-                process.kill_all()
+                if not isinstance(err, Exception):
+                    process.kill_all()
                 raise
 
     def _known(self, one: Mutant) -> bool:
