@@ -45,6 +45,7 @@ def main(
 ) -> int:
     """``junit`` and ``json`` are files to write the results to."""
     chosen = checks(globs, quick, full, last_failed)
+    passed.state()  # now: what passes is kept as of the files that the run began with
     if resume:
         done = passed.known()
         chosen = [check for check in chosen if check.name not in done]

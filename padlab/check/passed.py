@@ -25,9 +25,12 @@ Known = dict[str, dict[str, Any]]  # by the check's name, as in record.py
 
 @once
 def state(root: Path = paths.ROOT) -> str:
-    """Of the clone: changes when a file does."""
+    """Of the clone when this is first asked for: another one when a file has changed.
+
+    "" in a copy that is no clone, of which nothing is kept.
+    """
     names = [name for name in git.files(root) if not name.startswith(f"{paths.RESULTS.name}/")]
-    return digest(f"{name} {fingerprint(root / name)}" for name in names)
+    return digest(f"{name} {fingerprint(root / name)}" for name in names) if names else ""
 
 
 def known() -> Known:
@@ -36,12 +39,14 @@ def known() -> Known:
         kept = json.loads(STATE.read_text())
     except (OSError, ValueError):
         return {}
-    found: Known = kept["passed"] if kept.get("state") == state() else {}
+    found: Known = kept["passed"] if state() and kept.get("state") == state() else {}
     return found
 
 
 def keep(reports: Iterable[Report]) -> None:
     """Add those of ``reports`` that passed, and take out those that did not."""
+    if not state():
+        return
     passed = known()
     for report in reports:
         if report.outcome.failures:

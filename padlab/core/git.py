@@ -29,8 +29,14 @@ def commit(root: Path = paths.ROOT) -> str:
 
 
 def files(root: Path = paths.ROOT) -> list[str]:
-    """What a commit of everything would have: files that are tracked, or new and not ignored."""
-    listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    """What a commit of everything would have: files that are tracked, or new and not ignored.
+
+    There are none without git, and in a copy that is no clone.
+    """
+    try:
+        listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except LabError:
+        return []
     return sorted(set(filter(None, listed.split("\0"))))
 
 

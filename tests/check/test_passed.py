@@ -32,6 +32,14 @@ def test_the_state_is_that_of_files_to_be_committed(tmp_path: Path) -> None:
     assert not changes("build/x.o") and not changes("results/bench.json")
 
 
+def test_nothing_is_kept_of_a_copy_that_is_no_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert passed.state.__wrapped__(tmp_path) == ""
+    monkeypatch.setattr(passed, "STATE", tmp_path / "passed.json")
+    monkeypatch.setattr(passed, "state", lambda: "")
+    passed.keep([report("a")])
+    assert not passed.STATE.exists() and not passed.known()
+
+
 @pytest.fixture
 def states(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The last is the clone's."""

@@ -86,7 +86,7 @@ stay_on()
 }
 
 # near_the_caller NODE NR WORD...: a caller there, and as many helpers as the other ones of
-# its NR CPUs could have: all are on that node, if not on each of its CPUs
+# its NR CPUs could have: all are on that node.  Sets all_near if there is one on each
 near_the_caller()
 {
 	node="$1"
@@ -98,7 +98,15 @@ near_the_caller()
 	nodes=$(for cpu in $helpers; do
 		node_of "$cpu"
 	done | sort | uniq -c | awk '{ print $1 ":" $2 }')
+	[ "$nodes" != "$((nr_near - 1)):$node" ] || all_near=1
 	[ "${nodes#*:}" = "$node" ]
+}
+
+# mostly_near NODE NR WORD...: and now and then all of the other CPUs are idle
+mostly_near()
+{
+	all_near=
+	mostly near_the_caller "$@" && [ -n "$all_near" ]
 }
 
 # cores_first NODE NR: the first of them on different cores
@@ -164,8 +172,8 @@ ktap_set_plan 8
 
 check "near the data" mostly near_the_data "$there" "${nr% *}"
 check "near the caller, if it is not said where that is" \
-	mostly near_the_caller "$there" "${nr% *}"
-check "or if there is no such node" mostly near_the_caller "$there" "${nr% *}" near=77
+	mostly_near "$there" "${nr% *}"
+check "or if there is no such node" mostly_near "$there" "${nr% *}" near=77
 check "whole cores first" mostly cores_first "$there" "${nr#* }"
 check "no two on one CPU" one_for_a_cpu
 check "nor while they sleep" one_for_a_cpu_whose_helper_sleeps
