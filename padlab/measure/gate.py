@@ -3,11 +3,9 @@
 
 A gate measures rounds in which all ways take turns, and compares ours with peers of the
 same run on the same CPU: by the median of the ratios round by round (stats.paired()), as
-what the memory can do may change from one round to the next.  One thread that zeroes 1 GiB
-has many peers, and the best of them is sought: by the least time of all rounds, as nothing
-but a program itself makes it slow in all of them.  What a gate finds too slow counts, unless
-the host was measurably busy with other things meanwhile: then it measures again, a few times,
-and says so.
+what the memory can do may change from one round to the next.  What a gate finds too slow
+counts, unless the host was measurably busy with other things meanwhile: then it measures
+again, a few times, and says so.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ MAX_OF_SPLIT = 1.05  # else of what two threads gain that have half of it each
 MAX_OF_ONE_EVER = 0.95  # unless even those do not gain so much
 NO_LOSS = 1.02  # then no more than one takes, and noise
 USE_ROUNDS = 25  # of first use
-RUNS = 6  # as often at most, while a ratio may lie on either side of its limit
+ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each of the others
+USE_RUNS = 6  # as often at most, while a ratio may lie on either side of its limit
+RUNS = 20  # the same of 1 GiB, while a ratio may lie above its limit
 GAIN = 0.9  # a job pays where two threads take at most this of one thread's time
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
 # One thread each.  Non-temporal stores of words are timed beside them: ours has none, and
@@ -189,57 +191,79 @@ def _need(timings: Iterable[Timing], several: bool) -> None:
     gate.need("zero_bench", (f"{way} with {threads} threads" for threads, way in missing), LOG)
 
 
-def too_slow(timings: Iterable[Timing], several: bool) -> list[str]:
-    """Where 1 GiB takes longer than it may; with one thread and, on ``several`` CPUs, two."""
+@dataclass(frozen=True)
+class Limit:
+    """What 1 GiB with so many threads takes of what something else does, and may take at most.
+
+    Round by round: how fast the memory is may change from one round to the next.
+    """
+
+    threads: str
+    name: str
+    ratio: stats.Paired
+    most: float
+
+    @property
+    def problem(self) -> str | None:
+        value = self.ratio.value
+        if value is not None and value <= self.most:
+            return None
+        return f"{self.threads} {value:.3f} of {self.name}, at most {self.most:.3f}"
+
+
+def limits(timings: Iterable[Timing], several: bool) -> list[Limit]:
+    """With one thread and, on ``several`` CPUs, two."""
     timings = list(timings)
     _need(timings, several)
     by = _times(timings)
-    least = {way: min(by[1, way]) for way in (*PEERS, MOVNTI, OURS) if (1, way) in by}
-    return _one_too_slow(least, host.is_intel()) + (_two_too_slow(by) if several else [])
+    return _one(by, host.is_intel()) + (_two(by) if several else [])
 
 
-def _one_too_slow(least: dict[str, int], intel: bool) -> list[str]:
-    best = min((way for way in PEERS if way in least), key=lambda way: least[way])
-    most = MAX_OF_STOCK_CLZERO if CLZERO in least else MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
-    found = []
-    for peer, name, limit in ((best, f"the best way ({best})", MAX_OF_BEST), (STOCK, "stock's loop", most)):
-        ratio = least[OURS] / least[peer]
-        progress.note(f"one thread: {ratio:.2f} of {name}")
-        if ratio > limit:
-            found.append(f"one thread takes {ratio:.3f} of the time of {name}, at most {limit}")
-    if MOVNTI in least:
-        progress.note(
-            f"non-temporal stores of words, which ours has not: {least[MOVNTI] / least[OURS]:.2f} of ours"
-        )
-    return found
+def _one(by: Times, intel: bool) -> list[Limit]:
+    """Of each way that this CPU has, and so of the best; stock's once more, with a limit of its own."""
+    ours = by[1, OURS]
+    most = MAX_OF_STOCK_CLZERO if (1, CLZERO) in by else MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
+    peers = [(way, MAX_OF_BEST, way) for way in PEERS if (1, way) in by]
+    peers.append((STOCK, most, "stock's loop"))
+    return [
+        Limit("one thread takes", f"the time of {name}", stats.paired(by[1, way], ours), limit)
+        for way, limit, name in peers
+    ]
 
 
-def _two(by: Times) -> list[tuple[str, stats.Paired, float]]:
-    """What two threads take of what others do, round by round, and the most that it may be.
-
-    How fast the memory is for two CPUs may change from one round to the next.
-    """
+def _two(by: Times) -> list[Limit]:
     one, two, split = (by[key] for key in ((1, OURS), (2, OURS), (2, SPLIT)))
     of_one, machine = stats.paired(one, two), stats.paired(one, split).value or 0.0
+    threads, name = "two threads take", "one's time"
     if (of_one.value or 0.0) <= MAX_OF_ONE:
-        return [("one's time", of_one, MAX_OF_ONE)]
+        return [Limit(threads, name, of_one, MAX_OF_ONE)]
     most = max(MAX_OF_ONE_EVER, min(MAX_OF_SPLIT * machine, NO_LOSS))
-    half = stats.paired(split, two)
-    return [("one's time", of_one, most), ("the time of two with half of it each", half, MAX_OF_SPLIT)]
+    half = Limit(threads, "the time of two with half of it each", stats.paired(split, two), MAX_OF_SPLIT)
+    return [Limit(threads, name, of_one, most), half]
 
 
-def _two_too_slow(by: Times) -> list[str]:
-    found = []
-    for name, ratio, most in _two(by):
-        progress.note(f"two threads: {ratio.value:.2f} of {name}")
-        if ratio.value is None or ratio.value > most:
-            found.append(f"two threads take {ratio.value:.3f} of {name}, at most {most:.3f}")
+def too_slow(timings: Iterable[Timing], several: bool) -> list[str]:
+    """Where 1 GiB takes longer than it may."""
+    return [limit.problem for limit in limits(timings, several) if limit.problem is not None]
+
+
+def undecided(found: Iterable[Limit]) -> int:
+    """How many may yet be above their limit."""
+    return sum(limit.ratio.high > limit.most for limit in found)
+
+
+def notes(timings: Iterable[Timing], several: bool) -> list[str]:
+    """What was found of each limit, and of what has none."""
+    timings = list(timings)
+    by = _times(timings)
+    found = [
+        f"{limit.threads} {limit.ratio.value:.2f} of {limit.name}, at most {limit.most:.2f}"
+        for limit in limits(timings, several)
+    ]
+    if (1, MOVNTI) in by:
+        words = stats.paired(by[1, OURS], by[1, MOVNTI]).value
+        found.append(f"non-temporal stores of words, which ours has not: {words:.2f} of ours")
     return found
-
-
-def undecided(timings: Iterable[Timing]) -> int:
-    """How many ratios of two threads may lie on either side of their limit."""
-    return sum(ratio.low <= most <= ratio.high for _name, ratio, most in _two(_times(timings)))
 
 
 def time_gate() -> Outcome:
@@ -247,15 +271,15 @@ def time_gate() -> Outcome:
     several = (os.cpu_count() or 1) > 1
 
     def once() -> Measured:
-        measured = run(f"--rounds={gate.ROUNDS}", f"--min-kib={GIB}")
-        _need(measured.timings, several)
-        return measured
+        return run(f"--rounds={ROUNDS}", f"--min-kib={GIB}")
 
     def timings(runs: Iterable[Measured]) -> list[Timing]:
         return [timing for one in runs for timing in one.timings]
 
     def measure() -> gate.Try:
-        runs = gate.until_decided(RUNS, once, lambda runs: undecided(timings(runs)) if several else 0)
+        runs = gate.until_decided(RUNS, once, lambda runs: undecided(limits(timings(runs), several)))
+        for text in notes(timings(runs), several):
+            progress.note(text)
         problems = too_slow(timings(runs), several)
         return gate.Try(problems, [ns for one in runs for ns in one.reference])
 
@@ -277,7 +301,7 @@ def first_use_gate() -> Outcome:
 
     def measure() -> gate.Try:
         runs = gate.until_decided(
-            RUNS, once, lambda runs: firstuse.undecided(rows_of(runs), _has_clzero(runs[0]))
+            USE_RUNS, once, lambda runs: firstuse.undecided(rows_of(runs), _has_clzero(runs[0]))
         )
         for text in firstuse.worst(rows_of(runs)):
             progress.note(text)

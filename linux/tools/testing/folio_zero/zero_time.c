@@ -110,13 +110,25 @@ static unsigned long timed_bytes(void)
 	return bytes * options.rounds;
 }
 
-/* In each round another way is the first. */
+/*
+ * What a way leaves in the cache and has yet to write back is at the expense of the next
+ * one.  So in each round another one is the first, and each comes after each of the others
+ * as often: a Latin square that is balanced for carry-over (E. J. Williams, 1949): 0, 1,
+ * n - 1, 2, n - 2 and so on, for an odd number of ways every other time in reverse.
+ */
+static unsigned int place(unsigned int round, unsigned int i)
+{
+	if (round / nr_ways % 2)
+		i = nr_ways - 1 - i;
+	return (round + (i % 2 ? (i + 1) / 2 : nr_ways - i / 2)) % nr_ways;
+}
+
 static void time_size(unsigned int round, unsigned long kib)
 {
-	unsigned int w;
+	unsigned int i;
 
-	for (w = 0; w < nr_ways; w++) {
-		const struct way *way = &ways[(w + round) % nr_ways];
+	for (i = 0; i < nr_ways; i++) {
+		const struct way *way = &ways[place(round, i)];
 
 		if (way_is_for(way, kib))
 			time_way(round, kib, way);
