@@ -11,6 +11,7 @@ or a test is missing.
 from __future__ import annotations
 
 import json as jsons
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,6 +24,7 @@ from padlab.check import gcov, guests, matrix, memmap, suites
 from padlab.check.gcov import File
 from padlab.check.guests import KMEMLEAK_OFF, SMALL, SMT
 from padlab.core import packages, paths, pool, progress, table, toml
+from padlab.core.outcome import Outcome, judge
 from padlab.measure import hugepages, provenance
 from padlab.vm import boot as boots
 from padlab.vm.boot import BootResult
@@ -168,7 +170,15 @@ def _complaints(name: str, result: BootResult) -> list[str]:
     return [f"{name}: {line}" for line in result.dmesg.trouble]
 
 
-# The command
+# The check of ./lab test, and the command
+
+
+def check() -> Outcome:
+    """Every line of ours runs in some guest, or there is a reason."""
+    files, problems, result = _measure(len(os.sched_getaffinity(0)))
+    coverage = judged(files, reasons().values(), result.build.tree)
+    never = [f"{line} never ran" for line in coverage.unexplained()]
+    return judge([*problems, *never], result.log)
 
 
 def main(jobs: int = 1, json: bool = False) -> int:

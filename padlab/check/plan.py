@@ -15,6 +15,7 @@ from padlab.check import (
     building,
     charge,
     costs,
+    coverage,
     deferred,
     endings,
     fences,
@@ -51,6 +52,7 @@ NATIVE_MIB = 2048
 NATIVE_LIMIT_S = 300
 GATE_LIMIT_S = 900
 FRESH_LIMIT_S = 3 * 3600
+COVERAGE_LIMIT_S = 2 * 3600
 MAKING_S = 120  # an image for a guest, and its modules
 SET_UP_LIMIT_S = 1800
 RANDOM_MACHINES = 40
@@ -88,6 +90,7 @@ def full(everything: bool = False) -> list[Check]:
         *_memmap(everything),
         *_costs(everything),
         *outsideplan.checks(everything),
+        *(_coverage() if everything else ()),
         _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
         *(_fresh() if everything else ()),
@@ -108,6 +111,11 @@ def _fresh() -> Iterator[Check]:
     for suite in hostconfig.SUITES:
         run = partial(fresh.proof, suite)
         yield Check(f"the README's commands on a bare {suite}", run, FRESH_LIMIT_S, alone=True)
+
+
+def _coverage() -> Iterator[Check]:
+    name = "every line of ours runs in some guest, or there is a reason"
+    yield Check(name, coverage.check, COVERAGE_LIMIT_S, alone=True)
 
 
 def _userspace(jobs: dict[str, int]) -> Iterator[Check]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from padlab.check import command, passed, plan, record
+from padlab.check import command, lab, passed, plan, record
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import exclusive
@@ -23,30 +23,39 @@ def test_the_state_is_that_of_files_to_be_committed(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     (tmp_path / "build").mkdir()
 
-    def changes(name: str) -> bool:
+    def changes(name: str) -> tuple[bool, bool]:
         before = passed.state.__wrapped__(tmp_path)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("new")
-        return passed.state.__wrapped__(tmp_path) != before
+        after = passed.state.__wrapped__(tmp_path)
+        return after.everything != before.everything, after.kernels != before.kernels
 
-    assert changes("new.c") and not changes("new.c")
-    assert not changes("build/x.o") and not changes("results/bench.json")
+    assert changes("new.c") == (True, True) and changes("new.c") == (False, False)
+    assert changes("build/x.o") == changes("results/bench.json") == (False, False)
+    assert changes("README.md") == changes("tests/coverage.toml") == (True, True)
+    assert changes("padlab/docs/x.py") == changes("tests/faults/x.patch") == (True, True)
+    for name in ("docs/testing.md", "tests/check/test_x.py", "tests/mutants/engine.toml"):
+        assert changes(name) == (True, False)
 
 
 def test_nothing_is_kept_of_a_copy_that_is_no_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert passed.state.__wrapped__(tmp_path) == ""
+    assert passed.state.__wrapped__(tmp_path) == NO_CLONE
     monkeypatch.setattr(passed, "STATE", tmp_path / "passed.json")
-    monkeypatch.setattr(passed, "state", lambda: "")
+    monkeypatch.setattr(passed, "state", lambda: NO_CLONE)
     passed.keep([report("a")])
     assert not passed.STATE.exists() and not passed.known()
 
 
 @pytest.fixture
 def states(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """The last is the clone's."""
+    """The last is the clone's: of all files, and of those that kernels know."""
     found = ["one"]
     monkeypatch.setattr(passed, "STATE", tmp_path / "passed.json")
-    monkeypatch.setattr(passed, "state", lambda: found[-1])
+    monkeypatch.setattr(passed, "state", lambda: passed.State(found[-1], found[-1].partition(" ")[0]))
     return found
+
+
+NO_CLONE = passed.State("", "")
 
 
 def report(name: str, *failures: str) -> Report:
@@ -63,6 +72,19 @@ def test_what_passed_counts_until_it_fails_or_a_file_changes(states: list[str]) 
     assert not passed.known()
     passed.keep([report("a")])
     assert [check["name"] for check in passed.all_of(["a"]) or []] == ["a"]
+
+
+def test_what_boots_knows_nothing_of_documents(states: list[str]) -> None:
+    of_lab = next(iter(lab.PARTS))
+    passed.keep([report("a"), report(of_lab)])
+    states.append("one documents")
+    assert list(passed.known()) == ["a"]
+    passed.keep([report("b")])
+    assert list(passed.known()) == ["a", "b"]
+    passed.keep([report(of_lab)])
+    assert list(passed.known()) == ["a", "b", of_lab]
+    states.append("two documents")
+    assert not passed.known()
 
 
 def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
@@ -91,4 +113,4 @@ def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
     assert command.main(["c"], full=True, resume=True) == 0
     assert ran == ["b", "c"] and len(recorded) == 1
     as_json = json.loads(passed.STATE.read_text())
-    assert (as_json["state"], list(as_json["passed"])) == ("two", ["c"])
+    assert (as_json["state"]["everything"], list(as_json["passed"])) == ("two", ["c"])
