@@ -7,6 +7,12 @@
 . "$(dirname "$0")"/functions.sh
 
 TRIES=10
+# Of what is right with most tries only: so many more right ones than wrong ones are wanted,
+# in so many tries at most.  If 8 of 10 tries are right, or 9 of 10, as on a host that is
+# busy with other things, one run in 100,000 fails; if 7 of 10, five in 1,000; if 3 of 10
+# are right, one in 1,000 passes.
+LEAD=8
+MOST_TRIES=60
 
 # start WORD...: a job.  Sets caller and helpers, the CPUs it begins with, in order
 start()
@@ -52,17 +58,26 @@ start_elsewhere()
 	return 1
 }
 
-# Now and then a CPU is not idle.
+# mostly COMMAND...: right much more often than wrong, as now and then a CPU is not idle; and
+# once, at least, with all_near
 mostly()
 {
-	good=0
-	for _ in $(seq $TRIES); do
-		"$@" && good=$((good + 1))
+	lead=0
+	tries=0
+	until [ $lead -ge $LEAD ] && [ -n "$all_near" ]; do
+		[ $tries -lt $MOST_TRIES ] || break
+		tries=$((tries + 1))
+		if "$@"; then
+			lead=$((lead + 1))
+		else
+			lead=$((lead - 1))
+		fi
 	done
 	# Words are to be split.
 	# shellcheck disable=SC2086
-	ktap_print_msg "$good of $TRIES times, the last time $caller had the help of" $helpers
-	[ $good -gt $((TRIES / 2)) ]
+	ktap_print_msg "$(((tries + lead) / 2)) of $tries times, the last time $caller had" \
+		"the help of" $helpers
+	[ $lead -ge $LEAD ] && [ -n "$all_near" ]
 }
 
 # near_the_data NODE NR: as many as there are on the node, and no others
@@ -106,7 +121,10 @@ near_the_caller()
 mostly_near()
 {
 	all_near=
-	mostly near_the_caller "$@" && [ -n "$all_near" ]
+	mostly near_the_caller "$@"
+	mostly_status=$?
+	all_near=1
+	return $mostly_status
 }
 
 # cores_first NODE NR: the first of them on different cores
@@ -170,6 +188,7 @@ there=$(echo "$nodes" | tail -n 1)
 nr=$(online_of "$there")
 ktap_set_plan 8
 
+all_near=1
 check "near the data" mostly near_the_data "$there" "${nr% *}"
 check "near the caller, if it is not said where that is" \
 	mostly_near "$there" "${nr% *}"
