@@ -291,8 +291,10 @@ def _boot(config: str, boot: Boot, one: Mutant | None) -> Run:
 
 
 def _run(kernel: Kernel, boot: Boot) -> Run:
+    """An oops is the end: what it leaves locked would keep a guest until its time is up."""
+
     def run(limit_s: float) -> Outcome:
-        with guests.with_arguments(*kernel.args):
+        with guests.with_arguments(*kernel.args, "oops=panic"):
             return boot(kernel.name, limit_s)
 
     return run

@@ -284,7 +284,8 @@ static void on_alarm(int sig)
 /* Progress is made as long as a signal comes less often than a page. */
 static void signals(void)
 {
-	struct itimerval timer = { { 0, 500 }, { 0, 500 } };
+	/* Much less than it takes to zero all of it, on any machine. */
+	struct itimerval timer = { { 0, 50 }, { 0, 50 } };
 	struct sigaction action = { .sa_handler = on_alarm };
 	unsigned long interrupted = 0;
 
@@ -302,7 +303,7 @@ static void signals(void)
 	}
 	timer = (struct itimerval){ };
 	setitimer(ITIMER_REAL, &timer, NULL);
-	if (pages_in(shared_fd) != nr)
+	if (!interrupted || pages_in(shared_fd) != nr)
 		finish(1, "%zu of %zu pages, interrupted %lu times", pages_in(shared_fd), nr,
 		       interrupted);
 }
