@@ -24,6 +24,7 @@
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -181,11 +182,23 @@ void padata_mt_helper_fn(struct work_struct *work);
 int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend);
 
+/*
+ * What a helper takes of the CPU bandwidth for the next chunk, in ns: as much as this one
+ * took, which may have been a short one.  Never nothing, even if the scheduler's clock is
+ * so coarse that it stands still for many chunks: nothing would be taken from then on, and
+ * nothing settled before the helper leaves.
+ */
+static inline u64 padata_task_next_slice(u64 slice, u64 used)
+{
+	return max3(used, slice / 2, (u64)NSEC_PER_USEC);
+}
+
 #ifdef CONFIG_LOCKDEP
 /*
  * How deep the current thread is in jobs within jobs: each depth has a lockdep
  * subclass of its own, as it is another job that is waited for.  Locks that lockdep
  * counts rather than lists may be gone, and all may be once it has turned itself off.
+ * It would take the ninth job in a row for the eighth once more, and say so.
  */
 static inline unsigned int padata_mt_dep_depth(const char *name)
 {

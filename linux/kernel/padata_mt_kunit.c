@@ -1829,6 +1829,22 @@ static int mt_suite_init(struct kunit_suite *suite)
 	return 0;
 }
 
+/* A helper goes on to pay, however long the clock stands still. */
+static void mt_test_slices(struct kunit *test)
+{
+	u64 slice = NSEC_PER_MSEC;
+	unsigned int chunks;
+
+	for (chunks = 0; chunks < 100; chunks++) {
+		KUNIT_ASSERT_GT(test, slice, 0);
+		slice = padata_task_next_slice(slice, 0);
+	}
+	slice = padata_task_next_slice(slice, 10 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, slice, 10 * NSEC_PER_MSEC);
+	slice = padata_task_next_slice(slice, NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, slice, 5 * NSEC_PER_MSEC);
+}
+
 static struct kunit_case mt_cases[] = {
 	KUNIT_CASE_PARAM(mt_test_any_job, mt_rule_gen_params),
 	KUNIT_CASE_PARAM(mt_test_any_job_after_boot, mt_rule_gen_params),
@@ -1865,6 +1881,7 @@ static struct kunit_case mt_cases[] = {
 	KUNIT_CASE(mt_test_malformed_job_refused),
 	KUNIT_CASE(mt_test_size_zero_succeeds),
 	KUNIT_CASE(mt_test_zero_means_one),
+	KUNIT_CASE(mt_test_slices),
 	{}
 };
 

@@ -559,10 +559,7 @@ static void padata_task_wait(struct padata_mt_team *team)
 /* About as long as a chunk may take, in ns, if the job does not say how large it is */
 #define PADATA_TASK_CHUNK_NS	NSEC_PER_MSEC
 
-/*
- * What the current thread has used since it was last asked.  The next chunk is expected
- * to take as long as this one, which may have been a short one.
- */
+/* What the current thread has used since it was last asked. */
 static void padata_task_charge(struct padata_mt_helper *helper)
 {
 	u64 now = task_sched_runtime(current);
@@ -570,7 +567,7 @@ static void padata_task_charge(struct padata_mt_helper *helper)
 
 	if (helper->team->task.user)
 		sched_charge_end(&helper->charge, helper->team->task.user, ns);
-	helper->slice = max(ns, helper->slice / 2);
+	helper->slice = padata_task_next_slice(helper->slice, ns);
 	helper->used += ns;
 	helper->charged = now;
 }

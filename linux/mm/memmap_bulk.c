@@ -95,15 +95,16 @@ static const char * __init memmap_free_watcher(unsigned long pfn,
 
 /*
  * Whether blocks of [pfn, end_pfn) may be freed together.  If not, the kernel log says
- * why, the first time.
+ * why, the first time.  Later, as a zone may grow in an allocation with locks held that
+ * printk() needs.
  */
 static bool __init memmap_can_free(unsigned long pfn, unsigned long end_pfn)
 {
 	const char *watcher = memmap_free_watcher(pfn, end_pfn);
 
 	if (watcher)
-		pr_info_once("memmap: blocks are freed one by one because of %s\n",
-			     watcher);
+		printk_deferred_once("%smemmap: blocks are freed one by one because of %s\n",
+				     KERN_INFO, watcher);
 	return !watcher;
 }
 

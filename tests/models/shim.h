@@ -289,6 +289,7 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 #define SCHED_NORMAL		0
 #define SCHED_BATCH		3
 #define SCHED_IDLE		5
+#define NSEC_PER_USEC		1000L
 #define NSEC_PER_MSEC		1000000L
 #define PF_EXITING		0x4
 #define PF_MEMALLOC		0x800

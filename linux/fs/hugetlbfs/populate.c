@@ -33,7 +33,8 @@
  *    still may, as may any small allocation.
  *
  * A task that is preempted, or has used up its CPU bandwidth, keeps the mutexes until it
- * runs again, as it would keep that of a single page.
+ * runs again, as it would keep that of a single page.  So does one that waits for a helper
+ * whose CPU a realtime task has taken in the middle of a chunk.
  *
  * Nobody waits for a mutex with another one held, so there is no deadlock: if the mutex
  * of the next page is taken, the batch is done first.
@@ -321,8 +322,9 @@ static int hugetlbfs_populate_one(struct hugetlbfs_batch *batch, pgoff_t index)
  * @start: First page of the range, in huge pages from the start of the file.
  * @end: The page after the last.
  *
- * Context: Process context, with the inode locked: nothing is taken out of the
- * page cache meanwhile, and nothing reserved.
+ * Context: Process context, with the inode locked: no page is taken out of the file
+ * meanwhile, and no new mapping reserves any.  Faults, and memfd_pin_folios(), go on at
+ * other indexes than those whose mutexes are held.
  * Return: 0, %-EINTR for a signal, or why a page could not be allocated or added.
  * Pages that were added before stay in the file.
  */

@@ -57,6 +57,8 @@ do {									\
 /* Whoever loads has seen what others did before. */
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
+#define NSEC_PER_USEC		1000L
+
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
