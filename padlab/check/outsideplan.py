@@ -23,7 +23,8 @@ def checks(everything: bool) -> Iterator[Check]:
     for suite in outside.suites():
         for threshold in outside.THRESHOLDS:
             yield _compared(f"{suite}, threshold {threshold}", outside.names(suite), threshold)
-    yield Check("stress-ng (debug)", stress.check, MAKING_S + 2 * stress.LIMIT_S, mib=_mib())
+    limit_s = MAKING_S + 2 * stress.LIMIT_S
+    yield Check("stress-ng (debug)", stress.check, limit_s, mib=_mib(stress.MACHINE))
 
 
 def _compared(name: str, programs: tuple[str, ...], threshold: str, config: str = outside.CONFIG) -> Check:
@@ -32,12 +33,12 @@ def _compared(name: str, programs: tuple[str, ...], threshold: str, config: str 
         f"kselftests of others, {name}: as in stock ({config})",
         partial(outside.check, programs, threshold, config),
         MAKING_S + 2 * outside.TRIES * outside.limit_s(programs),
-        mib=_mib(),
+        mib=_mib(outside.MACHINE),
         cpus=machine.load(outside.MACHINE).cpus,
     )
 
 
-def _mib() -> int:
+def _mib(name: str) -> int:
     """Programs touch all of a guest's memory."""
-    loaded = machine.load(outside.MACHINE)
+    loaded = machine.load(name)
     return boots.host_mib(loaded) + loaded.mib

@@ -433,6 +433,12 @@ static void check_page(unsigned long pfn, struct page *page, struct zone *zone,
 		check_free_page(pfn, page, head);
 }
 
+/* Nothing is isolated this early, nor set aside but for large allocations. */
+static bool type_is_early(unsigned int type)
+{
+	return type < MIGRATE_PCPTYPES || is_migrate_cma(type);
+}
+
 static void check_block_types(unsigned long pfn, struct zone *zone)
 {
 	unsigned long end = pfn + BLOCK_PAGES;
@@ -442,8 +448,7 @@ static void check_block_types(unsigned long pfn, struct zone *zone)
 
 		if (!pfn_is_ram(pfn))
 			continue;
-		/* Nothing is isolated or set aside this early. */
-		if (type >= MIGRATE_PCPTYPES)
+		if (!type_is_early(type))
 			violate(RULE_block_type, pfn);
 		else if (zone)
 			zone_tally(zone)->types[type]++;
@@ -682,8 +687,10 @@ static void emit_zone(struct zone *zone)
 	     tally->holes, zone_page_state_snapshot(zone, NR_FREE_PAGES),
 	     pcp_pages(zone), zone->contiguous);
 	emit("pageblocks %d %s", nid, zone->name);
-	for (type = 0; type < MIGRATE_PCPTYPES; type++)
-		emit(" %s=%lu", type_names[type], tally->types[type]);
+	for (type = 0; type < MIGRATE_TYPES; type++) {
+		if (type_is_early(type))
+			emit(" %s=%lu", type_names[type], tally->types[type]);
+	}
 	emit("\n");
 	for (type = 0; type < MIGRATE_TYPES; type++) {
 		emit("free %d %s %s", nid, zone->name, type_names[type]);
