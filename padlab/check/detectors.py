@@ -141,7 +141,8 @@ def _of_guest(name: str) -> Detector:
         return Detector(name, tier, partial(_boot, config, run), partial(_kernel_reads, *_KUNIT))
     if kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
         run = partial(suites.selftest, kind, config)
-        parts = (f"{_SELFTESTS}{kind}.sh", _SELFTESTS + "functions.sh", _MODULE)
+        programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
+        parts = (f"{_SELFTESTS}{kind}.sh", _SELFTESTS + "functions.sh", _MODULE, *programs)
         return Detector(name, tier, partial(_boot, config, run), partial(_kernel_reads, *parts))
     raise LabError(
         f"check {name}",

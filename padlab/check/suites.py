@@ -81,6 +81,12 @@ def _judged(result: BootResult) -> Outcome:
     return outcome + judge(guests.trouble(result), result.log)
 
 
+def _whole(result: BootResult) -> Outcome:
+    """The guest has all that its tests need, so none is skipped unnoticed."""
+    outcome = guests.results(result)
+    return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
+
+
 def kunit(config: str) -> Outcome:
     return _in_guest("kunit", config, (KUNIT,))
 
@@ -126,10 +132,8 @@ def selftests_of_reports() -> Outcome:
 
 
 def selftests_of_huge_pages(config: str) -> Outcome:
-    """With memory for pages of 1 GiB; all of them, so that none is skipped unnoticed."""
-    result = guests.boot(hugepages.MACHINE, "patched", config, "selftest", ("padlab_tests=huge",))
-    outcome = guests.results(result)
-    return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
+    """With memory for pages of 1 GiB."""
+    return _whole(guests.boot(hugepages.MACHINE, "patched", config, "selftest", ("padlab_tests=huge",)))
 
 
 def kasan() -> Outcome:
@@ -140,10 +144,8 @@ def kasan() -> Outcome:
 
 
 def selftests_of_nodes(config: str) -> Outcome:
-    """With a node whose only memory can be taken away; none is skipped unnoticed."""
-    result = guests.boot(LATE, "patched", config, "selftest", ("padlab_tests=nodes",))
-    outcome = guests.results(result)
-    return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
+    """With a node whose only memory can be taken away."""
+    return _whole(guests.boot(LATE, "patched", config, "selftest", ("padlab_tests=nodes",)))
 
 
 # One by itself
@@ -159,9 +161,9 @@ def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
             append = tuple(arg for arg in REPORTS if not arg.startswith("padlab_tests"))
             return guests.results(guests.boot(SMT, kernel, config, "selftest", (*append, only), limit_s))
         case "huge":
-            return _judged(guests.boot(hugepages.MACHINE, kernel, config, "selftest", (only,), limit_s))
+            return _whole(guests.boot(hugepages.MACHINE, kernel, config, "selftest", (only,), limit_s))
         case "nodes":
-            return _judged(guests.boot(LATE, kernel, config, "selftest", (only,), limit_s))
+            return _whole(guests.boot(LATE, kernel, config, "selftest", (only,), limit_s))
         case _:
             append = (*GIVEN, *preempt(config), only)
             return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))

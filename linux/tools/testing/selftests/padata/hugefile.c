@@ -12,6 +12,8 @@
  *   nospace	the file is to get four pages more than the pool has, and may get
  *   nomem	allocations may fail, again and again, until all is allocated
  *   interleave	pages come from all nodes in turn
+ *   reserved	as many pages as there are in the pool are reserved for another file
+ *   migrate	pages are up to date, and go to another node when they are asked to
  *   plain	nothing of all that
  *
  * Pages go back to the pool full of a pattern, which nobody may see.  At the end the
@@ -38,12 +40,18 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <linux/mempolicy.h>
+
 #include "huge.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ	22
 #endif
 #define PUNCH			(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
+
+/* See Documentation/admin-guide/mm/pagemap.rst */
+#define PAGEMAP_PFN		((1ULL << 55) - 1)
+#define KPF_UPTODATE		3
 
 #define SECONDS			2
 #define NR_FILES		3
@@ -103,6 +111,15 @@ static size_t pages_in(int fd)
 	if (fstat(fd, &stat))
 		finish(1, "fstat: %s", strerror(errno));
 	return stat.st_blocks * 512UL / size;
+}
+
+static size_t size_of(int fd)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat))
+		finish(1, "fstat: %s", strerror(errno));
+	return stat.st_size;
 }
 
 /* The number of the thread is the seed. */
@@ -290,11 +307,16 @@ static void signals(void)
 	unsigned long interrupted = 0;
 
 	shared_fd = make_file();
+	if (ftruncate(shared_fd, 0))
+		finish(1, "ftruncate: %s", strerror(errno));
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	while (fallocate(shared_fd, 0, 0, length)) {
 		if (errno != EINTR)
 			finish(1, "fallocate: %s", strerror(errno));
+		/* As after any fallocate(): what was allocated is part of the file. */
+		if (size_of(shared_fd) != length)
+			finish(1, "interrupted: %zu of %zu bytes", size_of(shared_fd), length);
 		/* A signal that comes late enough for all to be done, at last. */
 		timer.it_interval.tv_usec += 100;
 		timer.it_value = timer.it_interval;
@@ -377,26 +399,89 @@ static void plain(void)
 	}
 }
 
+/* Nothing is free but for the other file, so that each page may have to be waited for. */
+static void reserved(void)
+{
+	int fd = make_file();
+	void *pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (pages == MAP_FAILED)
+		finish(1, "mmap: %s", strerror(errno));
+	plain();
+	munmap(pages, length);
+	close(fd);
+}
+
+static unsigned long allowed_nodes(void)
+{
+	unsigned long all = 0;
+
+	if (syscall(SYS_get_mempolicy, NULL, &all, 64UL, 0UL,
+		    (unsigned long)MPOL_F_MEMS_ALLOWED))
+		finish(SKIP, "no memory policies: %s", strerror(errno));
+	return all;
+}
+
 static void interleave(void)
 {
-	unsigned long nodes[64] = { }, all = 0, node;
+	unsigned long nodes[64] = { }, all = allowed_nodes(), node;
 	size_t page;
 	int status;
 
-	/* MPOL_F_MEMS_ALLOWED; MPOL_INTERLEAVE */
-	if (syscall(SYS_get_mempolicy, NULL, &all, 64UL, 0UL, 4UL) ||
-	    syscall(SYS_set_mempolicy, 3, &all, 64UL))
+	if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &all, 64UL))
 		finish(SKIP, "no memory policies: %s", strerror(errno));
 	plain();
 	for (page = 0; page < nr; page++) {
-		/* MPOL_F_NODE | MPOL_F_ADDR */
-		if (syscall(SYS_get_mempolicy, &status, NULL, 0UL, shared + page * size, 3UL))
+		if (syscall(SYS_get_mempolicy, &status, NULL, 0UL, shared + page * size,
+			    (unsigned long)(MPOL_F_NODE | MPOL_F_ADDR)))
 			finish(1, "get_mempolicy: %s", strerror(errno));
 		nodes[status & 63]++;
 	}
 	for (node = 0; node < 64; node++) {
 		if ((all >> node & 1) && nodes[node] != nr / __builtin_popcountl(all))
 			finish(1, "%lu pages are on node %lu", nodes[node], node);
+	}
+}
+
+static uint64_t word_of(const char *path, uint64_t index)
+{
+	int fd = open(path, O_RDONLY);
+	uint64_t word;
+
+	if (fd < 0 || pread(fd, &word, sizeof(word), index * sizeof(word)) != sizeof(word))
+		finish(SKIP, "%s: %s", path, strerror(errno));
+	close(fd);
+	return word;
+}
+
+static void check_up_to_date(const unsigned char *page)
+{
+	uint64_t entry = word_of("/proc/self/pagemap", (uintptr_t)page / getpagesize());
+
+	if (!(word_of("/proc/kpageflags", entry & PAGEMAP_PFN) & 1ULL << KPF_UPTODATE))
+		finish(1, "page %zu is not up to date", (page - shared) / size);
+}
+
+/* Mapped for reading, which does not change what fallocate() has made of a page. */
+static void migrate(void)
+{
+	unsigned long all = allowed_nodes();
+	size_t at;
+
+	map_file(0);
+	if (fallocate(shared_fd, 0, 0, length))
+		finish(1, "fallocate: %s", strerror(errno));
+	for (at = 0; at < length; at += size) {
+		void *page = shared + at;
+		int node, to, now = -1;
+
+		expect_zero(__atomic_load_n((uint64_t *)page, __ATOMIC_RELAXED), "fallocate", at);
+		check_up_to_date(page);
+		if (syscall(SYS_move_pages, 0, 1UL, &page, NULL, &node, 0) || node < 0)
+			finish(1, "move_pages: %s, node %d", strerror(errno), node);
+		to = __builtin_ctzl(all & ~(1UL << node) ?: all);
+		if (syscall(SYS_move_pages, 0, 1UL, &page, &to, &now, MPOL_MF_MOVE) || now != to)
+			finish(1, "page %zu: from node %d to %d: %d", at / size, node, to, now);
 	}
 }
 
@@ -418,6 +503,10 @@ static void do_what(const char *what)
 		nomem();
 	else if (!strcmp(what, "interleave"))
 		interleave();
+	else if (!strcmp(what, "reserved"))
+		reserved();
+	else if (!strcmp(what, "migrate"))
+		migrate();
 	else if (!strcmp(what, "plain"))
 		plain();
 	else

@@ -94,7 +94,7 @@ setup_tracing
 have_huge_pages $NR $TWO_KB || skip_all "needs $NR free pages of 2 MiB, and jobs that zero them"
 overcommit=$(cat "$POOL/nr_overcommit_hugepages")
 echo 0 > "$POOL/nr_overcommit_hugepages"
-ktap_set_plan 14
+ktap_set_plan 16
 
 check "pages are zeroed in batches" with_jobs pages plain $NR
 check "on the nodes of the memory policy" pages interleave $NR
@@ -102,6 +102,7 @@ check "no batch if even the largest is below the threshold" \
 	with_threshold 65536 with_pool 64 0 without_jobs pages plain 64
 check "no batch without a CPU for a helper" without_jobs on_one_cpu
 check "no batch if a page may have to be waited for" with_pool 0 $NR without_jobs pages plain $NR
+check "nor if all that is free is reserved" with_pool $NR $NR without_jobs pages reserved $NR
 check "a batch before a page may have to be waited for" with_pool 8 8 with_jobs pages plain $NR
 # A hole's pages are gone from the file before they are free, and faults get others in
 # their place: twice as many pages, and a few.
@@ -109,6 +110,7 @@ check "two at once, beside faults, read() and holes" with_pool 28 0 with_jobs pa
 check "the same where nothing is reserved" with_pool 28 0 with_jobs pages norace 12
 check "two at once, while the size changes" with_jobs pages truncate 12
 check "of several files at once" with_jobs pages files 5
+check "pages are up to date, and can be migrated" pages migrate $((NR / 2))
 check "a signal interrupts it, and it can go on" pages signals $NR
 check "it fails if there are too few pages" pages nospace $NR
 check "the same if more may be allocated" with_pool 8 4 pages nospace $NR

@@ -175,6 +175,17 @@ refuses_nonsense()
 		refuses huge_page_zero_max_threads 2147483648
 }
 
+# They may have been set.
+defaults()
+{
+	name="by default, from 4 MiB on and by eight threads"
+	if [ "$threshold $threads" = "4096 8" ]; then
+		ktap_test_pass "$name"
+	else
+		skip "$name" "set to $threshold KiB and $threads"
+	fi
+}
+
 setup
 setup_tracing
 [ -e "$VM/huge_page_zero_threshold_kbytes" ] ||
@@ -186,8 +197,9 @@ threshold=$(cat "$VM/huge_page_zero_threshold_kbytes")
 threads=$(cat "$VM/huge_page_zero_max_threads")
 echo 64 > "$VM/huge_page_zero_threshold_kbytes"
 echo 8 > "$VM/huge_page_zero_max_threads"
-ktap_set_plan 19
+ktap_set_plan 20
 
+defaults
 for kind in private shared file fallocate; do
 	check "2 MiB, $kind" zero_and_poll $kind 2048 $NR
 done
