@@ -133,9 +133,13 @@ def all_guests() -> list[Guest]:
         Guest("kselftests of huge pages", huge, "selftest", ("padlab_tests=huge",)),
         Guest("kselftests of nodes", suites.LATE, "selftest", ("padlab_tests=nodes",)),
         Guest("kselftests that provoke reports", SMT, "selftest", suites.REPORTS),
-        Guest("KUnit", SMT, "kunit", suites.GIVEN),
-        Guest("deferred_init_threads=abc", SMALL, "boot", ("deferred_init_threads=abc",)),
+        Guest("KUnit", SMT, "kunit", (*suites.GIVEN, suites.KUNIT)),
+        *(
+            Guest(f"deferred_init_threads={value}", SMALL, "boot", (f"deferred_init_threads={value}",))
+            for value in ("abc", "1000000000000")
+        ),
         Guest("a node without CPUs", "node-without-cpus", "boot"),
+        Guest("the same, the first node not the nearest", "far-node", "boot"),
         Guest("a zone that grows on demand", memmap.GROWN, "oracle", matrix.GROWING),
         *(
             Guest(f"huge pages, {no}", SMT, "selftest", (*suites.GIVEN, f"padlab_only={HUGE}", no))
