@@ -47,6 +47,16 @@ def test_a_function_with_a_reason(tree: Path) -> None:
     assert [line.number for line in found.unexplained()] == [4]
 
 
+def test_a_line_of_a_function_with_a_reason(tree: Path) -> None:
+    """The same text in another function has none."""
+    every = [(line.text, line.function, line.number) for line in judged(tree).unrun]
+    text, function, number = every[0]
+    found = judged(tree, Reason("mm/a.c", "why", lines=(text,), function=function))
+    assert [line.number for line in found.unexplained()] == [nr for *_, nr in every if nr != number]
+    found = judged(tree, Reason("mm/a.c", "why", lines=(text,), function="another"))
+    assert len(found.unexplained()) == len(every)
+
+
 @pytest.mark.parametrize("function", ["f", ""])
 def test_a_reason_of_another_file_or_line_is_none(tree: Path, function: str) -> None:
     other = Reason("mm/b.c", "why", lines=("return -EINVAL;",), function="g")
