@@ -46,21 +46,21 @@ used_ms()
 	echo $(($(cpu_ms < "/proc/$task/stat") + $(kworkers_ms)))
 }
 
-# move: a task, in its job.  Sets before, charged, least and most, in ms.  Reading what
-# threads used takes its time, and so is done before and after each look at what was
-# charged.
+# move SECONDS: a task, in its job, which is looked at for so long.  Sets before, charged,
+# least and most, in ms.  Reading what threads used takes its time, and so is done before
+# and after each look at what was charged.
 move()
 {
 	: > "$out"
 	mkdir "$GROUP/old" "$GROUP/new"
-	start_job old size=$((9000 * $(nr_online_cpus))) || return 1
+	start_job old size=$((3000 * $1 * $(nr_online_cpus))) || return 1
 	echo "$task" > "$GROUP/new/cgroup.procs" || return 1
 	before=$(usage_ms old)
 	remove_group "$GROUP/old" || return 1
 	outer=$(used_ms)
 	charged=$(usage_ms new)
 	inner=$(used_ms)
-	sleep 3
+	sleep "$1"
 	least=$(($(used_ms) - inner))
 	charged=$(($(usage_ms new) - charged))
 	most=$(($(used_ms) - outer))
@@ -73,7 +73,7 @@ move()
 		"$charged to the new one, for $least to $most that the threads used"
 }
 
-# Where reading takes long, it does not.
+# Where reading takes long against the time between, they do not.
 figures_tell()
 {
 	[ $((most * 3)) -le $((least * 4)) ]
@@ -83,8 +83,8 @@ figures_tell()
 # the threads that help.
 moves()
 {
-	for _ in 1 2 3; do
-		move || return 1
+	for seconds in 3 6 12 24; do
+		move "$seconds" || return 1
 		! figures_tell || break
 	done
 	figures_tell && [ "$before" -gt 0 ] && [ "$(values helped)" -gt 0 ] &&

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What helpers write for a task is its cgroup's: it shows in io.stat.
+# What helpers write for a task is its cgroup's: it shows in io.stat.  Nothing of the
+# cgroup is left when it is removed.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -31,15 +32,31 @@ is_charged()
 	[ $((has - had)) -eq $((PAGES * PAGE_SIZE)) ]
 }
 
+# are_freed NAME...: cgroups are, some time after they are removed
+are_freed()
+{
+	for freed; do
+		remove_group "$GROUP/$freed" || return 1
+	done
+	for _ in $(seq 100); do
+		dying=$(sed -n 's/^nr_dying_descendants //p' "$GROUP/cgroup.stat")
+		[ "$dying" != 0 ] || return 0
+		sleep 0.1
+	done
+	ktap_print_msg "$dying of $# are not"
+	return 1
+}
+
 setup_jobs
 [ -b $DISK ] || skip_all "needs $DISK (CONFIG_BLK_DEV_RAM)"
 setup_cgroups io
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 mkdir "$GROUP/writer" "$GROUP/other"
 [ -e "$GROUP/writer/io.stat" ] || skip_all "needs io.stat (CONFIG_BLK_CGROUP)"
-ktap_set_plan 3
+ktap_set_plan 4
 
 check "what a task and its helpers write is charged to its cgroup" is_charged writer
 check "helpers write for whom they work then" is_charged other
+check "their cgroups are freed when they are removed" are_freed writer other
 
 finish

@@ -9,6 +9,8 @@
 
 FAULTS="failslab fail_page_alloc"
 THP=/sys/kernel/mm/transparent_hugepage
+# Of what the page cache needs for a page
+NODES=/sys/kernel/slab/radix_tree_node/failslab
 NR=16
 RUNS=20
 # Counts down with each allocation that is made to fail.
@@ -17,6 +19,7 @@ TIMES=1000000
 restore()
 {
 	stop_failing
+	[ ! -e $NODES ] || only_nodes_fail 0
 	workers_may_fail 0
 	restore_huge_pages
 }
@@ -87,6 +90,21 @@ while_failing()
 	[ "$(nr_failed "$failing")" -gt 0 ] && return "$while_failing_status"
 }
 
+# only_nodes_fail 0|1
+only_nodes_fail()
+{
+	echo "$1" > $NODES
+	set_fault failslab cache-filter="$1"
+}
+
+# A page is refused where an allocation fails twice.  A node has 8 huge pages of 512 small
+# ones, so the last of 9 needs one, too: an error of the last batch shows.
+page_cache_refuses()
+{
+	with_event padata_mt_job_start program hugefile nomem 2048 9 &&
+		[ "$said" != "failed 0 times" ]
+}
+
 # Memory for helpers is asked for without waiting, and nothing else here is.
 is_done_alone()
 {
@@ -114,10 +132,11 @@ for fault in $FAULTS; do
 	[ -e "$DEBUGFS/$fault/task-filter" ] ||
 		skip_all "needs $fault in debugfs (CONFIG_FAULT_INJECTION_DEBUG_FS)"
 done
+[ -e $NODES ] || skip_all "needs $NODES (CONFIG_SLUB_DEBUG)"
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 have_huge_pages $NR 1024 || skip_all "needs $NR free pages of 2 MiB, and jobs that zero them"
 workers_may_fail 1
-ktap_set_plan 13
+ktap_set_plan 14
 
 for rules in boot now; do
 	check "without memory for helpers a job is done alone, rules=$rules" \
@@ -141,6 +160,10 @@ for fault in $FAULTS; do
 done
 check "failslab, huge pages of a fallocate()" while_failing failslab 10 \
 	with_event padata_mt_job_start program hugefile nomem 2048 $NR
+only_nodes_fail 1
+check "failslab, pages of a fallocate() that the page cache refuses" \
+	while_failing failslab 70 page_cache_refuses
+only_nodes_fail 0
 check "workers have nothing left of the tasks" workers_are_as_before
 
 finish
