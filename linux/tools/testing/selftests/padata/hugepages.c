@@ -258,7 +258,7 @@ static void many(void)
 
 /* Far enough apart for a page of page tables each, at every level but the last two. */
 #define APART		0x40000000UL
-#define ROUNDS		8000
+#define ROUNDS		2000
 #define NR_LOCKERS	3
 
 static void *locker(void *arg)
