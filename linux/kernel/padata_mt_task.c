@@ -232,6 +232,13 @@ static struct cgroup_subsys_state *padata_task_get_blkcg(void)
 }
 #endif
 
+/* The nodes with memory at the moment. */
+static nodemask_t padata_task_memory_nodes(void)
+{
+	/* One may come or go meanwhile: padata_task_take_nodes() looks again. */
+	return data_race(node_states[N_MEMORY]);
+}
+
 #ifdef CONFIG_CPUSETS
 static nodemask_t padata_task_mems_allowed(struct task_struct *task)
 {
@@ -245,7 +252,7 @@ static nodemask_t padata_task_mems_allowed(struct task_struct *task)
 #else
 static nodemask_t padata_task_mems_allowed(struct task_struct *task)
 {
-	return node_states[N_MEMORY];
+	return padata_task_memory_nodes();
 }
 #endif
 
@@ -262,14 +269,15 @@ static nodemask_t padata_task_mems_allowed(struct task_struct *task)
 static void padata_task_take_nodes(struct padata_mt_helper *helper)
 {
 	struct task_struct *caller = helper->team->run.caller.task;
-	nodemask_t online, mems;
+	nodemask_t now = padata_task_memory_nodes(), online, mems;
 
 	do {
-		online = node_states[N_MEMORY];
+		online = now;
 		mems = padata_task_mems_allowed(caller);
 		nodes_and(mems, mems, online);
 		set_mems_allowed(nodes_empty(mems) ? online : mems);
-	} while (!nodes_equal(online, node_states[N_MEMORY]));
+		now = padata_task_memory_nodes();
+	} while (!nodes_equal(online, now));
 }
 
 /* The reverse, in the same way: cpuset changes its own nodes before those of tasks. */

@@ -214,6 +214,8 @@ enum { HK_TYPE_DOMAIN, HK_TYPE_WQ };
 
 extern const struct cpumask kernel_siblings[];
 
+#define data_race(expr)	(expr)
+
 /* As they are now, where the model has memory that comes or goes. */
 #define node_states	kernel_node_states(MC_SITE("node_states"))
 const nodemask_t *kernel_node_states(const struct mc_site *site);

@@ -190,7 +190,7 @@ static void settle(int nr, u64 ns)
 static void refill(struct task_group *tg)
 {
 	struct cfs_bandwidth *cfs_b = &tg->cfs_bandwidth;
-	u64 debt = cfs_b->debt, half = cfs_b->quota / 2, repaid = debt < half ? debt : half;
+	u64 debt = cfs_b->debt, repaid = min(debt, cfs_b->quota / 2);
 
 	cfs_b->lock.held = true;
 	cfs_b->runtime = cfs_b->quota;
