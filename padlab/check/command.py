@@ -76,12 +76,12 @@ def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
     if made.outcome.failures:
         report.tell(made, "[0]")
         return [made]
-    run = runner.Runner(chosen, runner.this_host(chosen))
+    # Kept one by one, for a run that does not come to its end.
+    run = runner.Runner(chosen, runner.this_host(chosen), lambda one: passed.keep([one]))
     try:
         run.run()
     finally:
         selection.remember(run.reports)
-        passed.keep(run.reports)
     return run.reports
 
 

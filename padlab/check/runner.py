@@ -74,7 +74,11 @@ class _Running:
 
 
 class Runner:
-    def __init__(self, checks: Sequence[Check], host: Host) -> None:
+    def __init__(
+        self, checks: Sequence[Check], host: Host, ended: Callable[[Report], None] | None = None
+    ) -> None:
+        """``ended`` is told of each check when it has ended."""
+        self._ended = ended
         self._host = host
         self._todo = list(enumerate(checks, start=1))
         self._count = len(checks)
@@ -140,6 +144,8 @@ class Runner:
         report = judged(report, running.ended)
         self.reports.append(report)
         reports.tell(report, f"[{nr}/{self._count}]")
+        if self._ended:
+            self._ended(report)
 
     def _end_what_is_late(self) -> None:
         now = time.monotonic()
