@@ -11,9 +11,10 @@
  * Until the jobs start, an allocation that finds its zone empty may initialise
  * some sections itself, by deferred_grow_zone().
  *
- * What is initialised then is what memblock says is free.  Struct pages of
- * reserved memory and of holes have been dealt with before, whatever zone they
- * are in, or are left to those who reserved the memory.
+ * What is initialised then is what memblock says is free, and most of the memmap's
+ * own pages.  Struct pages of other reserved memory and of holes have been dealt
+ * with before, whatever zone they are in, or are left to those who reserved the
+ * memory.
  */
 
 #include <linux/atomic.h>
@@ -32,6 +33,7 @@
 #include <linux/nmi.h>
 #include <linux/nodemask.h>
 #include <linux/padata_mt.h>
+#include <linux/pgtable.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
@@ -145,6 +147,215 @@ static const struct cpumask * __init deferred_node_cpus(int nid)
 }
 
 /*
+ * The index of the zone of @pgdat that spans *pfn, the lowest if there are
+ * several, %MAX_NR_ZONES if there is none.  Cut *next_pfn to where it is valid.
+ */
+static int __init deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
+				    unsigned long *next_pfn)
+{
+	struct zone *zone = pgdat->node_zones;
+	int i;
+
+	for (i = 0; i < MAX_NR_ZONES; i++, zone++) {
+		if (zone_spans_pfn(zone, pfn)) {
+			*next_pfn = min(*next_pfn, zone_end_pfn(zone));
+			return i;
+		}
+	}
+
+	*next_pfn = pfn + 1;
+	return MAX_NR_ZONES;
+}
+
+/* Initialise struct pages of deferred memory that is reserved. */
+static void __init deferred_reserve(unsigned long pfn, unsigned long end_pfn, int nid)
+{
+	unsigned long next_pfn;
+	int zone;
+
+	for (; pfn < end_pfn; pfn = next_pfn) {
+		next_pfn = memmap_run_end(pfn, end_pfn);
+		/* There is a memmap for all of a section or for none of it. */
+		if (!pfn_valid(pfn))
+			continue;
+
+		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
+		memmap_init_pages(pfn, next_pfn, zone, nid, MEMMAP_RESERVED);
+	}
+}
+
+/*
+ * What is reserved and grows with memory is the memmap.  Pages of the memmap of deferred
+ * sections have struct pages, too, and these wait for the jobs where that is simple: in
+ * one range of deferred memory of the same node, in whole blocks, so that no page which is
+ * freed is a buddy of one of them.  Who initialises a section does those of its memmap.
+ *
+ * Until then nobody looks at them because of what the memory is: only the memmap's own code
+ * knows, here and in register_page_bootmem_info_node().  Who goes by pfn meets struct pages
+ * of deferred pages anyway.  Of other reserved memory that cannot be said, so those struct
+ * pages are initialised when memblock retires.
+ */
+struct deferred_memmap {
+	unsigned long pfn;
+	unsigned long end_pfn;
+	bool found;
+	bool registered;	/* as boot memory that may be given back: SECTION_INFO */
+};
+
+static struct deferred_memmap deferred_memmaps[MAX_NUMNODES] __initdata;
+
+#define SECTION_MEMMAP_PAGES	(PAGES_PER_SECTION * sizeof(struct page) >> PAGE_SHIFT)
+
+/*
+ * The first page of what the memmap of a section lies in, if the section, which begins at
+ * @pfn, is there and its memmap is one piece of memory.  Else 0.
+ */
+static unsigned long __init deferred_section_memmap(unsigned long pfn)
+{
+	unsigned long addr;
+	pgd_t *pgd;
+	p4d_t *p4d;
+	pud_t *pud;
+	pmd_t pmd;
+
+	if (!IS_ENABLED(CONFIG_SPARSEMEM_VMEMMAP) ||
+	    (SECTION_MEMMAP_PAGES << PAGE_SHIFT) != PMD_SIZE ||
+	    !valid_section_nr(pfn_to_section_nr(pfn)))
+		return 0;
+
+	/* An architecture may map it elsewhere than in the kernel's page table. */
+	addr = (unsigned long)pfn_to_page(pfn);
+	pgd = pgd_offset_k(addr);
+	if (pgd_none(*pgd))
+		return 0;
+	p4d = p4d_offset(pgd, addr);
+	if (p4d_none(*p4d))
+		return 0;
+	pud = pud_offset(p4d, addr);
+	if (pud_none(*pud) || pud_leaf(*pud))
+		return 0;
+	pmd = pmdp_get(pmd_offset(pud, addr));
+
+	return pmd_leaf(pmd) ? pmd_pfn(pmd) : 0;
+}
+
+/* A range that memblock has memory for, and whose it is. */
+struct deferred_range {
+	unsigned long start_pfn;
+	unsigned long end_pfn;
+	int nid;
+};
+
+/* Whether memblock has a page for a node.  @last: in which range the last such page was. */
+static bool __init deferred_page_is_of(unsigned long pfn, int nid, struct deferred_range *last)
+{
+	if (pfn < last->start_pfn || pfn >= last->end_pfn) {
+		last->end_pfn = 0;
+		last->nid = memblock_search_pfn_nid(pfn, &last->start_pfn, &last->end_pfn);
+	}
+	return last->end_pfn && last->nid == nid;
+}
+
+/* Pages are deferred at a node's end, see defer_init(). */
+static struct zone * __init deferred_zone(pg_data_t *pgdat)
+{
+	return &pgdat->node_zones[pgdat->nr_zones - 1];
+}
+
+/* First when memblock retires: no section has been initialised on demand yet. */
+static const struct deferred_memmap * __init deferred_find_memmap(int nid)
+{
+	struct deferred_memmap *memmap = &deferred_memmaps[nid];
+	unsigned long first_pfn = first_deferred_pfn(nid);
+	unsigned long end_pfn = zone_end_pfn(deferred_zone(NODE_DATA(nid)));
+	struct deferred_range of = { }, in = { };
+	unsigned long pfn, at;
+
+	if (memmap->found)
+		return memmap;
+	memmap->found = true;
+
+	/* One section's after the other's, as sparse_init_nid() has allocated it. */
+	for (pfn = first_pfn; pfn < end_pfn; pfn += PAGES_PER_SECTION) {
+		at = deferred_section_memmap(pfn);
+		if (at < first_pfn || at + SECTION_MEMMAP_PAGES > end_pfn)
+			continue;
+		/* Else no node may have the section registered, or two: one page decides. */
+		if (!deferred_page_is_of(at, nid, &in) || !deferred_page_is_of(pfn, nid, &of) ||
+		    of.end_pfn < pfn + PAGES_PER_SECTION)
+			continue;
+		if (!memmap->end_pfn)
+			memmap->pfn = at;
+		else if (at != memmap->end_pfn)
+			break;
+		memmap->end_pfn = at + SECTION_MEMMAP_PAGES;
+	}
+	memmap->pfn = ALIGN(memmap->pfn, MAX_ORDER_NR_PAGES);
+	memmap->end_pfn = max(ALIGN_DOWN(memmap->end_pfn, MAX_ORDER_NR_PAGES), memmap->pfn);
+	return memmap;
+}
+
+/* As deferred_reserve(), for what the memmap of a section lies in, itself in one section. */
+static void __init deferred_reserve_section_info(unsigned long pfn, unsigned long end_pfn,
+						 int nid, unsigned long section_nr)
+{
+	unsigned long next_pfn;
+	int zone;
+
+	for (; pfn < end_pfn; pfn = next_pfn) {
+		next_pfn = end_pfn;
+		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
+		memmap_init_section_info(pfn, next_pfn, zone, nid, section_nr);
+	}
+}
+
+/*
+ * Initialise what is left to do of the memmap of the sections that begin in a range.  That
+ * of another node's sections is not in the node's range.
+ */
+static void __init deferred_init_memmap_of(unsigned long pfn, unsigned long end_pfn, int nid)
+{
+	const struct deferred_memmap *memmap = &deferred_memmaps[nid];
+	unsigned long at, end;
+
+	if (memmap->pfn == memmap->end_pfn)
+		return;
+
+	for (pfn = ALIGN(pfn, PAGES_PER_SECTION); pfn < end_pfn; pfn += PAGES_PER_SECTION) {
+		at = deferred_section_memmap(pfn);
+		end = min(at + SECTION_MEMMAP_PAGES, memmap->end_pfn);
+		at = max(at, memmap->pfn);
+		if (memmap->registered)
+			deferred_reserve_section_info(at, end, nid, pfn_to_section_nr(pfn));
+		else
+			deferred_reserve(at, end, nid);
+	}
+}
+
+/**
+ * deferred_get_page_bootmem - leave get_page_bootmem() to the node's job
+ * @section_nr: a section
+ * @page: the first page of what the section's memmap lies in
+ *
+ * Context: Boot, when memblock has retired.
+ * Return: true if the struct pages of the section's memmap are not initialised yet.
+ * Whoever does that will have each of them registered as SECTION_INFO.
+ */
+bool __ref deferred_get_page_bootmem(unsigned long section_nr, struct page *page)
+{
+	unsigned long pfn = section_nr_to_pfn(section_nr);
+	int nid = early_pfn_to_nid(pfn);
+	struct deferred_memmap *memmap = &deferred_memmaps[nid];
+	unsigned long at = page_to_pfn(page);
+
+	if (pfn < first_deferred_pfn(nid) || at < memmap->pfn || at >= memmap->end_pfn)
+		return false;
+
+	memmap->registered = true;
+	return true;
+}
+
+/*
  * A walk over the free pfn ranges of a zone in order: [spfn, epfn) is what is
  * left of the current one.  Once past the last, spfn is ULONG_MAX.
  *
@@ -242,6 +453,8 @@ static void __init deferred_init_chunk(unsigned long start_pfn,
 	struct deferred_walk walk;
 	unsigned long nr = 0;
 
+	deferred_init_memmap_of(start_pfn, end_pfn, zone_to_nid(node->zone));
+
 	deferred_walk_init(&walk, node->zone, start_pfn);
 	while (walk.spfn < end_pfn) {
 		nr += deferred_init_step(&walk, memmap_step_end(walk.spfn, end_pfn));
@@ -272,8 +485,7 @@ static unsigned long __init deferred_claim_node(pg_data_t *pgdat)
 static void __init deferred_init_node(pg_data_t *pgdat)
 {
 	const struct cpumask *cpus = deferred_node_cpus(pgdat->node_id);
-	/* Pages are deferred at a node's end, see defer_init(). */
-	struct zone *zone = &pgdat->node_zones[pgdat->nr_zones - 1];
+	struct zone *zone = deferred_zone(pgdat);
 	struct deferred_node node = { .zone = zone };
 	unsigned long first_pfn = deferred_claim_node(pgdat);
 	u64 begin = sched_clock();
@@ -334,57 +546,32 @@ static void __init deferred_start_node(int nid)
 	wake_up_process(task);
 }
 
-/*
- * The index of the zone of @pgdat that spans *pfn, the lowest if there are
- * several, %MAX_NR_ZONES if there is none.  Cut *next_pfn to where it is valid.
- */
-static int __meminit deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
-				       unsigned long *next_pfn)
-{
-	struct zone *zone = pgdat->node_zones;
-	int i;
-
-	for (i = 0; i < MAX_NR_ZONES; i++, zone++) {
-		if (zone_spans_pfn(zone, pfn)) {
-			*next_pfn = min(*next_pfn, zone_end_pfn(zone));
-			return i;
-		}
-	}
-
-	*next_pfn = pfn + 1;
-	return MAX_NR_ZONES;
-}
-
 /**
  * deferred_init_reserved - initialise struct pages of reserved, deferred memory
  * @pfn: first page of a range that memblock has reserved
  * @end_pfn: end of the range
  * @nid: its node
  *
- * They are not free, so deferred_init_memmap() will leave them out.  Those that
- * are initialised early are left alone here.
+ * They are not free, so deferred_init_memmap() will leave them out, but for those of
+ * the memmap itself that it may initialise.  Those that are initialised early are
+ * left alone here.
  *
  * Context: Boot, in memblock_free_all(): when memblock retires.
  * Return: where the deferred part begins, @end_pfn if there is none.  Struct
- * pages from there on are initialised, and PageReserved.
+ * pages from there on are initialised, and PageReserved, or will be.
  */
-unsigned long __meminit deferred_init_reserved(unsigned long pfn,
-					       unsigned long end_pfn, int nid)
+unsigned long __ref deferred_init_reserved(unsigned long pfn,
+					   unsigned long end_pfn, int nid)
 {
-	unsigned long first_pfn, next_pfn;
-	int zone;
+	unsigned long first_pfn = clamp(first_deferred_pfn(nid), pfn, end_pfn);
+	const struct deferred_memmap *memmap;
 
-	first_pfn = clamp(first_deferred_pfn(nid), pfn, end_pfn);
-	for (pfn = first_pfn; pfn < end_pfn; pfn = next_pfn) {
-		next_pfn = memmap_run_end(pfn, end_pfn);
-		/* There is a memmap for all of a section or for none of it. */
-		if (!pfn_valid(pfn))
-			continue;
+	if (first_pfn == end_pfn)
+		return end_pfn;
 
-		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
-		memmap_init_pages(pfn, next_pfn, zone, nid, MEMMAP_RESERVED);
-	}
-
+	memmap = deferred_find_memmap(nid);
+	deferred_reserve(first_pfn, clamp(memmap->pfn, first_pfn, end_pfn), nid);
+	deferred_reserve(clamp(memmap->end_pfn, first_pfn, end_pfn), end_pfn, nid);
 	return first_pfn;
 }
 
@@ -449,6 +636,8 @@ bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 	}
 	if (walk.spfn == ULONG_MAX)
 		first_pfn = ULONG_MAX;
+	deferred_init_memmap_of(pgdat->first_deferred_pfn,
+				min(first_pfn, zone_end_pfn(zone)), zone_to_nid(zone));
 	WRITE_ONCE(pgdat->first_deferred_pfn, first_pfn);
 out:
 	pgdat_resize_unlock(pgdat, &flags);

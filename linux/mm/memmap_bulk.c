@@ -23,6 +23,7 @@
 #include <linux/align.h>
 #include <linux/alloc_tag.h>
 #include <linux/atomic.h>
+#include <linux/bootmem_info.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/gfp.h>
@@ -108,14 +109,21 @@ static bool __init memmap_can_free(unsigned long pfn, unsigned long end_pfn)
 	return !watcher;
 }
 
+/* What is the same for all pages of a run: see memmap_init_pages(). */
+struct memmap_kind {
+	unsigned long zone;
+	int nid;
+	enum memmap_state state;
+	unsigned long section_nr;	/* of MEMMAP_SECTION_INFO */
+};
+
 /* A struct page that is new, and then what its user wants it to be. */
 static void __meminit memmap_init_page(struct page *page, unsigned long pfn,
-				       unsigned long zone, int nid,
-				       enum memmap_state state)
+				       const struct memmap_kind *kind)
 {
-	__init_single_page(page, pfn, zone, nid);
+	__init_single_page(page, pfn, kind->zone, kind->nid);
 
-	switch (state) {
+	switch (kind->state) {
 	case MEMMAP_USED:
 		break;
 	case MEMMAP_FREE:
@@ -126,6 +134,10 @@ static void __meminit memmap_init_page(struct page *page, unsigned long pfn,
 		break;
 	case MEMMAP_OFFLINE:
 		__SetPageOffline(page);
+		break;
+	case MEMMAP_SECTION_INFO:
+		__SetPageReserved(page);
+		get_page_bootmem(kind->section_nr, page, SECTION_INFO);
 		break;
 	}
 }
@@ -145,10 +157,9 @@ static void __meminit memmap_hide_address(struct page *page)
 /* A template has nothing that is a page's own, see struct memmap_template. */
 static void __meminit memmap_make_template(struct memmap_template *template,
 					   unsigned long pfn,
-					   unsigned long zone, int nid,
-					   enum memmap_state state)
+					   const struct memmap_kind *kind)
 {
-	memmap_init_page(&template->page, pfn, zone, nid, state);
+	memmap_init_page(&template->page, pfn, kind);
 	template->page.lru.next = NULL;
 	template->page.lru.prev = NULL;
 	memmap_hide_address(&template->page);
@@ -157,7 +168,8 @@ static void __meminit memmap_make_template(struct memmap_template *template,
 /* Whether it is enough to store struct pages: nobody wants to see each of them. */
 static bool __meminit memmap_can_stamp(void)
 {
-	return !page_ref_tracepoint_active(page_ref_set);
+	return !page_ref_tracepoint_active(page_ref_set) &&
+	       !page_ref_tracepoint_active(page_ref_mod);
 }
 
 /*
@@ -168,16 +180,15 @@ static bool __meminit memmap_can_stamp(void)
  */
 static bool __meminit memmap_template(struct memmap_template *template,
 				      unsigned long pfn, unsigned long end_pfn,
-				      unsigned long zone, int nid,
-				      enum memmap_state state)
+				      const struct memmap_kind *kind)
 {
 	struct memmap_template last;
 
 	if (!memmap_can_stamp())
 		return false;
 
-	memmap_make_template(template, pfn, zone, nid, state);
-	memmap_make_template(&last, end_pfn - 1, zone, nid, state);
+	memmap_make_template(template, pfn, kind);
+	memmap_make_template(&last, end_pfn - 1, kind);
 
 	return !memcmp(template, &last, sizeof(last));
 }
@@ -243,13 +254,12 @@ static void __meminit memmap_stamp_block(struct page *page,
 }
 
 static void __meminit memmap_init_each(unsigned long pfn, unsigned long end_pfn,
-				       unsigned long zone, int nid,
-				       enum memmap_state state)
+				       const struct memmap_kind *kind)
 {
 	struct page *page = pfn_to_page(pfn);
 
 	for (; pfn < end_pfn; pfn++, page++)
-		memmap_init_page(page, pfn, zone, nid, state);
+		memmap_init_page(page, pfn, kind);
 }
 
 static unsigned long __meminit memmap_block_end(unsigned long pfn,
@@ -301,22 +311,8 @@ static void __meminit memmap_stamp_together(unsigned long pfn, unsigned long end
 	wmb();
 }
 
-/**
- * memmap_init_pages - initialise the struct pages of a run of pfns
- * @pfn: first of them
- * @end_pfn: end of the run.  All of it is within one section.
- * @zone: index of the zone they belong to
- * @nid: node they belong to
- * @state: what they are then
- *
- * The same as __init_single_page() for each, and then what @state asks for.
- *
- * Context: Any.  With interrupts on it may sleep, after each block.  Nobody else may
- * use the struct pages yet.
- */
-void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
-				 unsigned long zone, int nid,
-				 enum memmap_state state)
+static void __meminit memmap_init_run(unsigned long pfn, unsigned long end_pfn,
+				      const struct memmap_kind *kind)
 {
 	struct memmap_template template;
 	unsigned long next;
@@ -324,8 +320,8 @@ void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 
 	/* For a few pages, making templates is not worth it. */
 	stamp = end_pfn - pfn >= MEMMAP_MIN_RUN &&
-		memmap_template(&template, pfn, end_pfn, zone, nid, state);
-	if (stamp && state == MEMMAP_FREE && memmap_free_together(pfn, end_pfn)) {
+		memmap_template(&template, pfn, end_pfn, kind);
+	if (stamp && kind->state == MEMMAP_FREE && memmap_free_together(pfn, end_pfn)) {
 		memmap_stamp_together(pfn, end_pfn, &template);
 		return;
 	}
@@ -337,9 +333,57 @@ void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 		if (stamp)
 			memmap_stamp(page, page + (next - pfn), &template);
 		else
-			memmap_init_each(pfn, next, zone, nid, state);
+			memmap_init_each(pfn, next, kind);
 		memmap_resched();
 	}
+}
+
+/**
+ * memmap_init_pages - initialise the struct pages of a run of pfns
+ * @pfn: first of them
+ * @end_pfn: end of the run.  All of it is within one section.
+ * @zone: index of the zone they belong to
+ * @nid: node they belong to
+ * @state: what they are then; not %MEMMAP_SECTION_INFO
+ *
+ * The same as __init_single_page() for each, and then what @state asks for.
+ *
+ * Context: Any.  With interrupts on it may sleep, after each block.  Nobody else may
+ * use the struct pages yet.
+ */
+void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
+				 unsigned long zone, int nid,
+				 enum memmap_state state)
+{
+	const struct memmap_kind kind = { .zone = zone, .nid = nid, .state = state };
+
+	memmap_init_run(pfn, end_pfn, &kind);
+}
+
+/**
+ * memmap_init_section_info - initialise struct pages of a section's memmap
+ * @pfn: first of a run of pages that the memmap lies in
+ * @end_pfn: end of the run.  All of it is within one section.
+ * @zone: index of the zone they belong to
+ * @nid: node they belong to
+ * @section_nr: the section whose memmap it is
+ *
+ * As memmap_init_pages() does for %MEMMAP_RESERVED, and then get_page_bootmem().
+ *
+ * Context: Boot.  As for memmap_init_pages().
+ */
+void __init memmap_init_section_info(unsigned long pfn, unsigned long end_pfn,
+				     unsigned long zone, int nid,
+				     unsigned long section_nr)
+{
+	const struct memmap_kind kind = {
+		.zone = zone,
+		.nid = nid,
+		.state = MEMMAP_SECTION_INFO,
+		.section_nr = section_nr,
+	};
+
+	memmap_init_run(pfn, end_pfn, &kind);
 }
 
 /**

@@ -18,6 +18,7 @@
 
 #include <kunit/test.h>
 #include <linux/align.h>
+#include <linux/bootmem_info.h>
 #include <linux/cpumask.h>
 #include <linux/deferred_init.h>
 #include <linux/gfp.h>
@@ -303,6 +304,27 @@ static void __init bulk_init_same(struct kunit *test)
 				    first_difference(memmap, ours),
 				    "in state %d", state);
 	}
+}
+
+static void __init bulk_section_info_same(struct kunit *test)
+{
+	const struct bulk_range *range = test->param_value;
+	const struct bulk_run *run = &borrowed[0];
+	struct page *memmap = pfn_to_page(run->pfn);
+	struct page *ours = test->priv;
+	unsigned long pfn;
+
+	memset(memmap, 0xa5, RUN_BYTES);
+	memmap_init_section_info(run->pfn + range->from, run->pfn + range->to,
+				 run->zone, run->nid, 12345);
+	memcpy(ours, memmap, RUN_BYTES);
+
+	memset(memmap, 0xa5, RUN_BYTES);
+	init_reference(run, run->pfn + range->from, run->pfn + range->to,
+		       MEMMAP_RESERVED);
+	for (pfn = run->pfn + range->from; pfn < run->pfn + range->to; pfn++)
+		get_page_bootmem(12345, pfn_to_page(pfn), SECTION_INFO);
+	KUNIT_EXPECT_EQ(test, RUN_PAGES, first_difference(memmap, ours));
 }
 
 /* What the benchmark takes for stock's is no less than stock's. */
@@ -768,6 +790,7 @@ static void __init bulk_test_exit(struct kunit *test)
 
 static struct kunit_case __refdata bulk_test_cases[] = {
 	KUNIT_CASE_PARAM(bulk_init_same, bulk_init_gen_params),
+	KUNIT_CASE_PARAM(bulk_section_info_same, bulk_init_gen_params),
 	KUNIT_CASE(bulk_bench_init_same),
 	KUNIT_CASE_PARAM(bulk_free_same, bulk_free_gen_params),
 	KUNIT_CASE(bulk_free_refused),

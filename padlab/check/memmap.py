@@ -18,7 +18,7 @@ from padlab.vm.boot import BootResult
 
 # What a broken build does wrong, and what the oracle has to say of it.
 FAULTS = {
-    "skip-section": "uninitialised 65536",  # one section on each of two nodes
+    "skip-section": "uninitialised 66560",  # one section on each of two nodes, and its memmap's 512 pages
     "free-twice": "broken rule: overlap",
     "wrong-type": "types=22",
 }

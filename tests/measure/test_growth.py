@@ -85,7 +85,15 @@ def test_figures_and_goals() -> None:
     assert found.lower("stock") == pytest.approx(45)
     assert found.lower("patched") == pytest.approx(10)
     assert found.per_page("patched") == pytest.approx(10)
-    assert [goal.ok for goal in growth.goals(found)] == [True, True, True, True]
+    assert [goal.ok for goal in growth.goals(found)] == [True] * 5
+
+
+def test_what_one_cpu_does_alone() -> None:
+    found = _growth(patched_boot=50)
+    found.sizes["patched"][256].phases.update({"memblock retires": 192 * 0.02, "memory blocks": 192 * 0.02})
+    assert found.serial("patched") == pytest.approx(0.04)
+    missed = [goal.name for goal in growth.goals(found) if not goal.ok]
+    assert missed == ["one CPU alone, but for hash tables, a GiB"]
 
 
 def test_a_goal_that_is_missed() -> None:

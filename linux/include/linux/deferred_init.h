@@ -6,7 +6,10 @@
 #ifndef _LINUX_DEFERRED_INIT_H
 #define _LINUX_DEFERRED_INIT_H
 
+#include <linux/types.h>
+
 struct cpumask;
+struct page;
 
 unsigned int deferred_page_init_max_threads(const struct cpumask *node_cpumask);
 unsigned int deferred_init_cores(const struct cpumask *cpus);
@@ -15,11 +18,18 @@ unsigned int deferred_init_cores(const struct cpumask *cpus);
 void deferred_init_memmap(void);
 unsigned long deferred_init_reserved(unsigned long pfn, unsigned long end_pfn,
 				     int nid);
+bool deferred_get_page_bootmem(unsigned long section_nr, struct page *page);
 #else
 static inline unsigned long deferred_init_reserved(unsigned long pfn,
 						   unsigned long end_pfn, int nid)
 {
 	return end_pfn;
+}
+
+static inline bool deferred_get_page_bootmem(unsigned long section_nr,
+					     struct page *page)
+{
+	return false;
 }
 #endif
 

@@ -167,6 +167,14 @@ static inline void __ClearPageReserved(struct page *page)
 	page->flags &= ~PG_RESERVED;
 }
 
+/* <linux/bootmem_info.h>; what is of a section's memmap is only made in the kernel. */
+enum { SECTION_INFO };
+
+static inline void get_page_bootmem(unsigned long info, struct page *page,
+				    unsigned long type)
+{
+}
+
 static inline void __SetPageOffline(struct page *page)
 {
 	page->_mapcount = PAGE_TYPE_OFFLINE;
@@ -230,7 +238,7 @@ static inline int get_pageblock_migratetype(struct page *page)
 	return shim_pageblocks[page_to_pfn(page) / pageblock_nr_pages];
 }
 
-enum { page_ref_set };
+enum { page_ref_set, page_ref_mod };
 
 static inline bool page_ref_tracepoint_active(int event)
 {
