@@ -132,7 +132,6 @@ for fault in $FAULTS; do
 	[ -e "$DEBUGFS/$fault/task-filter" ] ||
 		skip_all "needs $fault in debugfs (CONFIG_FAULT_INJECTION_DEBUG_FS)"
 done
-[ -e $NODES ] || skip_all "needs $NODES (CONFIG_SLUB_DEBUG)"
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 have_huge_pages $NR 1024 || skip_all "needs $NR free pages of 2 MiB, and jobs that zero them"
 workers_may_fail 1
@@ -160,10 +159,14 @@ for fault in $FAULTS; do
 done
 check "failslab, huge pages of a fallocate()" while_failing failslab 10 \
 	with_event padata_mt_job_start program hugefile nomem 2048 $NR
-only_nodes_fail 1
-check "failslab, pages of a fallocate() that the page cache refuses" \
-	while_failing failslab 70 page_cache_refuses
-only_nodes_fail 0
+name="failslab, pages of a fallocate() that the page cache refuses"
+if [ -e $NODES ]; then
+	only_nodes_fail 1
+	check "$name" while_failing failslab 70 page_cache_refuses
+	only_nodes_fail 0
+else
+	skip "$name" "needs $NODES"
+fi
 check "workers have nothing left of the tasks" workers_are_as_before
 
 finish
