@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from padlab.check import guests, passed, plan, record, report, runner, selection
+from padlab.check import guests, passed, plan, record, report, runner, selection, singles
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import environment, exclusive, packages
@@ -24,13 +24,15 @@ def checks(
 ) -> list[Check]:
     """Those that were asked for.  What failed with --full is found without it."""
     everything = plan.full(True)
+    alone = singles.checks(True)
     chosen = plan.quick() if quick else everything if full or last else plan.full()
     if last:
         names = selection.failed()
-        chosen = [check for check in chosen if check.name in names]
+        chosen = [check for check in (*chosen, *([] if quick else alone)) if check.name in names]
         if not chosen:
             return []
-    return selection.choose(chosen, globs, [check.name for check in everything])
+    known = [check.name for check in (*everything, *alone)]
+    return selection.choose(chosen, globs, known, [] if quick or last else singles.checks(full))
 
 
 def main(

@@ -25,16 +25,25 @@ def matches(glob: str, name: str) -> bool:
     return fnmatch.fnmatchcase(name, glob) if any(char in glob for char in "*?[") else glob in name
 
 
-def choose(checks: Sequence[Check], globs: Sequence[str], everything: Iterable[str]) -> list[Check]:
+def choose(
+    checks: Sequence[Check], globs: Sequence[str], everything: Iterable[str], singles: Sequence[Check] = ()
+) -> list[Check]:
     """The checks that any of ``globs`` names, all without any.
 
-    ``everything`` has the names of all checks that there are.
+    A glob that names none of them may name some of ``singles``.  ``everything`` has the names
+    of all checks that there are.
     """
+    if not globs:
+        return list(checks)
     known = list(everything)
+    found: set[str] = set()
     for glob in globs:
-        if not any(matches(glob, check.name) for check in checks):
+        names = [check.name for check in checks if matches(glob, check.name)]
+        names = names or [check.name for check in singles if matches(glob, check.name)]
+        if not names:
             raise _unknown(glob, known)
-    return [check for check in checks if not globs or any(matches(glob, check.name) for glob in globs)]
+        found.update(names)
+    return [check for check in (*checks, *singles) if check.name in found]
 
 
 def named(globs: Sequence[str], names: Iterable[str], command: str, kind: str) -> list[str]:

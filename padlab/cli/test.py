@@ -44,6 +44,7 @@ def test(quick: bool, full: bool, **options: Any) -> int:
       ./lab test --full               everything
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
+      ./lab test 'test_kill (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
       ./lab test --last-failed        what has failed, again
       ./lab test --full --resume      goes on with a run that was ended
     """

@@ -44,6 +44,27 @@ def test_globs(glob: str, found: list[int] | None) -> None:
         assert chosen(glob) == [NAMES[nr] for nr in found]
 
 
+def test_singles_only_if_nothing_else_has_the_name() -> None:
+    singles = [Check(name, lambda: Outcome(1), 60) for name in ("test_tiny (debug)", "test_kill (debug)")]
+    for globs, found in {
+        (): NAMES,
+        ("tiny",): ["boot, tiny (debug)"],
+        ("*debug*",): ["boot, tiny (debug)"],
+        ("test_tiny",): ["test_tiny (debug)"],
+        ("lint", "test_kill (debug)"): ["lint: mypy", "test_kill (debug)"],
+    }.items():
+        assert [one.name for one in selection.choose(CHECKS, globs, NAMES, singles)] == found
+
+
+def test_each_kselftest_has_its_own_check() -> None:
+    names = [check.name for check in command.checks(["test_*"])]
+    assert "test_kill (perf)" in names
+    assert "test_report_hung (debug)" in names
+    assert "test_report_hung (perf)" not in names
+    assert "test_kill (rt)" in [check.name for check in command.checks(["test_kill*"], full=True)]
+    assert not any(name.startswith("test_") for name in (check.name for check in command.checks(full=True)))
+
+
 def test_several_globs_in_the_order_of_the_list() -> None:
     assert chosen("boot", "lint", "mypy") == ["lint: mypy", "boot, tiny (debug)"]
     assert chosen() == NAMES
@@ -101,9 +122,13 @@ def test_a_broken_state_is_none(state: Path, text: str) -> None:
 
 def test_last_failed_finds_those_of_full(state: Path) -> None:
     selection.remember(
-        [report("build stock (kasan)", False), report("lint: mypy", False), report("gone", False)]
+        [report(name, False) for name in ("build stock (kasan)", "lint: mypy", "test_kill (kcsan)", "gone")]
     )
-    assert [check.name for check in command.checks(last=True)] == ["lint: mypy", "build stock (kasan)"]
+    assert [check.name for check in command.checks(last=True)] == [
+        "lint: mypy",
+        "build stock (kasan)",
+        "test_kill (kcsan)",
+    ]
     assert [check.name for check in command.checks(last=True, quick=True)] == ["lint: mypy"]
     assert [check.name for check in command.checks(["build"], last=True)] == ["build stock (kasan)"]
 
