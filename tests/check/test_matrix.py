@@ -129,6 +129,7 @@ def test_allocation_in_interrupts() -> None:
 def test_more_cpus_may_hold_more_blocks() -> None:
     assert matrix.allowance(machine.load("tiny")) == matrix.oracle.ALLOWANCE
     assert matrix.allowance(machine.load("xeon-8167m")) == 52
+    assert matrix.allowance(machine.load("outside")) == matrix.oracle.ALLOWANCE + 128
 
 
 def test_zone_lock_is_counted_by_the_guest() -> None:
