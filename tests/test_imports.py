@@ -3,38 +3,16 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from padlab.core import paths
+from padlab.core.imports import imports, modules, name_of
 
 ORDER = ("core", "kernel", "vm", "measure", "model", "check")
-PADLAB = paths.ROOT / "padlab"
-MODULES = sorted(path for path in PADLAB.rglob("*.py") if "guest" not in path.parts)
 MAX_LINES = 350
-
-
-def name_of(path: Path) -> str:
-    """``padlab.core.paths`` for padlab/core/paths.py."""
-    parts = path.relative_to(paths.ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-NAMES = {name_of(path): path for path in MODULES}
-
-
-def imports(path: Path) -> Iterator[str]:
-    """The modules of padlab that ``path`` imports, wherever in it: for type checkers only, too."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("padlab"))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("padlab"):
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield inner if inner in NAMES else str(node.module)
+NAMES = modules()
+MODULES = list(NAMES.values())
 
 
 def package(module: str) -> str:

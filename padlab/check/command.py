@@ -47,9 +47,9 @@ def main(
 ) -> int:
     """``junit`` and ``json`` are files to write the results to."""
     chosen = checks(globs, quick, full, last_failed)
-    passed.state()  # now: what passes is kept as of the files that the run began with
+    passed.files()  # now: what passes is kept as of the files that the run began with
     if resume:
-        done = passed.known()
+        done = passed.known(chosen)
         chosen = [check for check in chosen if check.name not in done]
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
@@ -79,7 +79,8 @@ def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
         report.tell(made, "[0]")
         return [made]
     # Kept one by one, for a run that does not come to its end.
-    run = runner.Runner(chosen, runner.this_host(chosen), lambda one: passed.keep([one]))
+    by_name = {check.name: check for check in chosen}
+    run = runner.Runner(chosen, runner.this_host(chosen), lambda one: passed.keep(by_name[one.name], one))
     try:
         run.run()
     finally:
@@ -89,7 +90,7 @@ def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
 
 def _record_full() -> None:
     """Once all have passed, in one run or in several."""
-    done = passed.all_of([check.name for check in plan.full(True)])
+    done = passed.all_of(plan.full(True))
     if done:
         record.write_full(done)
 

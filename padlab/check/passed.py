@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks that have passed in this clone as it is now: a long run can be ended, and go on later.
 
-They count until a file changes that a commit would have, those of the lab itself until any
-does, the others as long as no more than documents and the lab's tests change.  Results
-do not count: commands record some between two runs.
+A check counts until a file changes that it may depend on: any that a commit would have, but for
+
+ - results, of which commands record some between two runs;
+ - documents and the lab's own tests, unless the check is of the lab itself;
+ - modules of the lab that the check's own does not import, itself or through others;
+ - tables of tests/ that none of those modules names.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from padlab.check import lab, record
+from padlab.check import fresh, lab, record
 from padlab.check.report import Report
-from padlab.core import git, paths
+from padlab.check.runner import Check
+from padlab.core import git, imports, paths
 from padlab.core.once import once
 from padlab.kernel.content import digest, fingerprint
 
@@ -25,60 +30,91 @@ STATE = paths.BUILD / "test-passed.json"
 
 Known = dict[str, dict[str, Any]]  # by the check's name, as in record.py
 
-
 # Of what neither a kernel nor a guest knows: documents, and what the lab's tests read.
-_LAB = re.compile(r"docs/|CONTRIBUTING\.md$|tests/(?:mutants/|data/|.*\.py$)")
-
-
-@dataclass(frozen=True)
-class State:
-    """Digests of the clone's files; "" in a copy that is no clone, of which nothing is kept."""
-
-    everything: str
-    kernels: str  # but documents and the lab's tests
+_LAB = re.compile(r"docs/|(?:CONTRIBUTING|README)\.md$|tests/(?:mutants/|data/|.*\.py$)")
+_MODULE = re.compile(r"padlab/(?!guest/).*\.py$")
+_TABLE = re.compile(r"tests/[^/]+\.toml$")
 
 
 @once
-def state(root: Path = paths.ROOT) -> State:
-    """When this is first asked for: another one when a file has changed."""
-    names = [name for name in git.files(root) if not name.startswith(f"{paths.RESULTS.name}/")]
-    lines = {name: f"{name} {fingerprint(root / name)}" for name in names}
-    if not lines:
-        return State("", "")
-    kernels = [line for name, line in lines.items() if not _LAB.match(name)]
-    return State(digest(lines.values()), digest(kernels))
+def files(root: Path = paths.ROOT) -> Mapping[str, str]:
+    """The fingerprint of each file when this is first asked for; none in a copy that is no clone."""
+    marks = {name: fingerprint(root / name) for name in git.files(root)}
+    return {
+        name: mark for name, mark in marks.items() if mark and not name.startswith(f"{paths.RESULTS.name}/")
+    }
 
 
-def known() -> Known:
-    """Those that have passed since a file last changed."""
+def state(check: Check) -> str:
+    """A digest of the files that ``check`` may depend on; "" if nothing is to be kept."""
+    if not files():
+        return ""
+    whole = check.name in (*lab.LINT, *lab.PARTS)
+    modules = _closure(check)
+    texts = [imports.modules()[name].read_text() for name in modules]
+
+    def counts(name: str) -> bool:
+        if whole or fresh.__name__ in modules:  # which runs ./lab in a clone
+            return True
+        if _MODULE.match(name):
+            return imports.name_of(paths.ROOT / name) in modules
+        if _TABLE.match(name):
+            return any(Path(name).name in text for text in texts)
+        return not _LAB.match(name)
+
+    return digest(f"{name} {mark}" for name, mark in files().items() if counts(name))
+
+
+def _closure(check: Check) -> frozenset[str]:
+    names = {function.__module__ for function in _functions(check.run)}
+    return frozenset().union(*map(imports.closure, names))
+
+
+def _functions(run: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    if isinstance(run, partial):
+        for inner in (run.func, *run.args, *run.keywords.values()):
+            if callable(inner):
+                yield from _functions(inner)
+    else:
+        yield run
+
+
+def _kept() -> Known:
     try:
-        kept = json.loads(STATE.read_text())
+        found = json.loads(STATE.read_text())
     except (OSError, ValueError):
         return {}
-    now, then = state(), kept.get("state")
-    if not now.everything or not isinstance(then, dict) or then.get("kernels") != now.kernels:
-        return {}
-    found: Known = kept["passed"]
-    if then.get("everything") == now.everything:
-        return found
-    return {name: one for name, one in found.items() if name not in (*lab.LINT, *lab.PARTS)}
+    return found if isinstance(found, dict) else {}
 
 
-def keep(reports: Iterable[Report]) -> None:
-    """Add those of ``reports`` that passed, and take out those that did not."""
-    if not state().everything:
+def known(checks: Iterable[Check]) -> Known:
+    """Those of ``checks`` that have passed since a file changed that they depend on."""
+    kept = _kept()
+    return {
+        one.name: kept[one.name]
+        for one in checks
+        if one.name in kept and kept[one.name].get("state") == state(one) != ""
+    }
+
+
+def keep(check: Check, report: Report) -> None:
+    """Add it if it passed, and take it out if it did not."""
+    if not files():
         return
-    passed = known()
-    for report in reports:
-        if report.outcome.failures:
-            passed.pop(report.name, None)
-        else:
-            passed[report.name] = record.as_dict(report)
+    kept = _kept()
+    if report.outcome.failures:
+        kept.pop(check.name, None)
+    else:
+        made = {"date": date.today().isoformat(), "commit": git.commit()}
+        kept[check.name] = {**record.as_dict(report), **made, "state": state(check)}
     STATE.parent.mkdir(parents=True, exist_ok=True)
-    STATE.write_text(json.dumps({"state": asdict(state()), "passed": passed}, indent=1) + "\n")
+    STATE.write_text(json.dumps(kept, indent=1) + "\n")
 
 
-def all_of(names: Sequence[str]) -> list[dict[str, Any]] | None:
-    """What is known of ``names``, if all of them have passed."""
-    passed = known()
-    return [passed[name] for name in names] if passed.keys() >= set(names) else None
+def all_of(checks: Iterable[Check]) -> list[dict[str, Any]] | None:
+    """What is known of ``checks``, if all of them have passed."""
+    every = list(checks)
+    passed = known(every)
+    if any(one.name not in passed for one in every):
+        return None
+    return [{key: value for key, value in passed[one.name].items() if key != "state"} for one in every]

@@ -29,13 +29,18 @@ def checks(everything: bool = False) -> list[Check]:
         _check(name, config)
         for name in names
         for config in configs
-        if config in ONLY.get(suites.kind(name), configs)
+        if config in ONLY.get(kind(name), configs)
     ]
+
+
+def kind(name: str) -> str:
+    """Of a test: the first word of its name, which may say where it runs (suites.selftest())."""
+    return name.split("_")[1]
 
 
 def _check(name: str, config: str) -> Check:
     run = partial(suites.selftest, name, config, "patched", LIMIT_S)
-    huge = suites.kind(name) == "huge"
+    huge = kind(name) == "huge"
     one = machine.load(hugepages.MACHINE if huge else SMT)
     mib = boots.host_mib(one) + (one.mib if huge else 0)
     return Check(f"{name} ({config})", run, LIMIT_S, mib=mib, cpus=one.cpus)

@@ -151,15 +151,10 @@ def selftests_of_nodes(config: str) -> Outcome:
 # One by itself
 
 
-def kind(name: str) -> str:
-    """Of a test, if it has one: the first word of its name."""
-    return name.split("_")[1]
-
-
 def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
-    """``name`` is that of its file without the ending; its kind says on which machine."""
+    """``name`` is that of its file without the ending; its kind, if it has one, says on which machine."""
     only = f"padlab_only={name}"
-    match kind(name):
+    match name.split("_")[1]:
         case "time":
             return _judged(boot_timed(kernel, config, only, limit_s))
         case "report":

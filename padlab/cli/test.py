@@ -17,7 +17,9 @@ from padlab.cli.shared import command
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
-@click.option("--resume", is_flag=True, help="Only what has not passed since a file last changed.")
+@click.option(
+    "--resume", is_flag=True, help="Only what has not passed since a file changed that it depends on."
+)
 @click.option(
     "--junit",
     metavar="FILE",

@@ -1,94 +1,111 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A long run that goes on where it was ended, as long as nothing changes."""
+"""A long run that goes on where it was ended, as long as nothing changes that its checks depend on."""
 
 from __future__ import annotations
 
-import json
 import subprocess
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from padlab.check import command, lab, passed, plan, record
+from padlab.check import command, fresh, lab, memmap, passed, plan, races, record
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import exclusive
-from padlab.core.outcome import Outcome
+from padlab.core.outcome import Outcome, judge
 
 
-def test_the_state_is_that_of_files_to_be_committed(tmp_path: Path) -> None:
+def test_files_are_those_to_be_committed(tmp_path: Path) -> None:
+    assert passed.files.__wrapped__(tmp_path) == {}
     git = ["git", "-C", str(tmp_path), "-c", "init.defaultBranch=main"]
     subprocess.run([*git, "init", "-q"], check=True)
-    (tmp_path / ".gitignore").write_text("/build/\n")
-    (tmp_path / "results").mkdir()
-    (tmp_path / "build").mkdir()
-
-    def changes(name: str) -> tuple[bool, bool]:
-        before = passed.state.__wrapped__(tmp_path)
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("new")
-        after = passed.state.__wrapped__(tmp_path)
-        return after.everything != before.everything, after.kernels != before.kernels
-
-    assert changes("new.c") == (True, True) and changes("new.c") == (False, False)
-    assert changes("build/x.o") == changes("results/bench.json") == (False, False)
-    assert changes("README.md") == changes("tests/coverage.toml") == (True, True)
-    assert changes("padlab/docs/x.py") == changes("tests/faults/x.patch") == (True, True)
-    for name in ("docs/testing.md", "tests/check/test_x.py", "tests/mutants/engine.toml"):
-        assert changes(name) == (True, False)
-
-
-def test_nothing_is_kept_of_a_copy_that_is_no_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert passed.state.__wrapped__(tmp_path) == NO_CLONE
-    monkeypatch.setattr(passed, "STATE", tmp_path / "passed.json")
-    monkeypatch.setattr(passed, "state", lambda: NO_CLONE)
-    passed.keep([report("a")])
-    assert not passed.STATE.exists() and not passed.known()
+    for name in (".gitignore", "build/x.o", "results/bench.json", "new.c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("/build/\n")
+    assert passed.files.__wrapped__(tmp_path).keys() == {".gitignore", "new.c"}
 
 
 @pytest.fixture
-def states(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """The last is the clone's: of all files, and of those that kernels know."""
-    found = ["one"]
+def clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The clone's files and their fingerprints."""
+    found = {"linux/mm/deferred_init.c": "one"}
     monkeypatch.setattr(passed, "STATE", tmp_path / "passed.json")
-    monkeypatch.setattr(passed, "state", lambda: passed.State(found[-1], found[-1].partition(" ")[0]))
-    return found
+    monkeypatch.setattr(passed, "files", lambda: found)
+    yield found
 
 
-NO_CLONE = passed.State("", "")
+def check(name: str, run: object = memmap.grown) -> Check:
+    return Check(name, run, 60)  # type: ignore[arg-type]
 
 
-def report(name: str, *failures: str) -> Report:
-    return Report(name, Outcome(1, failures), 2, 10)
+A, B, C = (check(name) for name in "abc")
+LAB = check(next(iter(lab.PARTS)))
 
 
-def test_what_passed_counts_until_it_fails_or_a_file_changes(states: list[str]) -> None:
-    passed.keep([report("a"), report("b", "why")])
-    passed.keep([report("c")])
-    assert list(passed.known()) == ["a", "c"]
-    passed.keep([report("a", "why")])
-    assert list(passed.known()) == ["c"] and passed.all_of(["a", "c"]) is None
-    states.append("two")
-    assert not passed.known()
-    passed.keep([report("a")])
-    assert [check["name"] for check in passed.all_of(["a"]) or []] == ["a"]
+def report(one: Check, *failures: str) -> Report:
+    return Report(one.name, Outcome(1, failures), 2, 10)
 
 
-def test_what_boots_knows_nothing_of_documents(states: list[str]) -> None:
-    of_lab = next(iter(lab.PARTS))
-    passed.keep([report("a"), report(of_lab)])
-    states.append("one documents")
-    assert list(passed.known()) == ["a"]
-    passed.keep([report("b")])
-    assert list(passed.known()) == ["a", "b"]
-    passed.keep([report(of_lab)])
-    assert list(passed.known()) == ["a", "b", of_lab]
-    states.append("two documents")
-    assert not passed.known()
+def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
+    def changes(name: str) -> set[str]:
+        checks = {
+            "oracle": check("oracle", partial(memmap.grown)),
+            "races": check("races", partial(judge, races.control)),
+            "fresh": check("fresh", partial(fresh.proof, "trixie")),
+            "lab": LAB,
+        }
+        before = {key: passed.state(one) for key, one in checks.items()}
+        clone[name] = "new"
+        return {key for key, one in checks.items() if passed.state(one) != before[key]}
+
+    everything = {"oracle", "races", "fresh", "lab"}
+    for name in (
+        "linux/kernel/padata_mt.c",
+        "machines/tiny.toml",
+        "tests/faults/x.patch",
+        "padlab/guest/init",
+    ):
+        assert changes(name) == everything
+    assert changes("padlab/core/paths.py") == everything
+    assert changes("padlab/check/oracle.py") == {"oracle", "fresh", "lab"}
+    assert changes("padlab/check/selection.py") == {"fresh", "lab"}
+    assert changes("tests/races.toml") == {"races", "fresh", "lab"}
+    for name in ("docs/testing.md", "README.md", "tests/check/test_x.py", "tests/mutants/engine.toml"):
+        assert changes(name) == {"fresh", "lab"}
+
+
+def test_what_passed_counts_until_it_fails_or_a_file_changes(clone: dict[str, str]) -> None:
+    passed.keep(A, report(A))
+    passed.keep(B, report(B, "why"))
+    passed.keep(C, report(C))
+    every = [A, B, C]
+    assert list(passed.known(every)) == ["a", "c"]
+    passed.keep(A, report(A, "why"))
+    assert list(passed.known(every)) == ["c"] and passed.all_of([A, C]) is None
+    clone["linux/mm/deferred_init.c"] = "two"
+    assert not passed.known(every)
+    passed.keep(A, report(A))
+    assert [(one["name"], "state" in one, len(one["date"])) for one in passed.all_of([A]) or []] == [
+        ("a", False, 10)
+    ]
+
+
+def test_nothing_is_kept_of_a_copy_that_is_no_clone(clone: dict[str, str]) -> None:
+    clone.clear()
+    passed.keep(A, report(A))
+    assert not passed.STATE.exists() and not passed.known([A])
+
+
+@pytest.mark.parametrize("text", ["", "[]", "nonsense", '{"state": {}, "passed": {}}'])
+def test_a_file_of_another_form_has_nothing(clone: dict[str, str], text: str) -> None:
+    passed.STATE.write_text(text)
+    assert passed.known([A, check("state"), check("passed")]) == {}
 
 
 def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
-    states: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    clone: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ran: list[str] = []
     broken = {"b"}
@@ -97,7 +114,7 @@ def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
         ran.append(name)
         return Outcome(1, ("why",) if name in broken else ())
 
-    every = [Check(name, lambda name=name: run(name), 60) for name in "abc"]
+    every = [check(name, partial(run, name)) for name in "abc"]
     monkeypatch.setattr(plan, "full", lambda everything=False: every)
     monkeypatch.setattr(command, "_set_up", lambda groups: Outcome(1))
     monkeypatch.setattr(command.selection, "STATE", tmp_path / "failed.json")
@@ -109,8 +126,7 @@ def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
     ran.clear(), broken.clear()
     assert command.main(full=True, resume=True) == 0
     assert ran == ["b"] and recorded == [["a", "b", "c"]]
-    states.append("two")
+    clone["linux/mm/deferred_init.c"] = "two"
     assert command.main(["c"], full=True, resume=True) == 0
     assert ran == ["b", "c"] and len(recorded) == 1
-    as_json = json.loads(passed.STATE.read_text())
-    assert (as_json["state"]["everything"], list(as_json["passed"])) == ("two", ["c"])
+    assert list(passed.known(every)) == ["c"]
