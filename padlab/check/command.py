@@ -28,7 +28,8 @@ def checks(
     chosen = plan.quick() if quick else everything if full or last else plan.full()
     if last:
         names = selection.failed()
-        chosen = [check for check in (*chosen, *([] if quick else alone)) if check.name in names]
+        candidates = chosen if quick else [*chosen, *alone]
+        chosen = [check for check in candidates if check.name in names]
         if not chosen:
             return []
     known = [check.name for check in (*everything, *alone)]

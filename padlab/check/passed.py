@@ -39,10 +39,8 @@ _TABLE = re.compile(r"tests/[^/]+\.toml$")
 @once
 def files(root: Path = paths.ROOT) -> Mapping[str, str]:
     """The fingerprint of each file when this is first asked for; none in a copy that is no clone."""
-    marks = {name: fingerprint(root / name) for name in git.files(root)}
-    return {
-        name: mark for name, mark in marks.items() if mark and not name.startswith(f"{paths.RESULTS.name}/")
-    }
+    names = [name for name in git.files(root) if not name.startswith(f"{paths.RESULTS.name}/")]
+    return {name: mark for name in names if (mark := fingerprint(root / name))}
 
 
 def state(check: Check) -> str:
