@@ -60,6 +60,18 @@ class TestBadInput:
         assert done.returncode == 1
         assert "no-such-machine" in done.stderr and "Traceback" not in done.stderr
 
+    @pytest.mark.parametrize("args", [["build", "--base", "9.9"], ["test", "--base=../x", "--list"]])
+    def test_base(self, args: list[str]) -> None:
+        done = lab(*args)
+        assert done.returncode == 1
+        assert done.stderr.startswith("lab: base: there is no '") and done.stderr.count("\n") == 1
+        assert "Choose one of: 6.12, 7.3." in done.stderr
+
+    def test_base_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(paths.BASE_VARIABLE, "9.9")
+        assert lab("boot", "--dry-run").stderr.startswith("lab: base: there is no '9.9'")
+        assert lab("machines").returncode == 0
+
     @pytest.mark.parametrize("args", [["boot", "--kernel", "x"], ["fly"], ["series"], ["build", "--config"]])
     def test_usage(self, args: list[str]) -> None:
         done = lab(*args)
@@ -80,7 +92,7 @@ class TestErrors:
             raise LabError("tree", "no room on disk", "free some space")
 
         monkeypatch.setattr("padlab.kernel.tree.ensure_tree", lambda *args, **kwargs: fail())
-        monkeypatch.setenv("PADLAB_LOCK_HELD", str(paths.BUILD / ".lock"))
+        monkeypatch.setenv("PADLAB_LOCK_HELD", str(paths.SHARED / ".lock"))
         with pytest.raises(SystemExit) as end:
             cli.main(["tree"])
         assert end.value.code == 1
@@ -91,16 +103,16 @@ HOLDER = """\
 import sys, time
 from pathlib import Path
 from padlab import cli
-from padlab.core import exclusive, paths, process
-paths.BUILD = Path(sys.argv[1])
+from padlab.cli.shared import command
+from padlab.core import paths, process
+paths.SHARED = Path(sys.argv[1])
 
-@cli.cli.command()
+@command()
 def hold():
-    with exclusive.held("./lab hold"):
-        print("held", flush=True)
-        process.run(["sh", "-c", f"echo $$ > {paths.BUILD}/child; sleep {sys.argv[2]}"], what="holding")
+    print("held", flush=True)
+    process.run(["sh", "-c", f"echo $$ > {paths.SHARED}/child; sleep {sys.argv[2]}"], what="holding")
 
-cli.main(["hold"])
+cli.main(["hold", *sys.argv[3:]])
 """
 
 
@@ -110,9 +122,9 @@ def heed_signals() -> None:
         signal.signal(signum, signal.SIG_DFL)
 
 
-def start_holder(build: Path, seconds: float) -> subprocess.Popen:
+def start_holder(build: Path, seconds: float, *args: str) -> subprocess.Popen:
     env = {name: value for name, value in os.environ.items() if name != "PADLAB_LOCK_HELD"}
-    command = [sys.executable, "-c", HOLDER, str(build), str(seconds)]
+    command = [sys.executable, "-c", HOLDER, str(build), str(seconds), *args]
     return subprocess.Popen(
         command,
         cwd=paths.ROOT,
@@ -133,10 +145,18 @@ class TestLock:
         assert second.wait(20) == 0
         assert first.wait(20) == 0
 
+    def test_a_run_of_another_base_waits_too(self, tmp_path: Path) -> None:
+        first = start_holder(tmp_path, 2, "--base", "7.3")
+        assert first.stdout.readline() == "held\n"
+        second = start_holder(tmp_path, 0)
+        assert f"./lab hold --base 7.3 (process {first.pid})" in second.stderr.readline()
+        assert second.wait(20) == 0
+        assert first.wait(20) == 0
+
     def test_a_run_that_a_run_starts_does_not_wait(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(paths, "BUILD", tmp_path)
+        monkeypatch.setattr(paths, "SHARED", tmp_path)
         monkeypatch.setenv("PADLAB_LOCK_HELD", "")
         command = [sys.executable, "-c", HOLDER, str(tmp_path), "0"]
         with exclusive.held("outer"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from padlab.check import guests, passed, plan, record, report, runner, selection, singles
 from padlab.check.report import Report
 from padlab.check.runner import Check
-from padlab.core import environment, exclusive, packages
+from padlab.core import environment, exclusive, packages, paths
 from padlab.core.outcome import Outcome
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
@@ -61,7 +61,7 @@ def main(
     for path in (junit, json):
         if path:
             path.touch()  # if it cannot be written, that is said now
-    with exclusive.held("./lab test"):
+    with exclusive.held(paths.command("test")):
         start = time.monotonic()
         reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
         elapsed = time.monotonic() - start

@@ -29,7 +29,7 @@ from padlab.vm import boot as boots
 from padlab.vm.boot import BootResult
 
 CONFIG = "gcov"
-REASONS = paths.TESTS / "coverage.toml"
+REASONS = paths.table("coverage.toml")
 RECORD = "coverage.json"
 PLACE = paths.BUILD / "coverage"
 # Of CPUs that have one instruction less for zeroing, or two: REP_GOOD has no name but a number.

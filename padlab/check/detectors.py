@@ -51,8 +51,9 @@ from padlab.core.errors import LabError
 from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
-from padlab.kernel import native, overlay, tree
+from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
 from padlab.vm import machine
 
@@ -85,9 +86,7 @@ class Detector:
 
     def sources(self) -> str:
         """Changes when something does that its outcome depends on."""
-        owned = [
-            f"{name} {fingerprint(path)}" for name, path in overlay.owned_files().items() if self.reads(name)
-        ]
+        owned = [f"{name} {fingerprint(path)}" for name, path in owned_files().items() if self.reads(name)]
         if self.tier == "userspace":
             return digest(owned)
         patches = sorted(paths.PATCHES.glob("*.patch"))
@@ -240,7 +239,7 @@ def _programs(
 
 def _bare_tree(one: Mutant | None) -> Path:
     """The owned files, with a mutant, and nothing else of the kernel.  What changes gets a new time."""
-    for name, path in overlay.owned_files().items():
+    for name, path in owned_files().items():
         text = path.read_text()
         _write(_TOP / name, mutant.seeded(one, text) if one and one.file == name else text)
     scripts = tree.ensure_tree("stock") / "tools/scripts"

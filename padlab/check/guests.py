@@ -18,7 +18,7 @@ from padlab.core.errors import LabError
 from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.kernel import build as builds
-from padlab.kernel import tree
+from padlab.kernel import kconfig, tree
 from padlab.vm import boot as boots
 from padlab.vm import initramfs, machine
 from padlab.vm.boot import BootResult, BootSpec
@@ -129,7 +129,7 @@ def trouble(result: BootResult) -> list[str]:
     """What no boot may have: kernel reports, and roles that did not end well."""
     found = list(result.dmesg.trouble)
     found += [f"the guest says: {value}" for value in result.guest.trouble]
-    if "debug.config" in builds.CONFIGS[result.spec.config]:
+    if "debug.config" in kconfig.CONFIGS[result.spec.config]:
         checked = set(result.guest.values("checked"))
         wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
         found += [f"the guest did not check {what}" for what in sorted(wanted - checked)]

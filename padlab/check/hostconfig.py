@@ -16,19 +16,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import process
+from padlab.core import aptsuite, process
 from padlab.core.errors import LabError
 
 SUITES = ("bookworm", "trixie")  # what the lab is proven on: Debian 12 and 13
-# Suites whose mirror has bookworm and trixie, too.
-_NAMES = {"bookworm", "trixie", "forky", "oldstable", "stable", "testing", "unstable", "sid"}
-_POCKETS = ("", "-updates", "-security")
-# Settings of apt that say how to fetch, not what.
-_ACQUIRE = re.compile(
-    r"Acquire::(?:https?|Check-Valid-Until|Check-Date|Retries|ForceIPv[46]|Allow\w+|M(?:ax|in)-\w+)\b"
-    r'(?!\S*Auto-?Detect)\S* "[^"]+";',
-    re.IGNORECASE,
-)
 _ENVIRONMENT = re.compile(
     r"(?:(?:https?|ftp|all|no)_proxy|SSL_CERT_FILE|(?:REQUESTS|CURL)_CA_BUNDLE|CI|TERM)",
     re.IGNORECASE,
@@ -48,7 +39,7 @@ class HostConfig:
 
     def sources(self, suite: str) -> list[str]:
         """The lines of sources.list that ``suite`` has on the host's mirror."""
-        found = mirrors(self.targets)
+        found = aptsuite.mirrors(self.targets)
         if "" not in found:
             raise LabError(
                 "./lab fresh",
@@ -75,32 +66,13 @@ def read() -> HostConfig:
     targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
     settings = process.run(["apt-config", "dump"], what=what)
     return HostConfig(
-        targets, acquire_settings(settings), {**passed_on(os.environ), **pip_environment(_pip())}
+        targets, aptsuite.acquire_settings(settings), {**passed_on(os.environ), **pip_environment(_pip())}
     )
 
 
 def _pip() -> str:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-
-
-def mirrors(targets: str) -> dict[str, str]:
-    """Debian's mirror by what a suite's name ends with: nothing, -updates or -security."""
-    found: dict[str, str] = {}
-    for paragraph in targets.split("\n\n"):
-        target = dict(re.findall(r"^([\w-]+): (.+)$", paragraph, re.MULTILINE))
-        # Before the first update apt does not know whose index it will be.
-        if target.get("Component") != "main" or target.get("Origin", "Debian") != "Debian":
-            continue
-        name, dash, pocket = target.get("Release", "").partition("-")
-        if name in _NAMES and dash + pocket in _POCKETS:
-            found.setdefault(dash + pocket, target["Repo-URI"])
-    return {pocket: found[pocket] for pocket in _POCKETS if pocket in found}
-
-
-def acquire_settings(dump: str) -> list[str]:
-    """Of ``apt-config dump`` what says how packages are fetched."""
-    return [line for line in dump.splitlines() if _ACQUIRE.fullmatch(line)]
 
 
 def passed_on(environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.core.paths import LOGS, ROOT, TESTS
 
-CACHES = paths.BUILD / "lint"
+CACHES = paths.SHARED / "lint"
 # The guest's shell is busybox's: scripts there that are sourced say nothing themselves.
 GUEST = ROOT / "padlab/guest"
 _SHELL = re.compile(rb"^#!\s*\S*[/ ](sh|bash|dash|busybox)\b")
@@ -119,6 +119,10 @@ PARTS = {
 }
 
 
+# Parts that read what the base in use has; the others read what all bases share.
+BASED = ("tests of the mailable series",)
+
+
 def tests(part: str) -> Outcome:
     name = part.replace(" ", "-")
     report = LOGS / f"{name}.xml"
@@ -131,6 +135,7 @@ def tests(part: str) -> Outcome:
             step.update,
             what=part,
             cwd=ROOT,
+            env={paths.BASE_VARIABLE: paths.BASE if part in BASED else paths.DEFAULT_BASE},
             log=log,
             ok=(0, 1),
         )

@@ -7,7 +7,7 @@ import re
 
 from padlab.check import asked, guests, matrix, oracle
 from padlab.check.guests import KMEMLEAK_OFF, SMT
-from padlab.core import host
+from padlab.core import host, paths
 from padlab.core.errors import LabError
 from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
@@ -26,10 +26,11 @@ GROWN = "one-cpu"
 
 # Trees of their own, so that no other build is disturbed by the faults.
 FAULTS_FOLDER = TESTS / "faults"
-tree.VARIANTS["faulty"] = tree.Variant(extra=tuple(sorted(FAULTS_FOLDER.glob("*.patch"))), linked=True)
+_FAULT_PATCHES = tuple(paths.table(f"faults/{path.name}") for path in sorted(FAULTS_FOLDER.glob("*.patch")))
+tree.VARIANTS["faulty"] = tree.Variant(extra=_FAULT_PATCHES, linked=True)
 # Stock that can have mirrored memory, as the faulty kernel can.
 tree.VARIANTS["mirrored"] = tree.Variant(
-    extra=(FAULTS_FOLDER / "mirrored-memory.patch",), linked=True, series=False
+    extra=(paths.table("faults/mirrored-memory.patch"),), linked=True, series=False
 )
 
 

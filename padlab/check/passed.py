@@ -6,7 +6,8 @@ A check counts until a file changes that it may depend on: any that a commit wou
  - results, of which commands record some between two runs;
  - documents and the lab's own tests, unless the check is of the lab itself;
  - modules of the lab that the check's own does not import, itself or through others;
- - tables of tests/ that none of those modules names.
+ - tables of tests/ that none of those modules names;
+ - what another base has of its own.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def state(check: Check) -> str:
     def counts(name: str) -> bool:
         if whole or fresh.__name__ in modules:  # which runs ./lab in a clone
             return True
+        if _of_another_base(name):
+            return False
         if _MODULE.match(name):
             return imports.name_of(paths.ROOT / name) in modules
         if _TABLE.match(name):
@@ -61,6 +64,12 @@ def state(check: Check) -> str:
         return not _LAB.match(name)
 
     return digest(f"{name} {mark}" for name, mark in files().items() if counts(name))
+
+
+def _of_another_base(name: str) -> bool:
+    if name.startswith("bases/"):
+        return not name.startswith(f"bases/{paths.BASE}/")
+    return name.startswith("patches/") and paths.OWN is not None
 
 
 def _closure(check: Check) -> frozenset[str]:

@@ -28,7 +28,7 @@ from padlab.measure import hugepages
 from padlab.vm.boot import BootResult
 
 CONFIG = "kcsan"
-KNOWN = paths.TESTS / "races.toml"
+KNOWN = paths.table("races.toml")
 LOG = paths.LOGS / "races.log"
 
 # Helpers on all nodes, and more of them than a node has CPUs.

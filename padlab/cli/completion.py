@@ -10,7 +10,7 @@ from padlab.cli.shared import COMPLETE_VAR, cli, command
 from padlab.core.paths import ROOT
 
 
-@command(locked=False)
+@command(locked=False, based=False)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print what makes a shell complete commands, options and names of machines.

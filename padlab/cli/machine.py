@@ -58,7 +58,7 @@ def boot(**options: Any) -> int:
     return boots.main(**options)
 
 
-@command(locked=False)
+@command(locked=False, based=False)
 @click.option("--json", is_flag=True, help="Print the table as JSON.")
 def machines(json: bool) -> int:
     """List the machines that can be booted, with the memory that each takes of the host.

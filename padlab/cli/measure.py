@@ -141,7 +141,7 @@ def chart() -> int:
     return charts.main()
 
 
-@command(locked=False)
+@command(locked=False, based=False)
 @click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
 def predict(machine: str | None, json: bool) -> int:

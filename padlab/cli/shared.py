@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from padlab.core import exclusive
+from padlab.core import exclusive, paths
 
 if TYPE_CHECKING:
     from padlab.vm.machine import Machine
@@ -52,22 +52,54 @@ def cli() -> None:
     """
 
 
-def command(*, locked: bool = True) -> Callable[[Callable[..., Any]], click.Command]:
+class BaseType(click.ParamType[str]):
+    """The name of a base, which is in use from then on: what commands import asks which it is."""
+
+    name = "base"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        paths.use_base(value)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in paths.bases() if name.startswith(incomplete)]
+
+
+# Eager: read before any other option, whatever the order in which they are given.
+_BASE = click.option(
+    "--base",
+    metavar="|".join(paths.bases()),
+    type=BaseType(),
+    default=paths.DEFAULT_BASE,
+    envvar=paths.BASE_VARIABLE,
+    show_default=True,
+    is_eager=True,
+    expose_value=False,
+    help="The Linux that is built, or that the series is for.",
+)
+
+
+def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a function a command of that name; ``locked`` ones run one at a time in a clone.
 
     Arguments are checked before the lock is waited for: bad ones are answered at once.
+    ``based`` ones work on the base that the user names.
     """
 
     def add(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
         def run(*args: Any, **options: Any) -> Any:
+            if not based:
+                paths.use_base(paths.DEFAULT_BASE)
             # A dry run leaves everything as it is.
             if not locked or options.get("dry_run"):
                 return function(*args, **options)
-            with exclusive.held(f"./lab {function.__name__}"):
+            with exclusive.held(paths.command(function.__name__)):
                 return function(*args, **options)
 
-        return cli.command()(run)
+        return cli.command()(_BASE(run) if based else run)
 
     return add
 

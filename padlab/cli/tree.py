@@ -14,8 +14,14 @@ from padlab.core import progress
 @command()
 @click.option("--kernel", type=KERNEL, default="patched", show_default=True)
 @click.option("--update", is_flag=True, help="Look for a newer 6.12.N in the package index.")
+@click.option(
+    "--source",
+    metavar="FILE|DIR",
+    type=click.Path(path_type=Path),
+    help="Take this tarball, or the last commit of this git tree, instead of Debian's package.",
+)
 @click.option("--discard", is_flag=True, help="Drop edits made in the tree.")
-def tree(kernel: str, update: bool, discard: bool) -> None:
+def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
     """Prepare a kernel tree, up to date with linux/ and patches/; print its path last.
 
     \b
@@ -23,16 +29,28 @@ def tree(kernel: str, update: bool, discard: bool) -> None:
       ./lab tree
       ./lab tree --update             move on to the newest 6.12.N
       ./lab tree --discard            forget edits made in build/trees/patched
+      ./lab tree --base 7.3           the series on the other base: build/7.3/trees/patched
+      ./lab tree --base 7.3 --source linux-7.3.5.tar.xz     until the next --update or --source
     """
+    from padlab.kernel import given as sources
     from padlab.kernel import tree as trees
 
-    path = trees.ensure_tree(kernel, discard=discard, update=update)
+    if update and source:
+        raise click.UsageError("--update is for Debian's package: not with --source")
+    given = sources.look_at(source) if source else None
+    path = trees.ensure_tree(kernel, discard=discard, update=update, given=given)
     progress.note(f"Linux {trees.source_version()}, {kernel}:")
     click.echo(path)
 
 
 @command()
-def refresh() -> None:
+@click.option(
+    "--own",
+    metavar="NAME.patch",
+    default="",
+    help="Edits of owned files are for this base alone: they go to that patch of bases/NAME/owned.",
+)
+def refresh(own: str) -> None:
     """Write edits made in build/trees/patched back to linux/ and patches/, and the table of docs/hooks.md.
 
     Owned files go to linux/, hooked ones through quilt to the patch that edits
@@ -45,13 +63,17 @@ def refresh() -> None:
       quilt add mm/some_file.c
       ... edit ...
       cd ../../.. && ./lab refresh
+
+    With --base it is build/NAME/trees/patched, and hooks go to bases/NAME/patches.  Owned
+    files are shared by all bases: an edit goes to linux/, unless the base has that file
+    otherwise already, or --own says that it is to.
     """
     from padlab.core import paths
     from padlab.kernel import hooktable
     from padlab.kernel import refresh as edits
 
-    written = edits.refresh()
-    if hooktable.rewrite(hooktable.DOCUMENT, paths.PATCHES):
+    written = edits.refresh(own)
+    if hooktable.rewrite(hooktable.DOCUMENT, paths.PATCHES, paths.BASE):
         written.append("docs/hooks.md")
     for name in written:
         click.echo(f"written: {name}")

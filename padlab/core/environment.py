@@ -26,7 +26,7 @@ from padlab.core import paths, process
 from padlab.core.errors import LabError
 
 REQUIREMENTS = paths.ROOT / "requirements"
-VENV = paths.BUILD / "venv"
+VENV = paths.SHARED / "venv"
 MADE = "made"  # in a set: what it was made from; in VENV: the Python it was made with
 # set -> what it is for, and the MiB that it takes while pip installs it
 SETS = {
@@ -83,7 +83,7 @@ def _is_made(name: str) -> bool:
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
     """One run at a time makes the environment of a clone; the others find it made."""
-    with (paths.BUILD / ".venv-lock").open("w") as lock:
+    with (paths.SHARED / ".venv-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -92,7 +92,7 @@ def make() -> None:
     """A new environment with the set "base", in place of one that is not good any more."""
     what = "making the Python environment"
     try:
-        paths.BUILD.mkdir(parents=True, exist_ok=True)
+        paths.SHARED.mkdir(parents=True, exist_ok=True)
         with _locked():
             if not _venv_is_good():
                 _say(f"{what} (once) ...")
@@ -100,7 +100,7 @@ def make() -> None:
             if not _is_made("base"):
                 _make_set("base")
     except OSError as err:
-        raise LabError(what, str(err), f"check the room on disk and who owns {paths.BUILD}") from None
+        raise LabError(what, str(err), f"check the room on disk and who owns {paths.SHARED}") from None
 
 
 def _venv_is_good() -> bool:
@@ -176,7 +176,7 @@ def failure(text: str) -> str:
 
 
 def _check_room(what: str, mib: int) -> None:
-    free = shutil.disk_usage(paths.BUILD).free >> 20
+    free = shutil.disk_usage(paths.SHARED).free >> 20
     if free < mib:
         raise LabError(
             what, f"no room on disk: {free} MiB free at {paths.ROOT}, {mib} needed", "free some space"

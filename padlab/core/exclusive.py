@@ -26,15 +26,15 @@ _WAIT_S = 5.0
 @contextlib.contextmanager
 def held(command: str) -> Iterator[None]:
     """Hold the clone's lock; wait for the run that has it, saying which that is."""
-    place = paths.BUILD / ".lock"
+    place = paths.SHARED / ".lock"
     if os.environ.get(_HELD) == str(place):
         yield
         return
     try:
-        paths.BUILD.mkdir(parents=True, exist_ok=True)
+        paths.SHARED.mkdir(parents=True, exist_ok=True)
         lock = place.open("a+")
     except OSError as err:
-        raise LabError("lock", f"cannot write to {paths.BUILD}: {err.strerror}", "check its owner") from None
+        raise LabError("lock", f"cannot write to {paths.SHARED}: {err.strerror}", "check its owner") from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,7 +11,7 @@ class Arch:
     """``prefix`` is that of its compiler's name, ``target`` make's for its image, ``image`` where that is."""
 
     name: str
-    config: str  # what its machines boot if not told otherwise: see build.CONFIGS
+    config: str  # what its machines boot if not told otherwise: see kconfig.CONFIGS
     fragment: str  # of configs/: what only this architecture has
     target: str
     image: str

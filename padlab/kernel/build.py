@@ -20,32 +20,15 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import compiler, instrument, source, tree
+from padlab.kernel import compiler, instrument, kconfig, source, tree
 from padlab.kernel.arch import Arch
 from padlab.kernel.content import Stamp, fingerprint, read
+from padlab.kernel.kconfig import CONFIGS, fragments_of, lost_options
 from padlab.kernel.state import known_state
 
-CONFIGS: dict[str, tuple[str, ...]] = {
-    "perf": ("perf.config",),
-    "debug": ("perf.config", "debug.config"),
-    "rt": ("perf.config", "debug.config", "rt.config"),
-    "kasan": ("perf.config", "kasan.config"),
-    "features": ("perf.config", "features.config"),
-    "sparse": ("perf.config", "sparse.config"),
-    "nomemcg": ("perf.config", "nomemcg.config"),
-    "nosplit": ("perf.config", "debug.config", "nosplit.config"),
-    "outside": ("perf.config", "outside.config"),
-    "gdb": ("perf.config", "gdb.config"),
-    "arm64": ("perf.config",),
-    "kcsan": ("perf.config", "kcsan.config"),
-    "gcov": ("perf.config", "gcov.config"),
-}
-# Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
-PATCHED_FRAGMENT = "patched.config"
 BUILD_ROOM = 1 << 30
 _RECIPE = "1"  # change when the way of building changes
 _STAMP = ".padlab-built"
-_UNKNOWN = "not available"
 _CONFIG_STAMP = ".padlab-configured"
 _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
 _COMPILED = re.compile(r"^\s+(CC|AS|HOSTCC)\s")
@@ -176,7 +159,7 @@ def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[
 
 
 def _build_stamp(kernel: str, config: str, obj: Path) -> Stamp:
-    fragments = [path.read_text() for path in _fragments(kernel, config)]
+    fragments = [path.read_text() for path in fragments_of(config, tree.has_series(kernel))]
     identity = compiler.identity(archs.of_config(config))
     parts = [_RECIPE, tree.content_key(kernel), *fragments, *instrument.settings(config), identity]
     return Stamp(obj / _STAMP, parts)
@@ -185,17 +168,9 @@ def _build_stamp(kernel: str, config: str, obj: Path) -> Stamp:
 # Configuring
 
 
-def _fragments(kernel: str, config: str) -> list[Path]:
-    fragments = [paths.CONFIGS / name for name in (archs.of_config(config).fragment, *CONFIGS[config])]
-    if tree.has_series(kernel):
-        more = [path.with_name(f"patched-{path.name}") for path in fragments]
-        fragments += [paths.CONFIGS / PATCHED_FRAGMENT, *filter(Path.exists, more)]
-    return fragments
-
-
 def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
     """Write .config from tinyconfig and the fragments, unless nothing of that changed."""
-    fragments = _fragments(kernel, config)
+    fragments = fragments_of(config, tree.has_series(kernel))
     state = known_state(top)
     kconfigs = [f"{name} {fingerprint(top / name)}" for name in state.files() if "Kconfig" in name]
     texts = [path.read_text() for path in fragments]
@@ -214,7 +189,7 @@ def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
         process.run(make(["olddefconfig"]), what=what, env=environment(), log=log)
         lost = lost_options(texts, dot_config.read_text())
         if tree.is_part(kernel):
-            lost = [option for option in lost if _UNKNOWN not in option]  # it is of a later step
+            lost = [option for option in lost if kconfig.UNKNOWN not in option]  # it is of a later step
         if lost:
             raise LabError(
                 what,
@@ -223,30 +198,6 @@ def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
                 log=log,
                 detail=lost,
             )
-
-
-def parse_config(text: str) -> dict[str, str]:
-    """option -> value of a .config or fragment; "n" when it says "is not set"."""
-    options = {}
-    for line in text.splitlines():
-        if match := re.match(r"^(CONFIG_\w+)=(.*)$", line):
-            options[match[1]] = match[2]
-        elif match := re.match(r"^# (CONFIG_\w+) is not set$", line):
-            options[match[1]] = "n"
-    return options
-
-
-def lost_options(fragments: list[str], config: str) -> list[str]:
-    """The options that ``config`` does not have as ``fragments`` ask; a later fragment wins."""
-    wanted: dict[str, str] = {}
-    for fragment in fragments:
-        wanted |= parse_config(fragment)
-    got = parse_config(config)
-    return [
-        f"{name}: {value} asked for, {got.get(name, _UNKNOWN)} came out"
-        for name, value in wanted.items()
-        if got.get(name, "n") != value
-    ]
 
 
 # Running make

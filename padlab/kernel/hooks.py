@@ -70,13 +70,17 @@ def read_series(patches: Path) -> list[str]:
     return [words[0] for words in lines if words]
 
 
+def touched_by(patch: Path) -> list[str]:
+    """The files that a patch edits."""
+    return [part.path for part in parse(patch.read_text(errors="replace"))] if patch.exists() else []
+
+
 def touched(patches: Path) -> dict[str, list[str]]:
     """file -> the patches that edit it, in order.  A patch that is only in the series file edits none."""
     files: dict[str, list[str]] = {}
     for name in read_series(patches):
-        patch = patches / name
-        for part in parse(patch.read_text(errors="replace")) if patch.exists() else []:
-            files.setdefault(part.path, []).append(name)
+        for file in touched_by(patches / name):
+            files.setdefault(file, []).append(name)
     return files
 
 
@@ -97,7 +101,14 @@ def quilt(args: list[str], tree: Path, patches: Path, *, what: str, log: Path | 
     return process.run(command, what=what, cwd=tree, env=settings, log=log)
 
 
-def apply(stock: Path, patches: Path, scratch: Path, version: str) -> list[str]:
+def apply(
+    stock: Path,
+    patches: Path,
+    scratch: Path,
+    *,
+    what: str,
+    todo: str = "edit that patch for this kernel version",
+) -> list[str]:
     """Fill ``scratch`` with the hooked files, patched, and quilt's .pc; return their paths."""
     names = touched(patches)
     for name in names:
@@ -106,7 +117,6 @@ def apply(stock: Path, patches: Path, scratch: Path, version: str) -> list[str]:
             shutil.copy2(stock / name, scratch / name)
     if not read_series(patches):
         return []
-    what = f"applying the hooks to Linux {version}"
     log = paths.LOGS / "quilt-push.log"
     try:
         # Offsets are fine, fuzz is not: it may put a hook in the wrong place.
@@ -118,11 +128,34 @@ def apply(stock: Path, patches: Path, scratch: Path, version: str) -> list[str]:
         raise LabError(
             what,
             failure.describe() if failure else "quilt push failed",
-            "edit that patch for this kernel version",
+            todo,
             log=log,
             detail=_failed_hunks(failure, patches) if failure else err.detail,
         ) from None
     return sorted(names)
+
+
+def try_each(stock: Path, patches: Path, scratch: Path) -> list[str]:
+    """The hooks that do not apply, each tried on what those before it that do have left."""
+    failed = []
+    for name in read_series(patches):
+        before = {}
+        for file in touched_by(patches / name):
+            place = scratch / file
+            if not place.exists() and (stock / file).exists():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(stock / file, place)
+            before[place] = place.read_bytes() if place.exists() else None
+        scratch.mkdir(parents=True, exist_ok=True)
+        try:
+            apply_patch(patches / name, scratch)
+        except LabError:
+            failed.append(name)
+            for place, content in before.items():
+                place.unlink(missing_ok=True)
+                if content is not None:
+                    place.write_bytes(content)
+    return failed
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from padlab.core.errors import LabError
 from padlab.kernel import hooks
 
 DOCUMENT = paths.ROOT / "docs/hooks.md"
-# The most lines that may be added to the kernel's own code.
-MAX_ADDED = 220
+# The most lines that may be added to the kernel's own code, by base.
+MAX_ADDED = {"6.12": 220, "7.3": 220}
 
 CODE, TESTS, DOCS = "code", "tests", "documents and MAINTAINERS"
 PARTS = (CODE, TESTS, DOCS)
@@ -74,13 +74,35 @@ def markdown(table: list[Hook]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rewrite(document: Path, patches: Path) -> bool:
-    """Put the table of ``patches`` in the place of the one in ``document``; return whether it changed."""
+def heading(base: str) -> str:
+    """Of the section that has the table of a base."""
+    return f"## Linux {base}\n"
+
+
+def _bounds(text: str, base: str) -> tuple[int, int]:
+    """Where in a document the section about a base is."""
+    start = text.find(heading(base))
+    if start < 0:
+        return 0, 0
+    end = text.find("\n## ", start)
+    return start, end if end > 0 else len(text)
+
+
+def section(text: str, base: str) -> str:
+    """The section of a document about a base, empty if there is none."""
+    start, end = _bounds(text, base)
+    return text[start : end + 1]
+
+
+def rewrite(document: Path, patches: Path, base: str) -> bool:
+    """Put the table of ``patches`` into its section of ``document``; return whether that changed it."""
     old = document.read_text()
+    start, end = (old.count("\n", 0, place) for place in _bounds(old, base))
     lines = old.splitlines(keepends=True)
-    rows = [number for number, line in enumerate(lines) if line.startswith("|")]
+    rows = [number for number, line in enumerate(lines[:end]) if number > start and line.startswith("|")]
     if not rows:
-        raise LabError(f"docs/{document.name}", "it has no table", "take the file from the last commit")
+        todo = "take the file from the last commit"
+        raise LabError(f"docs/{document.name}", f"it has no table of Linux {base}", todo)
     new = "".join(lines[: rows[0]]) + markdown(read(patches)) + "".join(lines[rows[-1] + 1 :])
     document.write_text(new)
     return new != old

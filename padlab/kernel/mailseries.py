@@ -13,7 +13,8 @@ its message::
 
 An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is
 the cover letter: a subject and a text.  Lines before the subject that begin
-with # are comments.  Every owned file and every hook is in exactly one step.
+with # are comments.  Every owned file and every hook is in exactly one step.  What
+another base says instead is in its own folder (see messages()).
 
 The series is made in a small git repository that holds only the files it
 touches, as they are in stock; ``check`` applies it to such a repository again
@@ -34,13 +35,15 @@ from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
-from padlab.kernel import checkpatch, hooks, overlay, source, state, tree
+from padlab.kernel import checkpatch, hooks, source, state, tree
 from padlab.kernel.content import fingerprint
+from padlab.kernel.owned import owned_files
 
 STEPS = paths.ROOT / "series"
 COVER = "00-cover.msg"
 _WORK = paths.BUILD / "series"
 _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
+_COMMENTS = re.compile(r"^#.*\n?|^\s*\n", re.MULTILINE)
 _HEADERS = ("Subject", "Owns", "Hook")
 
 
@@ -93,10 +96,20 @@ def _bad(name: str, why: str, todo: str) -> LabError:
     return LabError(f"series/{name}", why, todo)
 
 
+def messages() -> dict[str, Path]:
+    """The messages by name: those of series/, or what the base in use has under the same name.
+
+    One that has only comments there says that the base does not have the step.
+    """
+    own = paths.OWN / "series" if paths.OWN else None
+    found = {path.name: path for folder in (STEPS, own) if folder for path in folder.glob("*.msg")}
+    return {name: found[name] for name in sorted(found) if _COMMENTS.sub("", found[name].read_text())}
+
+
 def read_steps() -> list[Step]:
     """The steps in order, checked: everything is in exactly one of them."""
-    found = sorted(path for path in STEPS.glob("*.msg") if path.name != COVER)
-    owned = overlay.owned_files()
+    found = [path for name, path in messages().items() if name != COVER]
+    owned = owned_files()
     steps = [expand(parse_step(path.name, path.read_text()), owned) for path in found]
     problems = coverage(steps, set(owned), set(hooks.read_series(paths.PATCHES)))
     if problems:
@@ -154,8 +167,7 @@ def export(directory: Path) -> list[Path]:
         identity.environment(len(steps) + 1),
     )
     letter = fresh / "0000-cover-letter.patch"
-    version = tree.source_version()
-    base = f"This series is against Debian's {source.base().package}, version {version}."
+    base = f"This series is against {_against(tree.source_version())}."
     letter.write_text(
         letter.read_text()
         .replace("*** SUBJECT HERE ***", cover.subject)
@@ -164,11 +176,16 @@ def export(directory: Path) -> list[Path]:
     return _deliver(fresh, directory)
 
 
+def _against(version: str) -> str:
+    name, _, number = source.name_of(version).partition(" ")
+    return f"Linux {number}" if name == "Linux" else f"Debian's {name}, version {number}"
+
+
 def _cover_text() -> str:
-    try:
-        return (STEPS / COVER).read_text()
-    except FileNotFoundError:
-        raise _bad(COVER, "there is no cover letter", "write one") from None
+    path = messages().get(COVER)
+    if path is None:
+        raise _bad(COVER, "there is no cover letter", "write one")
+    return path.read_text()
 
 
 def _deliver(fresh: Path, directory: Path) -> list[Path]:
@@ -209,7 +226,7 @@ def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exportin
 
 def touched_files() -> set[str]:
     """Every file the series adds, edits or removes."""
-    return set(overlay.owned_files()) | set(hooks.touched(paths.PATCHES))
+    return set(owned_files()) | set(hooks.touched(paths.PATCHES))
 
 
 def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
@@ -229,10 +246,11 @@ def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
 
 
 def _commit_step(repo: Path, step: Step, identity: Identity, number: int) -> None:
+    owned = owned_files()
     for name in step.owns:
         place = repo / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(paths.LINUX / name, place)
+        shutil.copy2(owned[name], place)
     for name in step.hooks:
         hooks.apply_patch(paths.PATCHES / name, repo)
     env = identity.environment(number)

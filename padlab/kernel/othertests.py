@@ -20,7 +20,7 @@ from padlab.kernel import compiler, tree
 from padlab.kernel.content import Stamp
 
 SOURCES = paths.TESTS / "outside"
-PROGRAMS = SOURCES / "programs.toml"
+PROGRAMS = paths.table("outside/programs.toml")
 PACKAGES = ("build", "outside")
 
 _RECIPE = "1"  # change when the way of building changes

@@ -15,18 +15,10 @@ from pathlib import Path
 
 from padlab.core import paths, progress
 from padlab.core.errors import LabError
-from padlab.kernel import hooks
+from padlab.kernel import hooks, source
 from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.owned import owned_files
 from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, write_state
-
-
-def owned_files() -> dict[str, Path]:
-    """The files of linux/ by their path in the kernel tree; editors' leftovers excluded."""
-    return {
-        str(path.relative_to(paths.LINUX)): path
-        for path in sorted(paths.LINUX.rglob("*"))
-        if path.is_file() and not path.name.endswith(("~", ".swp", ".orig", ".rej", ".o", ".pyc"))
-    }
 
 
 @dataclass(frozen=True)
@@ -76,8 +68,8 @@ def sync(
     if state.inputs == inputs and not (discard and edited):
         if edited:
             progress.note(
-                f"note: build/trees/{tree.name} has edits that are not in the repository yet: "
-                f"{some(edited)} (./lab refresh keeps them, ./lab tree --discard drops them)"
+                f"note: {paths.shown(tree)} has edits that are not in the repository yet: {some(edited)} "
+                f"({paths.command('refresh')} keeps them, {paths.command('tree --discard')} drops them)"
             )
         return
 
@@ -107,7 +99,7 @@ def sync(
     )
     remove(scratch)
     if changes:
-        progress.note(f"build/trees/{tree.name}: {len(changes)} files brought up to date")
+        progress.note(f"{paths.shown(tree)}: {len(changes)} files brought up to date")
 
 
 def _overlay(
@@ -116,7 +108,7 @@ def _overlay(
     """Work out every file that differs from stock: what to copy to it (None: delete it)."""
     owned = dict(have.owned)
     hooked: dict[str, Path | None] = {}
-    for name in hooks.apply(stock, _patches(have, scratch), scratch, version) if have.hooks else []:
+    for name in _hooked(stock, _patches(have, scratch), scratch, version) if have.hooks else []:
         path = scratch / name
         hooked[name] = path if path.exists() else None
     both = sorted(set(owned) & set(hooked))
@@ -137,6 +129,34 @@ def _overlay(
             hooked[name] = target
         hooks.apply_patch(patch, scratch)
     return owned, hooked
+
+
+def _hooked(stock: Path, patches: Path, scratch: Path, version: str) -> list[str]:
+    """Apply the hooks; say which do, if there is a suite that has moved on to another version."""
+    what = f"applying the hooks to Linux {version}"
+    try:
+        names = hooks.apply(stock, patches, scratch, what=what)
+    except LabError as err:
+        if not moved_on(version):
+            raise
+        tried = scratch / ".tried"
+        failed = hooks.try_each(stock, patches, tried)
+        fine = [name for name in hooks.read_series(patches) if name not in failed]
+        raise LabError(
+            what,
+            f"{len(failed)} of {len(failed) + len(fine)} do not apply, the first is {err.why}",
+            f"correct them, or use what was tested: {source.base().package} {source.base().tested}",
+            log=err.log,
+            detail=[*(f"applies: {name}" for name in fine), *(f"does not apply: {name}" for name in failed)],
+        ) from None
+    if moved_on(version):
+        progress.note(f"all {len(hooks.read_series(patches))} hooks apply to Linux {version}")
+    return names
+
+
+def moved_on(version: str) -> bool:
+    """Whether this is another version than was tested, of a base that is not to be had as it was."""
+    return bool(paths.OWN) and version != source.base().tested
 
 
 def _patches(have: Part, scratch: Path) -> Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Edits made in the patched tree, written back to linux/ and patches/."""
+"""Edits made in the patched tree, written back to linux/ and patches/, or to where the base has its own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from pathlib import Path
 
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, overlay
+from padlab.kernel import hooks, overlay, owned
 from padlab.kernel.content import fingerprint
 from padlab.kernel.state import State, find_edits, is_generated, known_state, some
 from padlab.kernel.tree import VARIANTS
 
 
-def refresh() -> list[str]:
-    """Write edits made in the patched tree back to linux/ and patches/; return what was written."""
+def refresh(difference: str = "") -> list[str]:
+    """Write edits made in the patched tree back to linux/ and patches/; return what was written.
+
+    An owned file that the base in use has otherwise is written to the patch that says how.
+    ``difference`` is such a patch, to which edits of other owned files go instead of linux/.
+    """
     packages.ensure("quilt")
     tree = paths.TREES / "patched"
     state = known_state(tree)
@@ -25,33 +29,59 @@ def refresh() -> list[str]:
     patches = sorted({owners[name] for name in edited if name in owners})
     files = [name for name in edited if name not in owners]
     _check_conflicts(tree, state, files, patches)
+    own = _own_patches(files, difference)
 
     written = []
     for name in files:
-        _write_owned(tree / name, paths.LINUX / name)
-        written.append(f"linux/{name}")
+        if name not in own:
+            _write_owned(tree / name, paths.LINUX / name)
+            written.append(f"linux/{name}")
+    folder = owned.differences()
+    for patch in sorted(set(own.values())):
+        assert folder
+        mine = {name: tree / name for name, owner in own.items() if owner == patch}
+        owned.write_difference(folder, patch, mine)
+        written.append(paths.shown(folder / patch))
     for name in patches:
         hooks.refresh(tree, paths.PATCHES, name)
-        written.append(f"patches/{name}")
+        written.append(_hook_name(name))
     overlay.sync(tree, VARIANTS["patched"].extra, paths.TREES / "stock", state, discard=False)
     return written
+
+
+def _hook_name(patch: str) -> str:
+    return paths.shown(paths.PATCHES / patch) if paths.OWN else f"patches/{patch}"
+
+
+def _own_patches(files: list[str], difference: str) -> dict[str, str]:
+    """The owned files that the base has, or is to have, otherwise than linux/: file -> patch."""
+    folder = owned.differences()
+    if folder is None:
+        if difference:
+            raise LabError("refresh", f"linux/ is as base {paths.BASE} has it", "leave out --own")
+        return {}
+    known = owned.patch_of(folder)
+    found = {name: known.get(name, difference) for name in files}
+    return {name: patch for name, patch in found.items() if patch}
 
 
 def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[str]) -> None:
     """Refuse to overwrite what changed in the repository as well."""
     both = []
+    now = owned.owned_files()
     for name in files:
-        mine, given = fingerprint(paths.LINUX / name), state.owned.get(name)
+        mine, given = fingerprint(now.get(name, paths.LINUX / name)), state.owned.get(name)
         if mine not in (given, fingerprint(tree / name)):
             both.append(f"linux/{name}")
     for name in patches:
         if name in state.patches and fingerprint(paths.PATCHES / name) != state.patches[name]:
-            both.append(f"patches/{name}")
+            both.append(_hook_name(name))
     if both:
         raise LabError(
             "refresh",
             f"{some(both)} changed since the tree was made from it, and the tree was edited too",
-            "copy your edits out of build/trees/patched, run ./lab tree --discard, and edit again",
+            f"copy your edits out of {paths.shown(tree)}, run {paths.command('tree --discard')}, "
+            "and edit again",
         )
 
 

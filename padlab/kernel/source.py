@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel source: a package of Debian's, from the cache or as the package index offers it.
 
-``source.toml`` has the version that this commit was tested with, which is preferred.
-What was downloaded once is kept in the user's cache: with it neither index nor
-network are needed.
+``source.toml`` has, for each base, the version that this commit was tested with, which
+is preferred.  What was downloaded once is kept in the user's cache: with it neither
+index nor network are needed.  The package of a base is in the host's own suites, or in
+one that the lab looks at by itself (core/aptsuite.py).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import unquote
@@ -20,35 +21,62 @@ from urllib.parse import unquote
 from msgspec import Meta, Struct
 
 from padlab.core import exclusive, packages, paths, process, progress, toml
+from padlab.core.aptsuite import Suite
 from padlab.core.errors import LabError
 
-SERIES = "6.12"
 RECORD = paths.ROOT / "source.toml"
 _DOWNLOAD_ROOM = 400 << 20
 _OFFERED = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+$", re.MULTILINE)
 _GONE = re.compile(r"\s404\s+Not Found|File not found")
+_SOURCE = re.compile(r"^linux-source-\d+(?:\.\d+)+$", re.MULTILINE)
 _REASON = re.compile(r"^E: Failed to fetch \S+\s+(.*)$", re.MULTILINE)
 
 
 class Base(Struct, forbid_unknown_fields=True, frozen=True):
-    """The package of a kernel series, and the version of it that this commit was tested with."""
+    """The package of a kernel series, and the version of it that this commit was tested with.
+
+    ``suite`` is where to find it, if that is none of the host's own.
+    """
 
     package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z", description='as "linux-source-6.12"')]
     tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z", description='a Debian version, as "6.12.9-1"')]
+    suite: Annotated[
+        str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z", description='a suite, as "trixie-backports"')
+    ] = ""
 
     @property
-    def tarball(self) -> str:
-        """Where the package has the source."""
-        return f"usr/src/{self.package}.tar.xz"
+    def series(self) -> str:
+        """As in the version of Linux: "6.12"."""
+        return self.package.removeprefix("linux-source-")
 
 
 @functools.cache
 def base() -> Base:
-    """What source.toml says."""
+    """What source.toml says of the base in use."""
     bases = toml.load(RECORD, dict[str, Base])
-    if SERIES not in bases:
-        raise LabError(RECORD.name, f'has no table ["{SERIES}"]', f"restore it: git checkout {RECORD.name}")
-    return bases[SERIES]
+    if paths.BASE not in bases:
+        raise LabError(
+            RECORD.name, f'has no table ["{paths.BASE}"]', f"restore it: git checkout {RECORD.name}"
+        )
+    return bases[paths.BASE]
+
+
+def _suite() -> Suite | None:
+    return Suite(base().suite) if base().suite else None
+
+
+def _environment() -> dict[str, str]:
+    """With which apt's programs see where the package is."""
+    suite = _suite()
+    return suite.environment() if suite else {}
+
+
+def _update_index(what: str) -> None:
+    suite = _suite()
+    if suite:
+        suite.update(what)
+    else:
+        packages.update_index(what)
 
 
 @dataclass(frozen=True)
@@ -56,11 +84,17 @@ class Source:
     """A version of the package, as Debian counts."""
 
     version: str
+    package: str = field(default_factory=lambda: base().package)
+
+    @property
+    def tarball(self) -> str:
+        """Where the package has the source."""
+        return f"usr/src/{self.package}.tar.xz"
 
     @property
     def deb(self) -> Path:
         """Its file in the cache, which need not be there, with apt's name: an epoch's colon is encoded."""
-        return paths.DOWNLOADS / f"{base().package}_{self.version.replace(':', '%3a')}_all.deb"
+        return paths.DOWNLOADS / f"{self.package}_{self.version.replace(':', '%3a')}_all.deb"
 
 
 def ensure_source(update: bool = False) -> Source:
@@ -85,6 +119,14 @@ def warn_untested(version: str) -> None:
         _warn(f"note: this commit was tested with {base().package} {base().tested}, this is {version}")
 
 
+def name_of(version: str) -> str:
+    """A version with the package that it is of; one that was not Debian's says so itself."""
+    if " " in version:
+        return f"Linux {version}"
+    series = ".".join(version.partition("-")[0].split(":")[-1].split(".")[:2])
+    return f"linux-source-{series} {version}"
+
+
 @functools.cache
 def _warn(text: str) -> None:
     progress.note(text)
@@ -93,13 +135,7 @@ def _warn(text: str) -> None:
 def _look(update: bool, what: str) -> Source:
     """Choose from index and cache; what the index offers is downloaded if it is not in the cache."""
     kept = newest([Source(version) for version in cached()])
-    if update:
-        packages.update_index(what)
-    chosen = _choose(update)
-    if chosen is None and kept is None:
-        _check_debian(what)
-        packages.update_index(what)
-        chosen = _choose(update)
+    chosen = _of_suite(update, kept, what) if _suite() else _of_host(update, kept, what)
     if chosen is None:
         return kept or _give_up(what)
     if chosen.deb.exists():
@@ -113,7 +149,39 @@ def _look(update: bool, what: str) -> Source:
         return kept
 
 
+def _of_host(update: bool, kept: Source | None, what: str) -> Source | None:
+    if update:
+        _update_index(what)
+    chosen = _choose(update)
+    if chosen is None and kept is None:
+        _check_debian(what)
+        _update_index(what)
+        chosen = _choose(update)
+    return chosen
+
+
+def _of_suite(update: bool, kept: Source | None, what: str) -> Source | None:
+    """Fetch the suite's index, which is small, to choose by.  If it has moved on, ``kept`` has to do."""
+    try:
+        _update_index(what)
+    except LabError as err:
+        if kept is None:
+            raise
+        progress.note(f"note: {what}: {err.why}; using {kept.version} from {paths.DOWNLOADS}")
+        return kept
+    chosen = _choose(update)
+    if kept and not update and chosen and chosen.version != base().tested:
+        return kept
+    return chosen
+
+
 def _give_up(what: str) -> NoReturn:
+    if base().suite:
+        raise LabError(
+            what,
+            f"{base().suite} does not offer it or a later one, and none is in {paths.DOWNLOADS}",
+            f"give a source: {paths.command('tree')} --source FILE.tar.xz",
+        )
     raise LabError(
         what,
         f"the package index does not offer it, and none is in {paths.DOWNLOADS}",
@@ -154,12 +222,37 @@ def _choose(update: bool) -> Source | None:
     """What to take of what the package index offers; None if that is nothing, or there is no index."""
     if shutil.which("apt-cache") is None:
         return None
-    command = ["apt-cache", "policy", base().package]
-    policy = process.run(command, what="asking for the kernel source", ok=range(256))
+    policy = _ask("policy", base().package)
     if not update and base().tested in parse_offered(policy):
         return Source(base().tested)
     version = parse_candidate(policy)
-    return Source(version) if version else None
+    if version:
+        return Source(version)
+    return _later() if base().suite else None
+
+
+def _ask(*query: str) -> str:
+    return process.run(
+        ["apt-cache", *query], what="asking for the kernel source", env=_environment(), ok=range(256)
+    )
+
+
+def _later() -> Source | None:
+    """The newest Linux of a suite that has moved on to one after the base's."""
+    package = newest_series(_ask("pkgnames", "linux-source-"))
+    if package is None or _order(package) <= _order(base().package):
+        return None
+    version = parse_candidate(_ask("policy", package))
+    return Source(version, package) if version else None
+
+
+def newest_series(names: str) -> str | None:
+    """Of the packages in the output of apt-cache pkgnames, that of the last kernel series."""
+    return max(_SOURCE.findall(names), key=_order, default=None)
+
+
+def _order(package: str) -> list[int]:
+    return [int(number) for number in package.removeprefix("linux-source-").split(".")]
 
 
 def parse_candidate(policy: str) -> str | None:
@@ -186,7 +279,7 @@ def _download(source: Source, update: bool, what: str) -> Source:
         return _fetch(source, what)
     except _GoneError:
         progress.note(f"{source.version} has left the mirror; updating the package index")
-        packages.update_index(what)
+        _update_index(what)
         newer = _choose(update) or _give_up(what)
         return newer if newer.deb.exists() else _fetch(newer, what)
 
@@ -195,7 +288,7 @@ def _fetch(source: Source, what: str) -> Source:
     """apt checks the file against the signed index; it appears under its name when whole."""
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=paths.DOWNLOADS))
     try:
-        with progress.step(f"downloading {base().package} {source.version}"):
+        with progress.step(f"downloading {source.package} {source.version}"):
             _apt_download(source, part, what)
         debs = list(part.glob("*.deb"))
         if len(debs) != 1:
@@ -208,10 +301,10 @@ def _fetch(source: Source, what: str) -> Source:
 
 def _apt_download(source: Source, folder: Path, what: str) -> None:
     log = paths.LOGS / "apt-download.log"
-    package = f"{base().package}={source.version}"
+    package = f"{source.package}={source.version}"
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", package]
     try:
-        process.run(command, what=what, cwd=folder, log=log)
+        process.run(command, what=what, cwd=folder, env=_environment(), log=log)
     except LabError as err:
         raise _explain(source, what, err) from None
 

@@ -45,7 +45,7 @@ def known_state(tree: Path) -> State:
     """The state of a tree that must be there."""
     state = read_state(tree)
     if state is None:
-        raise LabError(f"the {tree.name} tree", "it has not been made yet", "run: ./lab tree")
+        raise LabError(f"the {tree.name} tree", "it has not been made yet", f"run: {paths.command('tree')}")
     return state
 
 
@@ -69,9 +69,9 @@ def refuse_edits(tree: Path, edits: list[str]) -> None:
     """Stop rather than overwrite ``edits``, files that were edited in ``tree``."""
     if edits:
         raise LabError(
-            f"bringing build/trees/{tree.name} up to date",
+            f"bringing {paths.shown(tree)} up to date",
             f"it has edits that are not in the repository: {some(edits)}",
-            "run ./lab refresh to keep them or ./lab tree --discard to drop them",
+            f"run {paths.command('refresh')} to keep them or {paths.command('tree --discard')} to drop them",
             detail=[f"edited: {name}" for name in edits],
         )
 

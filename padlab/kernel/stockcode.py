@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from padlab.core import paths, toml
 from padlab.kernel.content import digest
 
-LIST = paths.TESTS / "stock-functions.toml"
+LIST = paths.table("stock-functions.toml")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 

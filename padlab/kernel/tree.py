@@ -12,6 +12,7 @@ says so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, source
 from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.given import Given
 from padlab.kernel.state import (
     State,
     find_edits,
@@ -54,8 +56,13 @@ class Variant:
 VARIANTS: dict[str, Variant] = {"patched": Variant()}
 
 
-def ensure_tree(kernel: str, *, discard: bool = False, update: bool = False) -> Path:
+def ensure_tree(
+    kernel: str, *, discard: bool = False, update: bool = False, given: Given | None = None
+) -> Path:
     """Make the tree of ``kernel`` if needed and bring it up to date; return its path.
+
+    Its source is the package's, as it was unpacked, or its newest version if ``update``,
+    or what is ``given``: the next calls stay with that.
 
     Edits made in the tree stay as long as the repository has not changed, and a
     note names them.  When it has changed, this stops, unless ``discard`` drops them.
@@ -63,7 +70,7 @@ def ensure_tree(kernel: str, *, discard: bool = False, update: bool = False) -> 
     known = ("stock", *VARIANTS)
     if kernel not in known:
         raise LabError("kernel", f"there is no {kernel!r}", f"choose one of: {', '.join(known)}")
-    version = _ensure_stock(update)
+    version = _ensure_given(given) if given else _ensure_stock(update)
     stock = paths.TREES / "stock"
     if kernel == "stock":
         return stock
@@ -122,25 +129,43 @@ def _ensure_stock(update: bool) -> str:
     if state is not None and state.version == newest.version:
         return state.version
     packages.ensure("build")
-    what = f"unpacking Linux {newest.version}"
+    pipeline = (
+        f'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO ./{newest.tarball} '
+        '| tar -xJ -C "$2" --strip-components=1'
+    )
+
+    def unpack(place: Path) -> None:
+        process.run(
+            ["bash", "-c", pipeline, "unpack", newest.deb, place],
+            what=f"unpacking Linux {newest.version}",
+            log=paths.LOGS / "unpack.log",
+            todo=f"if the package file is damaged, delete it and try again: {newest.deb}",
+        )
+
+    _unpack(unpack, newest.version)
+    return newest.version
+
+
+def _ensure_given(given: Given) -> str:
+    """Let stock be what the user gave."""
+    source.warn_untested(given.version)
+    state = read_state(paths.TREES / "stock")
+    if state is None or state.version != given.version:
+        _unpack(given.unpack, given.version)
+    return given.version
+
+
+def _unpack(unpack: Callable[[Path], None], version: str) -> None:
+    """Let ``unpack`` make stock of this version."""
+    what = f"unpacking Linux {version}"
     source.check_room(paths.TREES, TREE_ROOM, what)
     fresh = paths.TREES / ".stock-new"
     remove(fresh)
     fresh.mkdir(parents=True)
-    pipeline = (
-        f'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO ./{source.base().tarball} '
-        '| tar -xJ -C "$2" --strip-components=1'
-    )
     with progress.step(what):
-        process.run(
-            ["bash", "-c", pipeline, "unpack", newest.deb, fresh],
-            what=what,
-            log=paths.LOGS / "unpack.log",
-            todo=f"if the package file is damaged, delete it and try again: {newest.deb}",
-        )
-        write_state(fresh, State(newest.version))
-        _replace(fresh, stock)
-    return newest.version
+        unpack(fresh)
+        write_state(fresh, State(version))
+        _replace(fresh, paths.TREES / "stock")
 
 
 def _clone(stock: Path, tree: Path, variant: Variant, version: str) -> None:

@@ -25,6 +25,7 @@ measurement, so that git shows what a change did to the figures:
 Every file names its command and, unless it is a prediction, the Debian source version
 of the kernels, the commit of this repository, and the host's CPU; the accelerator and
 QEMU's version where guests were booted, the compiler where native programs ran.
+Those of another base than 6.12 are in results/NAME, and their command says which.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def path_of(name: str) -> Path:
 def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
     """What made a result of boots; ``accel`` is theirs."""
     return {
-        "command": command,
-        "source": f"{source.base().package} {build.source_version}",
+        "command": _command(command),
+        "source": source.name_of(build.source_version),
         "config": build.config,
         "commit": git.commit(),
         **accel.as_dict(),
@@ -60,12 +61,16 @@ def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
 def of_native(command: str) -> dict[str, str]:
     """What made a result of native programs."""
     return {
-        "command": command,
-        "source": f"{source.base().package} {tree.source_version()}",
+        "command": _command(command),
+        "source": source.name_of(tree.source_version()),
         "compiler": compiler.name(),
         "commit": git.commit(),
         "host": host.cpu(),
     }
+
+
+def _command(command: str) -> str:
+    return paths.command(command.removeprefix("./lab "))
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

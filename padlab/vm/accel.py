@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Literal
 
 from padlab.core import process
-from padlab.core.paths import BUILD
+from padlab.core.paths import SHARED
 from padlab.vm import emulator
 
 Name = Literal["kvm", "tcg"]
 Threads = Literal["single", "multi"]
 
 KVM = Path("/dev/kvm")
-CACHE = BUILD / "kvm-probe.json"
+CACHE = SHARED / "kvm-probe.json"
 PROBE_LIMIT_S = 4.0
 # Where KVM works at all, the firmware takes about as long under it as under TCG.
 PROBE_MOST = 4.0  # times TCG's time

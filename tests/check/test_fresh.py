@@ -14,7 +14,7 @@ from padlab.check import bareroot, fresh, hostconfig
 from padlab.check.fresh import Ended
 from padlab.check.hostconfig import HostConfig
 from padlab.cli.fresh import SUITES
-from padlab.core import packages, paths, process
+from padlab.core import aptsuite, packages, paths, process
 from padlab.core.errors import LabError
 
 
@@ -76,7 +76,7 @@ Acquire::Languages:: "none";
 Acquire::IndexTargets::deb::Packages::MetaKey "x";
 DPkg::Post-Invoke:: "rm -f /x";
 """
-        assert hostconfig.acquire_settings(dump) == [
+        assert aptsuite.acquire_settings(dump) == [
             'Acquire::http::Proxy "http://proxy:3128";',
             'Acquire::https::CAInfo "/etc/ca.pem";',
             'Acquire::Check-Valid-Until "false";',

@@ -16,7 +16,8 @@ from padlab.check.mutantlog import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, 
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel import overlay, tree
+from padlab.kernel import tree
+from padlab.kernel.owned import owned_files
 
 OURS = mutant.all_of()
 # Where faults are most likely to do harm after boot.
@@ -35,7 +36,7 @@ def test_there_are_enough() -> None:
     assert len({one.id for one in OURS}) == len(OURS) >= 100
     assert sum(one.file in AFTER_BOOT for one in OURS) >= 30
     tested = ("tools/", "lib/test_", "include/trace/", "kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
-    code = {name for name in overlay.owned_files() if name.endswith(".c") and not name.startswith(tested)}
+    code = {name for name in owned_files() if name.endswith(".c") and not name.startswith(tested)}
     assert code <= {one.file for one in OURS}
 
 
@@ -55,7 +56,7 @@ def test_no_two_are_the_same() -> None:
 def test_the_checks_exist(name: str) -> None:
     check = detectors.named(name)
     assert check.tier in detectors.TIERS
-    assert any(map(check.reads, overlay.owned_files()))
+    assert any(map(check.reads, owned_files()))
 
 
 def test_programs_are_of_what_they_are_made_of() -> None:

@@ -13,7 +13,7 @@ import pytest
 from padlab.check import command, fresh, lab, memmap, passed, plan, races, record
 from padlab.check.report import Report
 from padlab.check.runner import Check
-from padlab.core import exclusive
+from padlab.core import exclusive, paths
 from padlab.core.outcome import Outcome, judge
 
 
@@ -74,6 +74,33 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
     assert changes("tests/races.toml") == {"races", "fresh", "lab"}
     for name in ("docs/testing.md", "README.md", "tests/check/test_x.py", "tests/mutants/engine.toml"):
         assert changes(name) == {"fresh", "lab"}
+
+
+@pytest.mark.parametrize(
+    ("base", "counts"),
+    [
+        ("6.12", {"patches/a.patch", "series/x.msg", "source.toml"}),
+        ("7.3", {"bases/7.3/patches/a.patch", "series/x.msg", "source.toml"}),
+    ],
+)
+def test_what_another_base_has_does_not_count(
+    clone: dict[str, str], monkeypatch: pytest.MonkeyPatch, base: str, counts: set[str]
+) -> None:
+    monkeypatch.setattr(passed.paths, "BASE", base)
+    monkeypatch.setattr(passed.paths, "OWN", None if base == "6.12" else paths.BASES / base)
+    found = set()
+    for name in (
+        "patches/a.patch",
+        "bases/7.3/patches/a.patch",
+        "bases/7.9/x",
+        "series/x.msg",
+        "source.toml",
+    ):
+        before = passed.state(A), passed.state(LAB)
+        clone[name] = "new"
+        found |= {name} if passed.state(A) != before[0] else set()
+        assert passed.state(LAB) != before[1]
+    assert found == counts
 
 
 def test_what_passed_counts_until_it_fails_or_a_file_changes(clone: dict[str, str]) -> None:

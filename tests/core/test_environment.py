@@ -65,7 +65,7 @@ class TestFailure:
 def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An environment without packages, which this process seems to run in; pip only makes a folder."""
     place = tmp_path / "build/venv"
-    monkeypatch.setattr(paths, "BUILD", place.parent)
+    monkeypatch.setattr(paths, "SHARED", place.parent)
     monkeypatch.setattr(paths, "LOGS", place.parent / "logs")
     monkeypatch.setattr(environment, "VENV", place)
     monkeypatch.setattr(environment, "REQUIREMENTS", tmp_path)

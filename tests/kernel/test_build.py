@@ -10,7 +10,7 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import build, state
+from padlab.kernel import build, kconfig, state
 from padlab.kernel.arch import ALL, Arch
 
 MAKE_OUTPUT = """\
@@ -54,7 +54,7 @@ class TestConfig:
     CONFIG = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S=""\nCONFIG_N=512\n# A comment\n'
 
     def test_parse(self) -> None:
-        assert build.parse_config(self.CONFIG) == {
+        assert kconfig.parse_config(self.CONFIG) == {
             "CONFIG_A": "y",
             "CONFIG_B": "n",
             "CONFIG_S": '""',
@@ -63,15 +63,17 @@ class TestConfig:
 
     def test_all_came_out(self) -> None:
         assert (
-            build.lost_options(["CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\n"], self.CONFIG)
+            kconfig.lost_options(
+                ["CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\n"], self.CONFIG
+            )
             == []
         )
 
     def test_a_later_fragment_wins(self) -> None:
-        assert build.lost_options(["CONFIG_N=8\n", "CONFIG_N=512\n"], self.CONFIG) == []
+        assert kconfig.lost_options(["CONFIG_N=8\n", "CONFIG_N=512\n"], self.CONFIG) == []
 
     def test_lost(self) -> None:
-        lost = build.lost_options(["CONFIG_B=y\nCONFIG_M=m\n# CONFIG_A is not set\n"], self.CONFIG)
+        lost = kconfig.lost_options(["CONFIG_B=y\nCONFIG_M=m\n# CONFIG_A is not set\n"], self.CONFIG)
         assert lost == [
             "CONFIG_B: y asked for, n came out",
             "CONFIG_M: m asked for, not available came out",
@@ -79,23 +81,23 @@ class TestConfig:
         ]
 
     def test_each_config_is_perf_and_more(self) -> None:
-        perf = build.CONFIGS["perf"]
-        for name, fragments in build.CONFIGS.items():
+        perf = kconfig.CONFIGS["perf"]
+        for name, fragments in kconfig.CONFIGS.items():
             assert fragments[: len(perf)] == perf
             assert (len(fragments) > len(perf)) == (name not in ("perf", "arm64"))
 
     @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
     def test_what_an_architecture_adds_undoes_nothing_of_perf(self, arch: Arch) -> None:
-        perf = build.parse_config((paths.CONFIGS / "perf.config").read_text())
-        added = build.parse_config((paths.CONFIGS / arch.fragment).read_text())
+        perf = kconfig.parse_config((paths.CONFIGS / "perf.config").read_text())
+        added = kconfig.parse_config((paths.CONFIGS / arch.fragment).read_text())
         assert added and not set(perf) & set(added)
-        assert build.CONFIGS[arch.config] == build.CONFIGS["perf"]
+        assert kconfig.CONFIGS[arch.config] == kconfig.CONFIGS["perf"]
         assert archs.of_config(arch.config) is arch
         assert archs.of_config("debug") is archs.X86_64
 
     def test_debug_undoes_nothing_of_perf_and_perf_has_no_debug_option(self) -> None:
-        perf = build.parse_config((paths.CONFIGS / "perf.config").read_text())
-        debug = build.parse_config((paths.CONFIGS / "debug.config").read_text())
+        perf = kconfig.parse_config((paths.CONFIGS / "perf.config").read_text())
+        debug = kconfig.parse_config((paths.CONFIGS / "debug.config").read_text())
         assert len(perf) > 50 and len(debug) > 10
         assert not set(perf) & set(debug)
         debugging = {

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from padlab.core import paths, progress
+from padlab.core.aptsuite import Suite
 from padlab.core.errors import LabError
 from padlab.kernel import source
 from padlab.kernel.source import Source
@@ -206,6 +207,106 @@ class TestFailures:
         assert "this is not a Debian system (no apt-cache)" in fails()
 
 
+class TestSuiteOfItsOwn:
+    """A base whose package is in none of the host's suites."""
+
+    PACKAGE, TESTED, NEWER, LATER = (
+        "linux-source-7.3",
+        "7.3.4-1~bpo13+1",
+        "7.3.9-1~bpo13+1",
+        "7.4.2-1~bpo13+1",
+    )
+
+    @pytest.fixture
+    def suite(self, apt: Apt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
+        base = source.Base(self.PACKAGE, self.TESTED, "trixie-backports")
+        monkeypatch.setattr(source, "base", lambda: base)
+        monkeypatch.setattr(paths, "BASE", "7.3")
+        monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+        monkeypatch.setattr(Suite, "update", lambda _suite, what: apt.update(what))
+        for name, script in (("apt-cache", SUITE_CACHE), ("apt-get", SUITE_GET)):
+            (apt.top / name).write_text(script)
+        return apt
+
+    def offers(self, apt: Apt, *offered: tuple[str, str]) -> None:
+        (apt.top / "index").write_text("".join(f"{package} {version}\n" for package, version in offered))
+        apt.mirror(*(version for _, version in offered))
+
+    def unreachable(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def update(_suite: Suite, what: str) -> None:
+            raise LabError(what, "the package index of trixie-backports cannot be had", "check the network")
+
+        monkeypatch.setattr(Suite, "update", update)
+
+    def test_the_tested_version_in_the_cache_needs_no_apt(self, suite: Apt) -> None:
+        suite.cache(self.NEWER, self.TESTED)
+        assert got() == self.TESTED
+        assert suite.calls() == [] and suite.updates == 0
+
+    def test_is_asked_for_with_the_settings_of_the_suite(self, suite: Apt) -> None:
+        self.offers(suite, (self.PACKAGE, self.TESTED))
+        assert got() == self.TESTED
+        assert suite.updates == 1
+        config = str(paths.CACHE / "apt/trixie-backports/apt.conf")
+        assert set((suite.top / "configs").read_text().split()) == {config}
+
+    def test_moved_on_within_the_series(self, suite: Apt) -> None:
+        self.offers(suite, (self.PACKAGE, self.NEWER))
+        assert got() == self.NEWER
+
+    def test_moved_on_and_one_in_the_cache(self, suite: Apt) -> None:
+        self.offers(suite, (self.PACKAGE, self.NEWER))
+        suite.cache("7.3.6-1~bpo13+1")
+        assert got() == "7.3.6-1~bpo13+1"
+        assert got(update=True) == self.NEWER
+
+    def test_moved_on_to_a_later_series(self, suite: Apt) -> None:
+        self.offers(suite, ("linux-source-7.2", "7.2.9-1~bpo13+1"), ("linux-source-7.4", self.LATER))
+        found = source.ensure_source()
+        assert found == Source(self.LATER, "linux-source-7.4")
+        assert found.deb.name == f"linux-source-7.4_{self.LATER}_all.deb" and found.deb.exists()
+        assert found.tarball == "usr/src/linux-source-7.4.tar.xz"
+
+    def test_an_earlier_series_alone_is_no_source(self, suite: Apt) -> None:
+        self.offers(suite, ("linux-source-7.2", "7.2.9-1~bpo13+1"))
+        assert fails() == (
+            "kernel source linux-source-7.3: trixie-backports does not offer it or a later one, and none is in "
+            f"{paths.DOWNLOADS}; give a source: ./lab tree --base 7.3 --source FILE.tar.xz"
+        )
+
+    def test_unreachable_index_with_a_cache(
+        self, suite: Apt, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        suite.cache(self.NEWER)
+        self.unreachable(monkeypatch)
+        assert got() == got(update=True) == self.NEWER
+        assert f"the package index of trixie-backports cannot be had; using {self.NEWER}" in said(capsys)
+
+    def test_unreachable_index_without_a_cache(self, suite: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.unreachable(monkeypatch)
+        assert "the package index of trixie-backports cannot be had; check the network" in fails()
+
+
+SUITE_CACHE = """\
+#!/bin/sh
+cd "${0%/*}" && echo "$0 $*" >>calls && echo "$APT_CONFIG" >>configs
+[ "$1" = policy ] || { cut -d" " -f1 index; exit; }
+grep "^$2 " index | while read -r package version; do
+	echo "$package:"
+	echo "  Candidate: $version"
+	echo "  Version table:"
+	echo "     $version 100"
+done
+"""
+SUITE_GET = """\
+#!/bin/sh
+top=${0%/*}
+echo "$APT_CONFIG" >>"$top/configs"
+for last; do :; done
+cp "$top/mirror/${last#*=}" "${last%=*}_${last#*=}_all.deb"
+"""
+
+
 def fails() -> str:
     """The one line that the user sees."""
     with pytest.raises(LabError) as error:
@@ -231,6 +332,25 @@ class TestVersions:
         apt.cache("1:6.12.9-2", TESTED)
         assert set(source.cached()) == {"1:6.12.9-2", TESTED}
 
+    @pytest.mark.parametrize(
+        ("version", "name"),
+        [
+            (TESTED, f"linux-source-6.12 {TESTED}"),
+            ("7.4.2-1~bpo13+1", "linux-source-7.4 7.4.2-1~bpo13+1"),
+            (
+                "7.3.4 of linux-7.3.4.tar.xz (012345678901)",
+                "Linux 7.3.4 of linux-7.3.4.tar.xz (012345678901)",
+            ),
+        ],
+    )
+    def test_names(self, version: str, name: str) -> None:
+        assert source.name_of(version) == name
+
+    def test_the_last_series(self) -> None:
+        names = "linux-source\nlinux-source-7.2\nlinux-source-7.10\nlinux-source-7.9\nlinux-source-rt\n"
+        assert source.newest_series(names) == "linux-source-7.10"
+        assert source.newest_series("linux-source\n") is None
+
     @pytest.mark.parametrize("candidate", [TESTED, None])
     def test_policy(self, candidate: str | None) -> None:
         text = f"linux-source-6.12:\n  Installed: (none)\n  Candidate: {candidate or '(none)'}\n  Version table:\n"
@@ -245,7 +365,13 @@ class TestVersions:
 class TestRecord:
     def test_ours(self) -> None:
         assert source.base().package == "linux-source-6.12"
-        assert source.base().tarball == "usr/src/linux-source-6.12.tar.xz"
+        assert source.Source("1").tarball == "usr/src/linux-source-6.12.tar.xz"
+        assert source.base().suite == ""
+
+    @pytest.mark.parametrize("name", paths.bases())
+    def test_every_base_has_a_table(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(paths, "BASE", name)
+        assert source.base.__wrapped__().series == name
 
     @pytest.mark.parametrize(
         ("text", "why"),
@@ -256,6 +382,10 @@ class TestRecord:
                 "6.12: key 'tested' is missing; add it, as a Debian version",
             ),
             ('["6.12"]\npackage = "linux"\ntested = "1"\n', '6.12.package is "linux"'),
+            (
+                '["6.12"]\npackage = "linux-source-6.12"\ntested = "1"\nsuite = "a/b"\n',
+                '6.12.suite is "a/b"; use .* as "trixie-backports"',
+            ),
             ('["6.12"]\npackage = "linux-source-6.12"\ntested = "../1"\n', '6.12.tested is "../1"'),
         ],
     )

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A suite that the host's sources do not have, by apt with a state of its own.
+
+Sources, index and settings of that apt lie in a folder of the user's cache, so that
+neither the host's sources nor what apt would install there change.  The mirror, and
+how it is reached, are those of the host's apt; Debian's keyring on the host says
+whether the index is genuine.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import packages, paths, process, progress
+from padlab.core.errors import LabError
+
+KEYRINGS = (
+    Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
+    Path("/usr/share/keyrings/debian-archive-keyring.pgp"),
+)
+_ARCHITECTURE = "amd64"  # of an index: what is wanted from it is for all
+# Suites whose mirror has all suites.
+_NAMES = {"bookworm", "trixie", "forky", "oldstable", "stable", "testing", "unstable", "sid"}
+POCKETS = ("", "-updates", "-security")
+# Settings of apt that say how to fetch, not what.
+_ACQUIRE = re.compile(
+    r"Acquire::(?:https?|Check-Valid-Until|Check-Date|Retries|ForceIPv[46]|Allow\w+|M(?:ax|in)-\w+)\b"
+    r'(?!\S*Auto-?Detect)\S* "[^"]+";',
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"NO_PUBKEY|public key is not available|is not signed|[Mm]issing key|EXPKEYSIG")
+_NO_SUITE = re.compile(r"does not have a Release file|404\s+Not Found")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite of Debian's mirror, such as "trixie-backports"."""
+
+    name: str
+
+    @property
+    def place(self) -> Path:
+        return paths.CACHE / "apt" / self.name
+
+    def environment(self) -> dict[str, str]:
+        """Variables with which apt's programs see this suite and no other."""
+        return {"APT_CONFIG": str(self.place / "apt.conf")}
+
+    def has_index(self) -> bool:
+        return any((self.place / "lists").glob("*_Packages*"))
+
+    def prepare(self, what: str) -> None:
+        """Write what apt is told: the host may have got another mirror or proxy since the last time."""
+        if shutil.which("apt-get") is None:
+            raise LabError(what, "this is not a Debian system (no apt-get)", "run this on Debian 12 or 13")
+        targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
+        dump = process.run(["apt-config", "dump"], what=what)
+        mirror = mirrors(targets).get("")
+        if mirror is None:
+            raise LabError(
+                what,
+                f"apt's sources have no Debian mirror, from which {self.name} could be had",
+                "add one to /etc/apt/sources.list.d, then run: apt-get update",
+            )
+        for folder in ("lists/partial", "archives/partial", "keys"):
+            (self.place / folder).mkdir(parents=True, exist_ok=True)
+        options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
+        (self.place / "sources.list").write_text(f"deb [{options}] {mirror} {self.name} main\n")
+        (self.place / "apt.conf").write_text(self._settings(acquire_settings(dump)))
+
+    def _settings(self, acquire: list[str]) -> str:
+        settings = {
+            # Nothing of the host's but what says how to fetch: its hooks are not for this.
+            "Dir::Etc::main": "/dev/null",
+            "Dir::Etc::parts": "/dev/null",
+            "Dir::Etc::sourcelist": self.place / "sources.list",
+            "Dir::Etc::sourceparts": "/dev/null",
+            "Dir::Etc::preferences": "/dev/null",
+            "Dir::Etc::preferencesparts": "/dev/null",
+            "Dir::Etc::trusted": "/dev/null",
+            "Dir::Etc::trustedparts": self.place / "keys",
+            "Dir::State": self.place,
+            "Dir::State::lists": self.place / "lists",
+            "Dir::State::status": "/dev/null",
+            "Dir::Cache": self.place,
+            "Dir::Cache::archives": self.place / "archives",
+            "APT::Architecture": _ARCHITECTURE,
+            "APT::Sandbox::User": "root",
+            "Acquire::Languages": "none",
+        }
+        lines = [f'{name} "{value}";' for name, value in settings.items()]
+        return "\n".join([*lines, *acquire]) + "\n"
+
+    def update(self, what: str) -> None:
+        """Fetch the index anew."""
+        self.prepare(what)
+        log = paths.LOGS / f"apt-{self.name}.log"
+        try:
+            with progress.step(f"fetching the package index of {self.name}"):
+                command = ["apt-get", "update", "--error-on=any"]
+                process.run(command, what=what, env=self.environment(), log=log)
+        except LabError as err:
+            if err.log is None:
+                raise
+            raise _explain(self.name, what, log) from None
+
+
+def _keyring(what: str) -> Path:
+    for path in KEYRINGS:
+        if path.exists():
+            return path
+    raise LabError(
+        what,
+        "this host does not have the keys that Debian signs its package index with",
+        "run as root: apt-get install debian-archive-keyring",
+    )
+
+
+def _explain(suite: str, what: str, log: Path) -> LabError:
+    """Why the index was not to be had, in a line."""
+    text = log.read_text(errors="replace")
+    if _KEY.search(text):
+        why = f"this host does not have the key that {suite} is signed with"
+        todo = "run as root: apt-get update; apt-get install debian-archive-keyring"
+    elif _NO_SUITE.search(text):
+        why = f"the mirror in apt's sources has no {suite}"
+        todo = "use a mirror in /etc/apt/sources.list.d that has it"
+    else:
+        why = f"the package index of {suite} cannot be had: {packages.reason(text)}"
+        todo = "check the network and apt's sources, then try again"
+    return LabError(what, why, todo, log=log)
+
+
+# What the host's apt says
+
+
+def mirrors(targets: str) -> dict[str, str]:
+    """Debian's mirror by what a suite's name ends with, of apt-get indextargets."""
+    found: dict[str, str] = {}
+    for paragraph in targets.split("\n\n"):
+        target = dict(re.findall(r"^([\w-]+): (.+)$", paragraph, re.MULTILINE))
+        # Before the first update apt does not know whose index it will be.
+        if target.get("Component") != "main" or target.get("Origin", "Debian") != "Debian":
+            continue
+        name, dash, pocket = target.get("Release", "").partition("-")
+        if name in _NAMES and dash + pocket in POCKETS:
+            found.setdefault(dash + pocket, target["Repo-URI"])
+    return {pocket: found[pocket] for pocket in POCKETS if pocket in found}
+
+
+def acquire_settings(dump: str) -> list[str]:
+    """Of ``apt-config dump`` what says how packages are fetched."""
+    return [line for line in dump.splitlines() if _ACQUIRE.fullmatch(line)]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The files that the series owns: those of linux/, with what the base in use has otherwise.
+
+All bases share linux/.  What another base than 6.12 needs differently is in its folder
+``owned``: a quilt series of small edits, each file in at most one patch, and a list
+``without`` of files of linux/ that the base does not have.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from padlab.core import exclusive, packages, paths, process
+from padlab.core.errors import LabError
+from padlab.kernel import hooks
+from padlab.kernel.content import Stamp, fingerprint
+from padlab.kernel.state import remove, some
+
+WITHOUT = "without"
+_LEFTOVERS = ("~", ".swp", ".orig", ".rej", ".o", ".pyc")  # of editors and programs
+
+
+def differences() -> Path | None:
+    """The folder of what the base has otherwise; None for the base that linux/ is written for."""
+    return paths.OWN / "owned" if paths.OWN else None
+
+
+def shared_files() -> dict[str, Path]:
+    """The files of linux/ by their path in the kernel tree."""
+    return {
+        str(path.relative_to(paths.LINUX)): path
+        for path in sorted(paths.LINUX.rglob("*"))
+        if path.is_file() and not path.name.endswith(_LEFTOVERS)
+    }
+
+
+def owned_files() -> dict[str, Path]:
+    """The files that the series owns on the base in use, by their path in the kernel tree."""
+    files = shared_files()
+    folder = differences()
+    if folder is None:
+        return files
+    for name in left_out(folder):
+        if files.pop(name, None) is None:
+            raise LabError(paths.shown(folder / WITHOUT), f"linux/ has no {name}", "take it out of that list")
+    place = _applied(folder, files)
+    for name in patch_of(folder):
+        files.pop(name, None)
+        if (place / name).exists():
+            files[name] = place / name
+    return dict(sorted(files.items()))
+
+
+def left_out(folder: Path) -> list[str]:
+    """The files of linux/ that the base does not have."""
+    path = folder / WITHOUT
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def patch_of(folder: Path) -> dict[str, str]:
+    """file -> the patch that has the difference."""
+    found = hooks.touched(folder)
+    twice = sorted(name for name, patches in found.items() if len(patches) > 1)
+    if twice:
+        raise LabError(
+            paths.shown(folder),
+            f"more than one patch edits {some(twice)}",
+            "put all edits of a file into one of them",
+        )
+    return {name: patches[0] for name, patches in found.items()}
+
+
+def _applied(folder: Path, files: dict[str, Path]) -> Path:
+    """Where the files are that the patches edit, edited."""
+    place = paths.BUILD / "owned"
+    patched = patch_of(folder)
+    if not patched:
+        return place
+    packages.ensure("quilt")
+    parts = [f"{name} {fingerprint(files[name]) if name in files else None}" for name in sorted(patched)]
+    parts += [f"{name} {fingerprint(folder / name)}" for name in ["series", *hooks.read_series(folder)]]
+    with exclusive.alone(paths.BUILD / ".owned.lock"):
+        stamp = Stamp(place / ".padlab-made", parts)
+        if not stamp.matches():
+            remove(place)
+            place.mkdir(parents=True)
+            with stamp.renewed():
+                what = f"applying what Linux {paths.BASE} has otherwise to linux/"
+                todo = f"edit that patch of {paths.shown(folder)}, or what it edits"
+                hooks.apply(paths.LINUX, folder, place, what=what, todo=todo)
+    return place
+
+
+# Writing edits back
+
+
+def write_difference(folder: Path, patch: str, edited: dict[str, Path]) -> None:
+    """Let ``patch`` say what differs in its files; of those in ``edited`` as they are there.
+
+    A patch that is new goes to the end of the series.
+    """
+    path = folder / patch
+    owners, now = patch_of(folder), owned_files()
+    names = sorted({name for name, owner in owners.items() if owner == patch} | set(edited))
+    texts = [_difference(name, edited.get(name, now.get(name))) for name in names]
+    folder.mkdir(parents=True, exist_ok=True)
+    temp = path.with_name(f".{path.name}.padlab")
+    temp.write_text(_header(path) + "".join(texts))
+    temp.rename(path)
+    series = hooks.read_series(folder)
+    if patch not in series:
+        (folder / "series").write_text("".join(f"{name}\n" for name in [*series, patch]))
+
+
+def _header(path: Path) -> str:
+    """What a patch says before its first file."""
+    text = path.read_text() if path.exists() else ""
+    start = text.find("--- ")
+    return text if start < 0 else text[:start]
+
+
+def _difference(name: str, wanted: Path | None) -> str:
+    """A unified diff from linux/ to ``wanted``; one of them may be missing."""
+    old = paths.LINUX / name
+    there = {"a": old.exists(), "b": wanted is not None and wanted.exists()}
+    labels = [f"{side}/{name}" if is_there else "/dev/null" for side, is_there in there.items()]
+    sides = [old if there["a"] else "/dev/null", wanted if there["b"] else "/dev/null"]
+    command = ["diff", f"-U{hooks.CONTEXT_LINES}", "-p", "--label", labels[0], "--label", labels[1]]
+    return process.run([*command, *sides], what=f"comparing {name}", ok=(0, 1))

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Source that the user gives: tarballs and git trees, good and bad.  tar and git are the real ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import given, source, state, tree
+
+MAKEFILE = "# SPDX-License-Identifier: GPL-2.0\nVERSION = {}\nPATCHLEVEL = {}\nSUBLEVEL = {}\nEXTRAVERSION ={}\n\nall:\n"
+
+pytestmark = pytest.mark.usefixtures("installed")
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "TREES", tmp_path / "trees")
+    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(paths, "BASE", "7.3")
+    monkeypatch.setattr(given.packages, "ensure", lambda *groups: None)
+    base = source.Base("linux-source-7.3", "7.3.4-1", "trixie-backports")
+    monkeypatch.setattr(source, "base", lambda: base)
+    source._warn.cache_clear()
+    return tmp_path
+
+
+def kernel(place: Path, *numbers: object, code: str = "code\n") -> Path:
+    (place / "mm").mkdir(parents=True)
+    (place / "Makefile").write_text(MAKEFILE.format(*numbers))
+    (place / "mm/Makefile").write_text("VERSION = 1\n")
+    (place / "mm/x.c").write_text(code)
+    return place
+
+
+def tarball(lab: Path, *numbers: object, code: str = "code\n", name: str = "linux.tar.xz") -> Path:
+    folder = lab / f"source-{len(list(lab.iterdir()))}"
+    kernel(folder / "linux-x", *numbers, code=code)
+    subprocess.run(["tar", "-C", folder, "-cJf", lab / name, "linux-x"], check=True)
+    return lab / name
+
+
+def git(place: Path, *args: str) -> str:
+    names = {f"GIT_{role}_{key}": "a@b" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+    env = {**os.environ, **names, "GIT_CONFIG_GLOBAL": "/dev/null"}
+    done = subprocess.run(["git", "-C", place, *args], env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def git_tree(lab: Path, *numbers: object) -> Path:
+    place = kernel(lab / "git", *numbers)
+    for args in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Linux"]):
+        git(place, *args)
+    return place
+
+
+def made(source: Path) -> Path:
+    return tree.ensure_tree("stock", given=given.look_at(source))
+
+
+def fails(path: Path) -> str:
+    with pytest.raises(LabError) as error:
+        made(path)
+    assert "\n" not in error.value.line() and not error.value.detail
+    assert not (paths.TREES / "stock").exists()
+    return error.value.line()
+
+
+class TestTarball:
+    def test_becomes_stock(self, lab: Path) -> None:
+        stock = made(tarball(lab, 7, 3, 4, ""))
+        assert (stock / "mm/x.c").read_text() == "code\n"
+        assert tree.source_version().startswith("7.3.4 of linux.tar.xz (")
+
+    def test_stays_stock_and_is_not_unpacked_twice(self, lab: Path) -> None:
+        path = tarball(lab, 7, 3, 4, "")
+        stock = made(path)
+        (stock / "mark").touch()
+        assert made(path) == tree.ensure_tree("stock") == stock
+        assert (stock / "mark").exists()
+
+    def test_one_with_other_content_is_unpacked(self, lab: Path) -> None:
+        made(tarball(lab, 7, 3, 4, ""))
+        before = tree.source_version()
+        stock = made(tarball(lab, 7, 3, 4, "", code="other\n"))
+        assert (stock / "mm/x.c").read_text() == "other\n"
+        assert tree.source_version() != before
+
+    def test_a_release_candidate_is_told_from_the_release(self, lab: Path) -> None:
+        made(tarball(lab, 7, 3, 0, " -rc2"))
+        assert tree.source_version().startswith("7.3.0-rc2 of ")
+
+    def test_the_tested_version_is_named(self, lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        made(tarball(lab, 7, 3, 4, ""))
+        said = " ".join(capsys.readouterr().err.split())
+        assert "tested with linux-source-7.3 7.3.4-1, this is 7.3.4 of linux.tar.xz (" in said
+
+
+class TestBadTarball:
+    def test_of_another_version(self, lab: Path) -> None:
+        assert fails(tarball(lab, 7, 2, 9, "")).endswith(
+            "it is Linux 7.2.9, and base 7.3 is for 7.3.N. "
+            "Give a kernel.org tarball, such as linux-7.3.4.tar.xz, or a git tree of Linux 7.3."
+        )
+
+    def test_of_another_base(self, lab: Path) -> None:
+        assert "Linux 6.12.9, and base 7.3 is for 7.3.N; base 6.12 is for that." in fails(
+            tarball(lab, 6, 12, 9, "")
+        )
+
+    def test_leaves_the_tree_that_is_there(self, lab: Path) -> None:
+        stock = made(tarball(lab, 7, 3, 4, ""))
+        with pytest.raises(LabError):
+            made(tarball(lab, 7, 2, 9, "", name="other.tar.xz"))
+        assert (stock / "mm/x.c").exists() and tree.source_version().startswith("7.3.4 ")
+
+    def test_not_there(self, lab: Path) -> None:
+        assert f"kernel source {lab / 'no.tar.xz'}: it is not there." in fails(lab / "no.tar.xz")
+
+    def test_no_tarball(self, lab: Path) -> None:
+        (lab / "x.tar.xz").write_text("no\n")
+        assert "it is no tarball, or damaged." in fails(lab / "x.tar.xz")
+
+    def test_damaged(self, lab: Path) -> None:
+        path = tarball(lab, 7, 3, 4, "", code=os.urandom(1 << 20).hex())
+        path.write_bytes(path.read_bytes()[: 1 << 19])
+        assert "it is no tarball, or damaged." in fails(path)
+        assert state.read_state(paths.TREES / "stock") is None
+
+    def test_no_kernel(self, lab: Path) -> None:
+        (lab / "x").mkdir()
+        (lab / "x/README").touch()
+        subprocess.run(["tar", "-C", lab, "-cJf", lab / "x.tar.xz", "x"], check=True)
+        assert "it is no kernel source: there is no Makefile in it." in fails(lab / "x.tar.xz")
+
+    def test_a_makefile_without_a_version(self, lab: Path) -> None:
+        assert "there is no version in its Makefile." in fails(tarball(lab, "", "", "", ""))
+
+
+class TestGitTree:
+    def test_its_last_commit_becomes_stock(self, lab: Path) -> None:
+        place = git_tree(lab, 7, 3, 4, "")
+        stock = made(place)
+        assert (stock / "mm/x.c").read_text() == "code\n" and not (stock / ".git").exists()
+        assert tree.source_version() == f"7.3.4 of commit {git(place, 'rev-parse', '--short=12', 'HEAD')}"
+
+    def test_local_changes_are_said_and_not_touched(
+        self, lab: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        place = git_tree(lab, 7, 3, 4, "")
+        (place / "mm/x.c").write_text("changed\n")
+        (place / "new.c").write_text("new\n")
+        before = git(place, "status", "--porcelain")
+        stock = made(place)
+        assert (stock / "mm/x.c").read_text() == "code\n" and not (stock / "new.c").exists()
+        assert (place / "mm/x.c").read_text() == "changed\n"
+        assert git(place, "status", "--porcelain") == before
+        said = " ".join(capsys.readouterr().err.split())
+        assert "has local changes, which are left alone and not built: mm/x.c; its last commit is" in said
+
+    def test_without_changes_nothing_is_said(self, lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        made(git_tree(lab, 7, 3, 4, ""))
+        assert "local changes" not in capsys.readouterr().err
+
+    def test_of_another_version(self, lab: Path) -> None:
+        assert "it is Linux 7.4.0-rc1, and base 7.3 is for 7.3.N." in fails(git_tree(lab, 7, 4, 0, " -rc1"))
+
+    @pytest.mark.parametrize("commits", [False, True])
+    def test_no_git_tree_of_the_kernel(self, lab: Path, commits: bool) -> None:
+        (lab / "git").mkdir()
+        if commits:
+            git(lab / "git", "init", "-q")
+        assert "it is no git tree of the kernel with a commit." in fails(lab / "git")

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A second base: hooks, owned files, configurations and messages that differ, on a made-up kernel."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import hooks, kconfig, mailseries, owned, refresh, source, state, tree
+
+VERSION = "7.3.1-1"
+ENGINE = "".join(f"line {number}\n" for number in range(1, 21))
+FILES = {
+    "linux/kernel/engine.c": ENGINE,
+    "linux/mm/both.c": "both\n",
+    "linux/mm/old.c": "6.12 only\n",
+    "patches/series": "never.patch\n",  # of the other base
+    "bases/7.3/patches/series": "first.patch\nsecond.patch\n",
+    "bases/7.3/patches/first.patch": "--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n a\n+b\n",
+    "bases/7.3/patches/second.patch": "--- a/mm/x.c\n+++ b/mm/x.c\n@@ -1 +1 @@\n-x\n+y\n",
+    "bases/7.3/owned/series": "flags.patch\n",
+    "bases/7.3/owned/flags.patch": (
+        "Flags have a type.\n--- a/kernel/engine.c\n+++ b/kernel/engine.c\n@@ -9,3 +9,3 @@\n line 9\n"
+        "-line 10\n+line ten\n line 11\n--- /dev/null\n+++ b/mm/new.c\n@@ -0,0 +1 @@\n+7.3 only\n"
+    ),
+    "bases/7.3/owned/without": "# replaced by mainline's\nmm/old.c\n",
+    "build/7.3/trees/stock/Makefile": "a\n",
+    "build/7.3/trees/stock/mm/x.c": "x\n",
+}
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone that works on base 7.3."""
+    own, build = tmp_path / "bases/7.3", tmp_path / "build/7.3"
+    places = {"ROOT": tmp_path, "LINUX": tmp_path / "linux", "BASE": "7.3", "OWN": own}
+    places |= {"PATCHES": own / "patches", "BUILD": build, "TREES": build / "trees", "LOGS": build / "logs"}
+    for name, value in places.items():
+        monkeypatch.setattr(paths, name, value)
+    monkeypatch.setattr(tree.packages, "ensure", lambda *groups: None)
+    base = source.Base("linux-source-7.3", VERSION, "trixie-backports")
+    monkeypatch.setattr(source, "base", lambda: base)
+    for name, text in FILES.items():
+        write(tmp_path / name, text)
+    state.write_state(paths.TREES / "stock", state.State(VERSION))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("installed")
+class TestTree:
+    def test_has_what_the_base_has(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        assert patched == clone / "build/7.3/trees/patched"
+        assert (patched / "kernel/engine.c").read_text() == ENGINE.replace("line 10\n", "line ten\n")
+        assert (patched / "mm/both.c").read_text() == "both\n"
+        assert (patched / "mm/new.c").read_text() == "7.3 only\n"
+        assert not (patched / "mm/old.c").exists()
+        assert (patched / "Makefile").read_text() == "a\nb\n"
+        assert (clone / "linux/kernel/engine.c").read_text() == ENGINE
+
+    def test_follows_a_change_of_the_difference(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(clone / "bases/7.3/owned/flags.patch", "+line ten", "+line X")
+        tree.ensure_tree("patched")
+        assert "line X\n" in (patched / "kernel/engine.c").read_text()
+
+    def test_follows_a_change_of_what_is_shared(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(clone / "linux/kernel/engine.c", "line 20\n", "line twenty\n")
+        tree.ensure_tree("patched")
+        text = (patched / "kernel/engine.c").read_text()
+        assert "line ten\n" in text and "line twenty\n" in text
+
+    def test_a_difference_that_does_not_apply(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        before = (patched / "kernel/engine.c").read_text()
+        edit(clone / "linux/kernel/engine.c", "line 10\n", "line tenth\n")
+        for _ in range(2):  # nothing half-done passes for done
+            with pytest.raises(LabError) as error:
+                tree.ensure_tree("patched")
+            assert error.value.why == "flags.patch: hunk #1 does not apply to kernel/engine.c (line 9)"
+            assert error.value.todo == "edit that patch of bases/7.3/owned, or what it edits"
+        assert (patched / "kernel/engine.c").read_text() == before
+
+    def test_a_file_left_out_that_is_not_there(self, clone: Path) -> None:
+        write(clone / "bases/7.3/owned/without", "mm/no.c\n")
+        with pytest.raises(LabError, match="bases/7.3/owned/without: linux/ has no mm/no.c"):
+            tree.ensure_tree("patched")
+
+    def test_a_file_in_two_patches(self, clone: Path) -> None:
+        shutil.copy(clone / "bases/7.3/owned/flags.patch", clone / "bases/7.3/owned/again.patch")
+        write(clone / "bases/7.3/owned/series", "flags.patch\nagain.patch\n")
+        with pytest.raises(LabError, match="more than one patch edits kernel/engine.c, mm/new.c; put all"):
+            tree.ensure_tree("patched")
+
+    def test_a_base_without_differences(self, clone: Path) -> None:
+        shutil.rmtree(clone / "bases/7.3/owned")
+        patched = tree.ensure_tree("patched")
+        assert (patched / "mm/old.c").exists() and not (patched / "mm/new.c").exists()
+
+    def test_the_default_base_has_none(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(paths, "OWN", None)
+        assert owned.owned_files() == owned.shared_files()
+        assert set(owned.shared_files()) == {"kernel/engine.c", "mm/both.c", "mm/old.c"}
+
+
+@pytest.mark.usefixtures("installed")
+class TestRefresh:
+    def test_to_where_each_file_is_kept(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(patched / "kernel/engine.c", "line ten\n", "line 10.0\n")
+        edit(patched / "mm/both.c", "both", "both bases")
+        edit(patched / "mm/new.c", "7.3 only", "7.3 and later")
+        edit(patched / "Makefile", "b\n", "c\n")
+        wanted = {name: (patched / name).read_text() for name in ("kernel/engine.c", "mm/new.c", "Makefile")}
+        assert refresh.refresh() == [
+            "linux/mm/both.c",
+            "bases/7.3/owned/flags.patch",
+            "bases/7.3/patches/first.patch",
+        ]
+        assert (clone / "linux/kernel/engine.c").read_text() == ENGINE
+        text = (clone / "bases/7.3/owned/flags.patch").read_text()
+        assert text.startswith(
+            "Flags have a type.\n--- a/kernel/engine.c\n+++ b/kernel/engine.c\n@@ -9,3 +9,3 @@"
+        )
+        assert "--- /dev/null\n+++ b/mm/new.c\n" in text
+        shutil.rmtree(patched)
+        tree.ensure_tree("patched")
+        assert {name: (patched / name).read_text() for name in wanted} == wanted
+        assert refresh.refresh() == []
+
+    def test_to_a_new_patch(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(patched / "mm/both.c", "both", "other")
+        assert refresh.refresh("other.patch") == ["bases/7.3/owned/other.patch"]
+        assert (clone / "linux/mm/both.c").read_text() == "both\n"
+        assert hooks.read_series(clone / "bases/7.3/owned") == ["flags.patch", "other.patch"]
+        shutil.rmtree(patched)
+        assert (tree.ensure_tree("patched") / "mm/both.c").read_text() == "other\n"
+
+    def test_when_both_sides_changed(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(patched / "kernel/engine.c", "line ten\n", "line 10.0\n")
+        edit(clone / "bases/7.3/owned/flags.patch", "+line ten", "+line X")
+        with pytest.raises(
+            LabError, match="linux/kernel/engine.c changed since .* ./lab tree --discard --base 7.3"
+        ):
+            refresh.refresh()
+
+    def test_no_own_patch_on_the_default_base(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        tree.ensure_tree("patched")
+        monkeypatch.setattr(paths, "OWN", None)
+        with pytest.raises(LabError, match="leave out --own"):
+            refresh._own_patches(["mm/both.c"], "x.patch")
+
+    def test_messages_name_the_base(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        (patched / "mm/both.c").write_text("edited\n")
+        edit(clone / "linux/mm/both.c", "both", "more")
+        with pytest.raises(LabError) as error:
+            tree.ensure_tree("patched")
+        assert error.value.what == "bringing build/7.3/trees/patched up to date"
+        assert "./lab refresh --base 7.3 to keep" in error.value.todo
+
+
+@pytest.mark.usefixtures("installed")
+class TestAnotherVersion:
+    """The suite has moved on: hooks are tried, and what was tested is named."""
+
+    def move_on(self, clone: Path, version: str = "7.3.9-1") -> None:
+        state.write_state(clone / "build/7.3/trees/stock", state.State(version))
+
+    def test_all_hooks_apply(self, clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.move_on(clone)
+        tree.ensure_tree("patched")
+        said = " ".join(capsys.readouterr().err.split())
+        assert "tested with linux-source-7.3 7.3.1-1, this is 7.3.9-1" in said
+        assert "all 2 hooks apply to Linux 7.3.9-1" in said
+
+    def test_which_apply_and_which_do_not(self, clone: Path) -> None:
+        self.move_on(clone)
+        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
+        with pytest.raises(LabError) as error:
+            tree.ensure_tree("patched")
+        assert error.value.what == "applying the hooks to Linux 7.3.9-1"
+        assert error.value.why.startswith(
+            "1 of 2 do not apply, the first is first.patch: hunk #1 does not apply"
+        )
+        assert error.value.todo.endswith("use what was tested: linux-source-7.3 7.3.1-1")
+        assert error.value.detail == ["applies: second.patch", "does not apply: first.patch"]
+
+    def test_the_tested_one_has_the_hunks(self, clone: Path) -> None:
+        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
+        with pytest.raises(LabError, match="hunk #1") as error:
+            tree.ensure_tree("patched")
+        assert "+b" in error.value.detail
+
+    def test_a_hook_that_needs_one_that_failed(self, clone: Path) -> None:
+        write(
+            clone / "bases/7.3/patches/second.patch", "--- a/Makefile\n+++ b/Makefile\n@@ -2 +2 @@\n-b\n+c\n"
+        )
+        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
+        stock = clone / "build/7.3/trees/stock"
+        failed = hooks.try_each(stock, paths.PATCHES, clone / "scratch")
+        assert failed == ["first.patch", "second.patch"]
+        assert (clone / "scratch/Makefile").read_text() == "moved\n"
+        assert (stock / "Makefile").read_text() == "moved\n"
+
+
+def test_configurations_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "CONFIGS", clone / "configs")
+    for name in ("perf", "debug", "patched"):
+        write(clone / f"configs/{name}.config", "CONFIG_A=y\n")
+    own = clone / "bases/7.3/configs"
+    write(own / "perf.config", "# CONFIG_A is not set\n")
+    write(own / "patched.config", "CONFIG_B=y\n")
+    found = kconfig.fragments_of("debug", series=True)
+    assert [str(path.relative_to(clone)) for path in found] == [
+        "configs/x86.config",
+        "configs/perf.config",
+        "bases/7.3/configs/perf.config",
+        "configs/debug.config",
+        "configs/patched.config",
+        "bases/7.3/configs/patched.config",
+    ]
+    assert kconfig.fragments_of("perf", series=False)[-1] == own / "perf.config"
+
+
+@pytest.mark.usefixtures("installed")
+class TestSeries:
+    @pytest.fixture
+    def series(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setattr(mailseries, "STEPS", clone / "series")
+        monkeypatch.setattr(mailseries, "_WORK", clone / "work")
+        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        write(clone / "series/00-cover.msg", "Subject: the cover\n\nFor 6.12.\n")
+        write(clone / "series/01-engine.msg", "Subject: engine\nOwns: kernel/engine.c\n\nWhy.\n")
+        write(clone / "series/02-old.msg", "Subject: old\nOwns: mm/old.c\n\nWhy.\n")
+        own = clone / "bases/7.3/series"
+        write(own / "00-cover.msg", "Subject: the cover\n\nFor 7.3.\n")
+        write(own / "02-old.msg", "# Mainline has it.\n")
+        hook_lines = "Hook: first.patch\nHook: second.patch\n"
+        write(own / "03-new.msg", f"Subject: new\nOwns: mm/\n{hook_lines}\nWhy.\n")
+        return clone
+
+    def test_has_the_messages_of_the_base(self, series: Path) -> None:
+        mails = mailseries.export(series / "out")
+        assert [mail.name for mail in mails] == [
+            "0000-cover-letter.patch",
+            "0001-engine.patch",
+            "0002-new.patch",
+        ]
+        cover = mails[0].read_text()
+        assert "For 7.3." in cover and "Debian's linux-source-7.3, version 7.3.1-1." in cover
+        assert "+line ten\n" in mails[1].read_text() and "line 10\n" not in mails[1].read_text()
+        mailseries.check(series / "out")
+
+    def test_is_against_what_was_given(self, series: Path) -> None:
+        state.write_state(paths.TREES / "stock", state.State("7.3.4 of commit 012345678901"))
+        cover = mailseries.export(series / "out")[0].read_text()
+        assert "This series is against Linux 7.3.4 of commit 012345678901." in cover
