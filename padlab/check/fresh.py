@@ -81,7 +81,7 @@ def _host(full: bool) -> hostconfig.HostConfig:
 
 
 def readme_commands(full: bool) -> list[list[str]]:
-    return [["./lab", "boot"], ["./lab", "test"] if full else ["./lab", "test", "--quick"]]
+    return [paths.command(words).split() for words in ("boot", "test" if full else "test --quick")]
 
 
 def _prove(suite: str, host: hostconfig.HostConfig, commands: list[list[str]], cold: bool) -> Outcome:

@@ -23,7 +23,7 @@ from padlab.kernel import arch as archs
 from padlab.kernel import compiler, instrument, kconfig, source, tree
 from padlab.kernel.arch import Arch
 from padlab.kernel.content import Stamp, fingerprint, read
-from padlab.kernel.kconfig import CONFIGS, fragments_of, lost_options
+from padlab.kernel.kconfig import CONFIGS, fragments_of, kunit_config, lost_options
 from padlab.kernel.state import known_state
 
 BUILD_ROOM = 1 << 30
@@ -217,7 +217,7 @@ def kunit_uml(
     """
     top = tree.ensure_tree(kernel)
     packages.ensure("build")
-    command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={paths.CONFIGS / config}"]
+    command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={kunit_config(config)}"]
     if args[0] != "exec":
         command += [f"--jobs={len(os.sched_getaffinity(0))}"]
     command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]

@@ -47,6 +47,21 @@ def _own(name: str) -> list[Path]:
     return [own] if own and own.exists() else []
 
 
+def kunit_config(name: str) -> Path:
+    """The options that kunit.py is given, in one file: what the base has otherwise is merged into it."""
+    shared, own = paths.CONFIGS / name, _own(name)
+    if not own:
+        return shared
+    options = parse_config(shared.read_text()) | parse_config(own[0].read_text())
+    merged = paths.BUILD / "configs" / name
+    merged.parent.mkdir(parents=True, exist_ok=True)
+    lines = (
+        f"# {key} is not set\n" if value == "n" else f"{key}={value}\n" for key, value in options.items()
+    )
+    merged.write_text("".join(lines))
+    return merged
+
+
 def parse_config(text: str) -> dict[str, str]:
     """option -> value of a .config or fragment; "n" when it says "is not set"."""
     options = {}

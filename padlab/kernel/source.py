@@ -50,15 +50,18 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
         return self.package.removeprefix("linux-source-")
 
 
+def of(name: str) -> Base:
+    """What source.toml says of the base ``name``."""
+    found = toml.load(RECORD, dict[str, Base])
+    if name not in found:
+        raise LabError(RECORD.name, f'has no table ["{name}"]', f"restore it: git checkout {RECORD.name}")
+    return found[name]
+
+
 @functools.cache
 def base() -> Base:
-    """What source.toml says of the base in use."""
-    bases = toml.load(RECORD, dict[str, Base])
-    if paths.BASE not in bases:
-        raise LabError(
-            RECORD.name, f'has no table ["{paths.BASE}"]', f"restore it: git checkout {RECORD.name}"
-        )
-    return bases[paths.BASE]
+    """Of the base in use."""
+    return of(paths.BASE)
 
 
 def _suite() -> Suite | None:

@@ -241,6 +241,16 @@ def test_configurations_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch
     assert kconfig.fragments_of("perf", series=False)[-1] == own / "perf.config"
 
 
+def test_options_of_kunit_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "CONFIGS", clone / "configs")
+    write(clone / "configs/kunit.config", "CONFIG_A=y\nCONFIG_B=y\n# why\n")
+    assert kconfig.kunit_config("kunit.config") == clone / "configs/kunit.config"
+    write(clone / "bases/7.3/configs/kunit.config", "# CONFIG_A is not set\nCONFIG_C=3\n")
+    merged = kconfig.kunit_config("kunit.config")
+    assert merged == clone / "build/7.3/configs/kunit.config"
+    assert merged.read_text() == "# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_C=3\n"
+
+
 @pytest.mark.usefixtures("installed")
 class TestSeries:
     @pytest.fixture
