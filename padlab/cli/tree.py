@@ -13,7 +13,7 @@ from padlab.core import progress
 
 @command()
 @click.option("--kernel", type=KERNEL, default="patched", show_default=True)
-@click.option("--update", is_flag=True, help="Look for a newer 6.12.N in the package index.")
+@click.option("--update", is_flag=True, help="Look for a newer version of the base in the package index.")
 @click.option(
     "--source",
     metavar="FILE|DIR",

@@ -130,6 +130,11 @@ def name_of(version: str) -> str:
     return f"linux-source-{series} {version}"
 
 
+def described(version: str) -> str:
+    """A version for who reads a table."""
+    return name_of(version) if " " in version else f"Debian linux-source {version}"
+
+
 @functools.cache
 def _warn(text: str) -> None:
     progress.note(text)

@@ -19,6 +19,7 @@ from typing import Any
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
+from padlab.kernel import source
 from padlab.kernel.build import Build
 from padlab.measure import provenance
 from padlab.vm import boot, summary
@@ -214,7 +215,7 @@ def _exact_rows(by_kernel: dict[str, list[Run]], pages: int | None) -> _Rows:
 def show(done: Comparison, build: Build) -> None:
     console = table.console()
     console.print(
-        f"[bold]{done.machine.name}[/]: {done.machine.summary()}; Debian linux-source {build.source_version}"
+        f"[bold]{done.machine.name}[/]: {done.machine.summary()}; {source.described(build.source_version)}"
     )
     console.print(_mode(done), markup=False)
     grid = table.grid(("", "kernel", "n", "median", "min", "max", "stdev", ""), left={"", "kernel"})

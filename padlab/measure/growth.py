@@ -20,6 +20,7 @@ from typing import Any
 
 from padlab.core import host, table
 from padlab.core.errors import LabError
+from padlab.kernel import source
 from padlab.kernel.build import Build
 from padlab.measure import provenance
 from padlab.vm import boot, dmesg, summary
@@ -224,7 +225,7 @@ def show(growth: Growth, build: Build) -> None:
     console = table.console()
     console.print(
         f"[bold]growth[/]: one node, one CPU, guest instructions counted; per GiB from {SIZES_GIB[0]}"
-        f" to {SIZES_GIB[1]} GiB; Debian linux-source {build.source_version}"
+        f" to {SIZES_GIB[1]} GiB; {source.described(build.source_version)}"
     )
     sizes = sorted(growth.sizes["stock"])
     first = "millions of instructions"

@@ -15,8 +15,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from padlab.core import plot, stats, table
+from padlab.core import paths, plot, stats, table
 from padlab.core.errors import LabError
+from padlab.kernel import source
 from padlab.measure import compare, provenance, published
 from padlab.vm import boot, summary
 from padlab.vm.accel import Accel
@@ -166,7 +167,7 @@ def format_table(done: Sweep, source_version: str) -> str:
     n = base.boot.n
     lines = [
         f"{done.machine.name} ({done.machine.description})",
-        f"  {done.machine.summary()}; Debian linux-source {source_version}; {plural(n, 'run')} of each row",
+        f"  {done.machine.summary()}; {source.described(source_version)}; {plural(n, 'run')} of each row",
     ]
     if done.accel.emulated:
         lines.append(
@@ -193,7 +194,8 @@ def format_table(done: Sweep, source_version: str) -> str:
     ]
     if beside:
         lines.append(
-            "stock: 6.12's own multithreaded init, all CPUs; published there: v5.7, one thread per node"
+            f"stock: {paths.BASE}'s own multithreaded init, all CPUs; "
+            "published there: v5.7, one thread per node"
         )
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from padlab.core import table
+from padlab.kernel import source
 from padlab.kernel.arch import X86_64
 from padlab.vm.dmesg import NodeLine
 from padlab.vm.machine import Machine, plural
@@ -221,7 +222,7 @@ def show(report: Report) -> None:
     grid.add_row(
         "kernel",
         f"{spec.kernel} {dmesg.version}, config {spec.config}"
-        f" (Debian linux-source {result.build.source_version})",
+        f" ({source.described(result.build.source_version)})",
     )
     grid.add_row("run under", _accelerator(result))
     grid.add_row("deferred init", _deferred(report))

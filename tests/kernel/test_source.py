@@ -345,6 +345,8 @@ class TestVersions:
     )
     def test_names(self, version: str, name: str) -> None:
         assert source.name_of(version) == name
+        assert source.described(version).endswith(version)
+        assert source.described(version).startswith(("Debian linux-source ", "Linux 7.3.4 of "))
 
     def test_the_last_series(self) -> None:
         names = "linux-source\nlinux-source-7.2\nlinux-source-7.10\nlinux-source-7.9\nlinux-source-rt\n"
