@@ -40,7 +40,7 @@ _TABLE = re.compile(r"tests/[^/]+\.toml$")
 @once
 def files(root: Path = paths.ROOT) -> Mapping[str, str]:
     """The fingerprint of each file when this is first asked for; none in a copy that is no clone."""
-    names = [name for name in git.files(root) if not name.startswith(f"{paths.RESULTS.name}/")]
+    names = [name for name in git.files(root) if not name.startswith(f"{paths.RECORDED.name}/")]
     return {name: mark for name in names if (mark := fingerprint(root / name))}
 
 

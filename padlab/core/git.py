@@ -22,7 +22,7 @@ def commit(root: Path = paths.ROOT) -> str:
         return UNKNOWN
     try:
         name = _git(root, "describe", "--always").strip()
-        changed = _git(root, "status", "--porcelain", "--", ".", f":(exclude){paths.RESULTS.name}")
+        changed = _git(root, "status", "--porcelain", "--", ".", f":(exclude){paths.RECORDED.name}")
     except LabError:
         return UNKNOWN
     return f"{name}-dirty" if changed else name

@@ -24,6 +24,7 @@ CONFIGS = ROOT / "configs"
 MACHINES = ROOT / "machines"
 TESTS = ROOT / "tests"
 BASES = ROOT / "bases"
+RECORDED = ROOT / "results"
 SHARED = ROOT / "build"  # the lock of the clone, the Python environment
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "padata-mt"
@@ -81,7 +82,7 @@ def _set(name: str) -> None:
     BASE = name
     OWN = None if name == DEFAULT_BASE else BASES / name
     PATCHES = OWN / "patches" if OWN else ROOT / "patches"
-    RESULTS = ROOT / "results" / name if OWN else ROOT / "results"
+    RESULTS = RECORDED / name if OWN else RECORDED
     BUILD = SHARED / name if OWN else SHARED
     TREES = BUILD / "trees"
     LOGS = BUILD / "logs"

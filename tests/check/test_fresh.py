@@ -28,6 +28,15 @@ def config(*targets: str, apt: tuple[str, ...] = (), **environment: str) -> Host
     return HostConfig("\n\n".join(targets) + "\n", list(apt), environment)
 
 
+def test_the_commands_are_those_of_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fresh.readme_commands(full=False) == [["./lab", "boot"], ["./lab", "test", "--quick"]]
+    monkeypatch.setattr(paths, "BASE", "7.3")
+    assert fresh.readme_commands(full=True) == [
+        ["./lab", "boot", "--base", "7.3"],
+        ["./lab", "test", "--base", "7.3"],
+    ]
+
+
 class TestSources:
     def test_the_hosts_mirror_with_the_suite_that_is_wanted(self) -> None:
         host = config(

@@ -35,6 +35,15 @@ def test_clean_and_changed(clone: Path) -> None:
     assert git.commit(clone) == f"{name}-dirty"
 
 
+def test_results_of_another_base_are_no_change(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git.paths, "RESULTS", clone / "results/7.3")
+    name = git.commit(clone)
+    (clone / "results/7.3").mkdir()
+    (clone / "results/7.3/new.json").write_text("2\n")
+    (clone / "results/b.json").write_text("2\n")
+    assert git.commit(clone) == name
+
+
 def test_a_new_file_is_a_change(clone: Path) -> None:
     name = git.commit(clone)
     (clone / "linux/new.c").write_text("\n")
