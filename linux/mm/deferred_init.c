@@ -8,8 +8,15 @@
  * pages freed to the buddy allocator: one padata job per node, run by a kthread
  * of that node and helpers on the node's CPUs.
  *
- * Until the jobs start, an allocation that finds its zone empty may initialise
- * some sections itself, by deferred_grow_zone().
+ * Boot goes on beside the jobs, and waits for them before it frees init memory.
+ * Meanwhile a section that is not initialised is not online: pfn_to_online_page() has
+ * no page of it.  deferred_init=sync has boot wait for the jobs at once, and so do kernels
+ * in which something looks at struct pages without asking: see deferred_can_go_on().
+ *
+ * An allocation that finds its zone empty initialises a section itself, by
+ * deferred_grow_zone(): before the jobs are made ready, the first that is left, and from
+ * then on one that no thread has claimed yet.  Who needs a certain page calls
+ * deferred_init_pfns(), who needs all of them deferred_init_wait().
  *
  * What is initialised then is what memblock says is free, and most of the memmap's
  * own pages.  Struct pages of other reserved memory and of holes have been dealt
@@ -18,10 +25,15 @@
  */
 
 #include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/deferred_init.h>
+#include <linux/delay.h>
+#include <linux/gfp.h>
 #include <linux/init.h>
+#include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
@@ -32,18 +44,101 @@
 #include <linux/mmzone.h>
 #include <linux/nmi.h>
 #include <linux/nodemask.h>
+#include <linux/overflow.h>
 #include <linux/padata_mt.h>
+#include <linux/page_ext.h>
 #include <linux/pgtable.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/topology.h>
+#include <linux/wait.h>
 
 #include "internal.h"
+#include "shuffle.h"
 
-/* Nodes whose job is not done yet, and who is told when none is left. */
+/* A range of pages that memblock says are free. */
+struct deferred_free {
+	unsigned long spfn;
+	unsigned long epfn;
+};
+
+/*
+ * The deferred pages of a node, by sections: bit 0 of the bitmaps is the section that
+ * begins at first_pfn.
+ *
+ * Made by deferred_init_prepare().  All that changes later are the bitmaps and the
+ * counts.  Freed by deferred_init_finish(), when nobody is left who looks at it.
+ */
+struct deferred_node {
+	struct zone *zone;
+	unsigned long first_pfn;
+	unsigned long end_pfn;
+
+	/*
+	 * Sections that no thread has claimed.  Who clears the bit, by test_and_clear_bit(),
+	 * initialises the section.
+	 */
+	unsigned long *unclaimed;
+
+	/*
+	 * Sections that are not initialised.  Cleared as a release, by whoever has
+	 * claimed the section, and read as an acquire: without the pair, somebody
+	 * could see the section online and its struct pages as they were before.
+	 */
+	unsigned long *pending;
+	atomic_long_t nr_pending;
+
+	/* Free pages when the jobs were made ready, and those not initialised yet. */
+	unsigned long nr_pages;
+	atomic_long_t nr_left;
+
+	/* Where they are: memblock may change while jobs run. */
+	unsigned long nr_free;
+	struct deferred_free *free;
+
+	/* How often deferred_grow_zone() has grown the zone.  Protected by the resize lock. */
+	unsigned long nr_grown;
+};
+
+struct deferred_nodes {
+	int nr;
+	struct deferred_node node[] __counted_by(nr);
+};
+
+/* Set by deferred_init_prepare() as a release, which pairs with the acquire of readers. */
+static struct deferred_nodes *deferred_nodes;
+
+/* Nodes whose job is not done yet. */
 static atomic_t deferred_nodes_left __initdata;
-static __initdata DECLARE_COMPLETION(deferred_nodes_done);
+
+/* Completed by each kthread when it has left this code, which is freed then. */
+static int deferred_nr_kthreads __initdata;
+static DECLARE_COMPLETION(deferred_kthread_left);
+
+/* Whether boot goes on beside the jobs. */
+static bool deferred_go_on __initdata = true;
+
+/* Jobs are started, so that one can wait for them. */
+static bool deferred_started;
+
+/* All is initialised, and what comes after it done.  Those who wait for that. */
+static bool deferred_over;
+static DECLARE_WAIT_QUEUE_HEAD(deferred_wait);
+
+/* Those of them who wait now. */
+static atomic_t deferred_waiters = ATOMIC_INIT(0);
+
+/* Threads that look at deferred_nodes, or are in code that is freed after boot. */
+static atomic_t deferred_users = ATOMIC_INIT(0);
+
+/* How long others than boot's end have waited for all struct pages, and who longest. */
+static DEFINE_SPINLOCK(deferred_waited_lock);
+static u64 deferred_waited_ns;		/* under deferred_waited_lock */
+static u64 deferred_longest_ns;		/* under deferred_waited_lock */
+static const char *deferred_longest;	/* under deferred_waited_lock */
 
 /* From the command line: threads per node, or per cent of its CPUs.  0: unset. */
 static unsigned int deferred_threads __initdata;
@@ -75,6 +170,22 @@ bad:
 	return 1;
 }
 __setup("deferred_init_threads=", deferred_init_threads_setup);
+
+/*
+ * deferred_init=sync or async: whether boot waits until all struct pages are initialised
+ * before it starts device drivers.
+ */
+static int __init deferred_init_setup(char *str)
+{
+	if (!strcmp(str, "sync"))
+		deferred_go_on = false;
+	else if (!strcmp(str, "async"))
+		deferred_go_on = true;
+	else
+		pr_warn("deferred_init: '%s' is neither sync nor async, using the default\n", str);
+	return 1;
+}
+__setup("deferred_init=", deferred_init_setup);
 
 /**
  * deferred_init_cores - how many cores some CPUs are
@@ -167,8 +278,14 @@ static int __init deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
 	return MAX_NR_ZONES;
 }
 
-/* Initialise struct pages of deferred memory that is reserved. */
-static void __init deferred_reserve(unsigned long pfn, unsigned long end_pfn, int nid)
+#define NO_SECTION	ULONG_MAX
+
+/*
+ * Initialise struct pages of deferred memory that is reserved.  @section_nr: the section
+ * whose memmap it is and that it is to be registered for, or %NO_SECTION.
+ */
+static void __init deferred_reserve(unsigned long pfn, unsigned long end_pfn, int nid,
+				    unsigned long section_nr)
 {
 	unsigned long next_pfn;
 	int zone;
@@ -180,24 +297,28 @@ static void __init deferred_reserve(unsigned long pfn, unsigned long end_pfn, in
 			continue;
 
 		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
-		memmap_init_pages(pfn, next_pfn, zone, nid, MEMMAP_RESERVED);
+		if (section_nr == NO_SECTION)
+			memmap_init_pages(pfn, next_pfn, zone, nid, MEMMAP_RESERVED);
+		else
+			memmap_init_section_info(pfn, next_pfn, zone, nid, section_nr);
 	}
 }
 
 /*
- * What is reserved and grows with memory is the memmap.  Pages of the memmap of deferred
- * sections have struct pages, too, and these wait for the jobs where that is simple: in
- * one range of deferred memory of the same node, in whole blocks, so that no page which is
- * freed is a buddy of one of them.  Who initialises a section does those of its memmap.
+ * What is reserved and grows with memory is the memmap.  The pages that the memmap of
+ * deferred sections lies in have struct pages, too, and these wait for the jobs where that
+ * is simple: in one range of deferred memory of the same node, one section's after the
+ * other's.  Who initialises the section that such a page is in does its struct page.
  *
  * Until then nobody looks at them because of what the memory is: only the memmap's own code
- * knows, here and in register_page_bootmem_info_node().  Who goes by pfn meets struct pages
- * of deferred pages anyway.  Of other reserved memory that cannot be said, so those struct
- * pages are initialised when memblock retires.
+ * knows, here, in register_page_bootmem_info_node() and in hugetlb_vmemmap.c.  Who goes by
+ * pfn meets struct pages of deferred pages anyway.  Of other reserved memory that cannot be
+ * said, so those struct pages are initialised when memblock retires.
  */
 struct deferred_memmap {
 	unsigned long pfn;
 	unsigned long end_pfn;
+	unsigned long section_nr;	/* the one whose memmap is at pfn */
 	bool found;
 	bool registered;	/* as boot memory that may be given back: SECTION_INFO */
 };
@@ -278,57 +399,38 @@ static const struct deferred_memmap * __init deferred_find_memmap(int nid)
 	/* One section's after the other's, as sparse_init_nid() has allocated it. */
 	for (pfn = first_pfn; pfn < end_pfn; pfn += PAGES_PER_SECTION) {
 		at = deferred_section_memmap(pfn);
-		if (at < first_pfn || at + SECTION_MEMMAP_PAGES > end_pfn)
-			continue;
 		/* Else no node may have the section registered, or two: one page decides. */
-		if (!deferred_page_is_of(at, nid, &in) || !deferred_page_is_of(pfn, nid, &of) ||
-		    of.end_pfn < pfn + PAGES_PER_SECTION)
+		if (at < first_pfn || at + SECTION_MEMMAP_PAGES > end_pfn ||
+		    !deferred_page_is_of(at, nid, &in) || !deferred_page_is_of(pfn, nid, &of) ||
+		    of.end_pfn < pfn + PAGES_PER_SECTION) {
+			if (memmap->end_pfn)
+				break;
 			continue;
-		if (!memmap->end_pfn)
+		}
+		if (!memmap->end_pfn) {
 			memmap->pfn = at;
-		else if (at != memmap->end_pfn)
+			memmap->section_nr = pfn_to_section_nr(pfn);
+		} else if (at != memmap->end_pfn) {
 			break;
+		}
 		memmap->end_pfn = at + SECTION_MEMMAP_PAGES;
 	}
-	memmap->pfn = ALIGN(memmap->pfn, MAX_ORDER_NR_PAGES);
-	memmap->end_pfn = max(ALIGN_DOWN(memmap->end_pfn, MAX_ORDER_NR_PAGES), memmap->pfn);
 	return memmap;
 }
 
-/* As deferred_reserve(), for what the memmap of a section lies in, itself in one section. */
-static void __init deferred_reserve_section_info(unsigned long pfn, unsigned long end_pfn,
-						 int nid, unsigned long section_nr)
-{
-	unsigned long next_pfn;
-	int zone;
-
-	for (; pfn < end_pfn; pfn = next_pfn) {
-		next_pfn = end_pfn;
-		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
-		memmap_init_section_info(pfn, next_pfn, zone, nid, section_nr);
-	}
-}
-
-/*
- * Initialise what is left to do of the memmap of the sections that begin in a range.  That
- * of another node's sections is not in the node's range.
- */
-static void __init deferred_init_memmap_of(unsigned long pfn, unsigned long end_pfn, int nid)
+/* Initialise what lies in a range of the memmap that is left to the jobs. */
+static void __init deferred_init_memmap_in(unsigned long pfn, unsigned long end_pfn, int nid)
 {
 	const struct deferred_memmap *memmap = &deferred_memmaps[nid];
-	unsigned long at, end;
+	unsigned long next_pfn, nr;
 
-	if (memmap->pfn == memmap->end_pfn)
-		return;
-
-	for (pfn = ALIGN(pfn, PAGES_PER_SECTION); pfn < end_pfn; pfn += PAGES_PER_SECTION) {
-		at = deferred_section_memmap(pfn);
-		end = min(at + SECTION_MEMMAP_PAGES, memmap->end_pfn);
-		at = max(at, memmap->pfn);
-		if (memmap->registered)
-			deferred_reserve_section_info(at, end, nid, pfn_to_section_nr(pfn));
-		else
-			deferred_reserve(at, end, nid);
+	pfn = max(pfn, memmap->pfn);
+	end_pfn = min(end_pfn, memmap->end_pfn);
+	for (; pfn < end_pfn; pfn = next_pfn) {
+		nr = (pfn - memmap->pfn) / SECTION_MEMMAP_PAGES;
+		next_pfn = min(memmap->pfn + (nr + 1) * SECTION_MEMMAP_PAGES, end_pfn);
+		deferred_reserve(pfn, next_pfn, nid, memmap->registered ?
+						     memmap->section_nr + nr : NO_SECTION);
 	}
 }
 
@@ -343,12 +445,11 @@ static void __init deferred_init_memmap_of(unsigned long pfn, unsigned long end_
  */
 bool __ref deferred_get_page_bootmem(unsigned long section_nr, struct page *page)
 {
-	unsigned long pfn = section_nr_to_pfn(section_nr);
-	int nid = early_pfn_to_nid(pfn);
+	int nid = early_pfn_to_nid(section_nr_to_pfn(section_nr));
 	struct deferred_memmap *memmap = &deferred_memmaps[nid];
 	unsigned long at = page_to_pfn(page);
 
-	if (pfn < first_deferred_pfn(nid) || at < memmap->pfn || at >= memmap->end_pfn)
+	if (at < first_deferred_pfn(nid) || at < memmap->pfn || at >= memmap->end_pfn)
 		return false;
 
 	memmap->registered = true;
@@ -359,12 +460,13 @@ bool __ref deferred_get_page_bootmem(unsigned long section_nr, struct page *page
  * A walk over the free pfn ranges of a zone in order: [spfn, epfn) is what is
  * left of the current one.  Once past the last, spfn is ULONG_MAX.
  *
- * memblock does not change any more: nothing is given back to it after
- * memblock_free_all(), and it is discarded when all jobs are over.  So walks need no
- * lock, and a copy of one goes the same way again.
+ * Until the jobs are made ready, ranges are those of memblock, which does not change then:
+ * nothing is given back to it after memblock_free_all().  From then on they are the node's
+ * own.  So walks need no lock, and a copy of one goes the same way again.
  */
 struct deferred_walk {
 	struct zone *zone;
+	const struct deferred_node *node;
 	u64 idx;
 	unsigned long spfn;
 	unsigned long epfn;
@@ -372,22 +474,37 @@ struct deferred_walk {
 
 static void __init deferred_walk_next(struct deferred_walk *walk)
 {
-	__next_mem_pfn_range_in_zone(&walk->idx, walk->zone, &walk->spfn,
-				     &walk->epfn);
+	const struct deferred_node *node = walk->node;
+
+	if (!node) {
+		__next_mem_pfn_range_in_zone(&walk->idx, walk->zone, &walk->spfn,
+					     &walk->epfn);
+	} else if (walk->idx < node->nr_free) {
+		walk->spfn = node->free[walk->idx].spfn;
+		walk->epfn = node->free[walk->idx++].epfn;
+	} else {
+		walk->spfn = ULONG_MAX;
+		walk->epfn = ULONG_MAX;
+	}
 }
 
-/* Start a walk over what is free in @zone from @pfn on. */
-static void __init deferred_walk_init(struct deferred_walk *walk,
-				      struct zone *zone, unsigned long pfn)
+/* Leave out what is below @pfn. */
+static void __init deferred_walk_skip(struct deferred_walk *walk, unsigned long pfn)
+{
+	while (walk->spfn < pfn && walk->epfn <= pfn)
+		deferred_walk_next(walk);
+	walk->spfn = max(walk->spfn, pfn);
+}
+
+/* Start a walk over what is free in @zone from @pfn on.  @node: of the zone, or %NULL. */
+static void __init deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
+				      const struct deferred_node *node, unsigned long pfn)
 {
 	walk->zone = zone;
+	walk->node = node;
 	walk->idx = 0;
-
-	do {
-		deferred_walk_next(walk);
-	} while (walk->spfn < pfn && walk->epfn <= pfn);
-
-	walk->spfn = max(walk->spfn, pfn);
+	deferred_walk_next(walk);
+	deferred_walk_skip(walk, pfn);
 }
 
 /* Take the next piece that is below @limit off the walk. */
@@ -416,6 +533,7 @@ static bool __init deferred_walk_take(struct deferred_walk *walk,
 static unsigned long __init deferred_init_step(struct deferred_walk *walk,
 					       unsigned long limit)
 {
+	enum meminit_context context = walk->node ? MEMINIT_DEFERRED : MEMINIT_EARLY;
 	struct deferred_walk again = *walk;
 	struct zone *zone = walk->zone;
 	unsigned long spfn, epfn, nr = 0;
@@ -427,72 +545,235 @@ static unsigned long __init deferred_init_step(struct deferred_walk *walk,
 	}
 	while (deferred_walk_take(&again, limit, &spfn, &epfn)) {
 		memmap_init_pageblocks(spfn, epfn, MIGRATE_MOVABLE);
-		memmap_free_pages(zone, spfn, epfn);
+		memmap_free_pages(zone, spfn, epfn, context);
 	}
 
 	return nr;
 }
 
-/* What the threads of a node share. */
-struct deferred_node {
-	struct zone *zone;
-	atomic_long_t nr_pages;
-};
+/* For who waits for a section or two, which take some tenths of a millisecond. */
+static void deferred_sleep(void)
+{
+	usleep_range(100, 500);
+}
+
+static unsigned long deferred_section_idx(const struct deferred_node *node,
+					  unsigned long pfn)
+{
+	return pfn_to_section_nr(pfn) - pfn_to_section_nr(node->first_pfn);
+}
 
 /*
- * The job's thread function.  Chunks are cut at section boundaries, so no two
- * threads of a node are in the same section, and none looks at struct pages that
- * another is at work on.  Where two nodes meet within a section, one may look at
- * those of the other, but only to find that they are no buddies: they are of
- * another zone.
+ * Have the section that @pfn is in initialised by this thread.  Return false if it is or
+ * has been another's, or the node has no memory there.
+ *
+ * Nobody looks at struct pages of a section's free pages, or of the memmap's in it, that
+ * another is at work on.  Where two nodes meet within a section, one may look at those of
+ * the other, but only to find that they are no buddies: they are of another zone.
+ */
+static bool __init deferred_claim(struct deferred_node *node, unsigned long pfn)
+{
+	return test_and_clear_bit(deferred_section_idx(node, pfn), node->unclaimed);
+}
+
+/* Initialise and free what is in a section that this thread has claimed.  Return pages. */
+static unsigned long __init deferred_init_section(struct deferred_node *node,
+						  struct deferred_walk *walk,
+						  unsigned long pfn)
+{
+	unsigned long end_pfn = min(ALIGN(pfn + 1, PAGES_PER_SECTION), node->end_pfn);
+	unsigned long nr = 0;
+
+	deferred_init_memmap_in(pfn, end_pfn, zone_to_nid(node->zone));
+	deferred_walk_skip(walk, pfn);
+	while (walk->spfn < end_pfn)
+		nr += deferred_init_step(walk, memmap_step_end(walk->spfn, end_pfn));
+
+	/* Not before they are free: who counts both may count a page twice, but misses none. */
+	atomic_long_sub(nr, &node->nr_left);
+
+	/* Pairs with the acquires of the bit, see struct deferred_node. */
+	clear_bit_unlock(deferred_section_idx(node, pfn), node->pending);
+	/* Pairs with deferred_wait_pending(): none pending means that all bits are clear. */
+	smp_mb__before_atomic();
+	atomic_long_dec(&node->nr_pending);
+	return nr;
+}
+
+/*
+ * The job's thread function.  Beside boot, a thread works at the lowest priority: it is
+ * boot that somebody waits for, and what boot needs of the memory it gets by itself.
+ * Until somebody waits for all of it.
  */
 static void __init deferred_init_chunk(unsigned long start_pfn,
 				       unsigned long end_pfn, void *arg)
 {
 	struct deferred_node *node = arg;
 	struct deferred_walk walk;
-	unsigned long nr = 0;
+	int nice = task_nice(current);
+	unsigned long pfn;
 
-	deferred_init_memmap_of(start_pfn, end_pfn, zone_to_nid(node->zone));
-
-	deferred_walk_init(&walk, node->zone, start_pfn);
-	while (walk.spfn < end_pfn) {
-		nr += deferred_init_step(&walk, memmap_step_end(walk.spfn, end_pfn));
+	deferred_walk_init(&walk, node->zone, node, start_pfn);
+	for (pfn = start_pfn; pfn < end_pfn; pfn = ALIGN(pfn + 1, PAGES_PER_SECTION)) {
+		set_user_nice(current, deferred_go_on && !atomic_read(&deferred_waiters) ?
+				       MAX_NICE : nice);
+		if (deferred_claim(node, pfn))
+			deferred_init_section(node, &walk, pfn);
 		cond_resched();
 	}
 
-	/* Read when the job is over, which orders it. */
-	atomic_long_add(nr, &node->nr_pages);
+	set_user_nice(current, nice);
 }
 
 /*
- * Take the deferred pages of a node away from deferred_grow_zone().
- * Return the first of them, or ULONG_MAX if there are none.
+ * Whether boot can go on while struct pages are initialised.  Not if somebody looks at them
+ * without asking for a pfn that is online, or has to know pages before they are in use:
+ *
+ * - Without memory hotplug every pfn counts as online.
+ * - Without a virtual memmap page_to_pfn() reads the struct page.
+ * - KASAN and KMSAN have pages unpoisoned until the last is initialised.
+ * - page_ext is set up when all struct pages are.  Its users, page_owner and
+ *   page_table_check among them, are to see drivers' pages.
+ * - Free pages are shuffled when all are there, which is of use before they are in use.
  */
-static unsigned long __init deferred_claim_node(pg_data_t *pgdat)
+static bool __init deferred_can_go_on(void)
 {
-	unsigned long flags, first_pfn;
-
-	/* Pairs with the lock in deferred_grow_zone(): pages are its or ours. */
-	pgdat_resize_lock(pgdat, &flags);
-	first_pfn = pgdat->first_deferred_pfn;
-	WRITE_ONCE(pgdat->first_deferred_pfn, ULONG_MAX);
-	pgdat_resize_unlock(pgdat, &flags);
-
-	return first_pfn;
+	return IS_ENABLED(CONFIG_MEMORY_HOTPLUG) && IS_ENABLED(CONFIG_SPARSEMEM_VMEMMAP) &&
+	       !IS_ENABLED(CONFIG_KASAN) && !IS_ENABLED(CONFIG_KMSAN) &&
+	       !page_ext_needed() && !is_shuffle_order(MAX_PAGE_ORDER);
 }
 
-static void __init deferred_init_node(pg_data_t *pgdat)
+/* Count the free ranges of a node from @pfn on, and fill in what there is room for. */
+static void __init deferred_fill_free(struct deferred_node *node, unsigned long pfn,
+				      unsigned long room)
 {
-	const struct cpumask *cpus = deferred_node_cpus(pgdat->node_id);
-	struct zone *zone = deferred_zone(pgdat);
-	struct deferred_node node = { .zone = zone };
-	unsigned long first_pfn = deferred_claim_node(pgdat);
+	struct deferred_walk walk;
+
+	node->nr_free = 0;
+	node->nr_pages = 0;
+	for (deferred_walk_init(&walk, node->zone, NULL, pfn);
+	     walk.spfn != ULONG_MAX; deferred_walk_next(&walk)) {
+		if (node->nr_free < room)
+			node->free[node->nr_free] = (struct deferred_free) {
+				.spfn = walk.spfn, .epfn = walk.epfn,
+			};
+		node->nr_free++;
+		node->nr_pages += walk.epfn - walk.spfn;
+	}
+}
+
+/* Mark the sections from @first_pfn on in which a node has memory. */
+static void __init deferred_fill_sections(struct deferred_node *node, unsigned long first_pfn)
+{
+	unsigned long spfn, epfn, pfn, nr = 0;
+	int i;
+
+	for_each_mem_pfn_range(i, zone_to_nid(node->zone), &spfn, &epfn, NULL) {
+		spfn = max(spfn, first_pfn);
+		epfn = min(epfn, node->end_pfn);
+		for (pfn = spfn; pfn < epfn; pfn = ALIGN(pfn + 1, PAGES_PER_SECTION))
+			nr += !__test_and_set_bit(deferred_section_idx(node, pfn),
+						  node->pending);
+	}
+	bitmap_copy(node->unclaimed, node->pending,
+		    deferred_section_idx(node, node->end_pfn - 1) + 1);
+	atomic_long_set(&node->nr_pending, nr);
+}
+
+/*
+ * Have room for what a node's deferred pages are.  An allocation may make them fewer.
+ * Return false if there are none.
+ */
+static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pgdat)
+{
+	gfp_t gfp = GFP_KERNEL | __GFP_NOFAIL;
+	unsigned long nr;
+
+	node->zone = deferred_zone(pgdat);
+	node->first_pfn = pgdat->first_deferred_pfn;
+	node->end_pfn = zone_end_pfn(node->zone);
+	if (node->first_pfn >= node->end_pfn)
+		return false;
+	/* Struct pages that are nobody's, or somebody else's, are not touched. */
+	if (WARN_ON(node->first_pfn < pgdat->node_start_pfn))
+		return false;
+	WARN_ON(pgdat->nr_zones < MAX_NR_ZONES && populated_zone(node->zone + 1));
+
+	nr = deferred_section_idx(node, node->end_pfn - 1) + 1;
+	node->unclaimed = bitmap_zalloc(nr, gfp);
+	node->pending = bitmap_zalloc(nr, gfp);
+	deferred_fill_free(node, node->first_pfn, 0);
+	node->free = kcalloc(node->nr_free, sizeof(*node->free), gfp);
+	return true;
+}
+
+/* From here on deferred_grow_zone() goes by sections of the node. */
+static void __init deferred_prepare_node(struct deferred_node *node)
+{
+	pg_data_t *pgdat = node->zone->zone_pgdat;
+	unsigned long flags;
+
+	/* Pairs with the lock in deferred_grow_early(): pages are its or the node's. */
+	pgdat_resize_lock(pgdat, &flags);
+	deferred_fill_free(node, pgdat->first_deferred_pfn, node->nr_free);
+	deferred_fill_sections(node, pgdat->first_deferred_pfn);
+	/* Counted now, so that whatever boot sizes by them is as large as it is to be. */
+	atomic_long_set(&node->nr_left, node->nr_pages);
+	atomic_long_add(node->nr_pages, &node->zone->managed_pages);
+	/* A release, which pairs with the acquire in deferred_grow_zone(). */
+	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);
+	pgdat_resize_unlock(pgdat, &flags);
+}
+
+/**
+ * deferred_init_prepare - make the jobs ready
+ *
+ * From here on deferred pages count as managed, and nr_deferred_pages() has those that
+ * are not free yet.
+ *
+ * Context: Boot, once, when CPUs and workqueues are up.  May sleep.
+ */
+void __init deferred_init_prepare(void)
+{
+	struct deferred_nodes *nodes;
+	int nid, i;
+
+	deferred_go_on = deferred_go_on && deferred_can_go_on();
+
+	nodes = kzalloc(struct_size(nodes, node, num_node_state(N_MEMORY)),
+			GFP_KERNEL | __GFP_NOFAIL);
+	nodes->nr = num_node_state(N_MEMORY);
+	i = 0;
+	for_each_node_state(nid, N_MEMORY) {
+		if (deferred_alloc_node(&nodes->node[i], NODE_DATA(nid)))
+			i++;
+	}
+	nodes->nr = i;
+
+	/* A release: who finds them finds what is in them. */
+	smp_store_release(&deferred_nodes, nodes);
+	for (i = 0; i < nodes->nr; i++)
+		deferred_prepare_node(&nodes->node[i]);
+}
+
+/* Threads that have claimed sections before the job did may be at work on them. */
+static void __init deferred_wait_pending(struct deferred_node *node)
+{
+	while (atomic_long_read(&node->nr_pending))
+		deferred_sleep();
+	/* Pairs with the barrier in deferred_init_section(). */
+	smp_rmb();
+}
+
+static void __init deferred_init_node(struct deferred_node *node)
+{
+	const struct cpumask *cpus = deferred_node_cpus(zone_to_nid(node->zone));
 	u64 begin = sched_clock();
 	struct padata_mt_job job = {
 		.thread_fn   = deferred_init_chunk,
-		.fn_arg      = &node,
-		.start       = first_pfn,
+		.fn_arg      = node,
+		.start       = node->first_pfn,
+		.size        = node->end_pfn - node->first_pfn,
 		.align       = PAGES_PER_SECTION,
 		.min_chunk   = PAGES_PER_SECTION,
 		.max_threads = deferred_max_threads(cpus),
@@ -500,50 +781,317 @@ static void __init deferred_init_node(pg_data_t *pgdat)
 	};
 	s64 ns;
 
-	if (first_pfn == ULONG_MAX)
-		return;
-	/* Struct pages that are nobody's, or somebody else's, are not touched. */
-	if (WARN_ON(first_pfn < pgdat->node_start_pfn ||
-		    first_pfn > pgdat_end_pfn(pgdat)))
-		return;
-	WARN_ON(pgdat->nr_zones < MAX_NR_ZONES && populated_zone(zone + 1));
-	if (first_pfn >= zone_end_pfn(zone))
-		return;
-
-	job.size = zone_end_pfn(zone) - first_pfn;
 	padata_do_multithreaded(&job);
+	deferred_wait_pending(node);
 
 	/* Other clocks tick in jiffies until later in boot.  CPUs may differ. */
 	ns = max_t(s64, sched_clock() - begin, 0);
-	pr_info("node %d initialised, %ld pages in %lldms, %d threads (%d took part)\n",
-		pgdat->node_id, atomic_long_read(&node.nr_pages),
+	pr_info("node %d initialised, %lu pages in %lldms, %d threads (%d took part)\n",
+		zone_to_nid(node->zone), node->nr_pages,
 		div_s64(ns, NSEC_PER_MSEC), job.nr_threads, job.nr_ran);
 }
 
+/* All struct pages are initialised. */
+static void __init deferred_init_over(void)
+{
+	int nid;
+
+	page_alloc_init_rest();
+	/* Where there was nothing to reclaim yet, kswapd is not to have given up. */
+	for_each_node_state(nid, N_MEMORY)
+		WRITE_ONCE(NODE_DATA(nid)->kswapd_failures, 0);
+
+	/* A release, which pairs with the acquire in deferred_wait_over(). */
+	smp_store_release(&deferred_over, true);
+	wake_up_all(&deferred_wait);
+	static_branch_disable(&deferred_pages);
+}
+
+static void __init deferred_do_node(struct deferred_node *node)
+{
+	deferred_init_node(node);
+	if (atomic_dec_and_test(&deferred_nodes_left))
+		deferred_init_over();
+}
+
+/*
+ * Does not return to code that may be freed as soon as the last of these threads is out:
+ * boot waits for all of them in deferred_init_finish().
+ */
 static int __init deferred_init_kthread(void *data)
 {
-	deferred_init_node(data);
-
-	/* Pairs with the wait in deferred_init_memmap(). */
-	if (atomic_dec_and_test(&deferred_nodes_left))
-		complete(&deferred_nodes_done);
-	return 0;
+	deferred_do_node(data);
+	kthread_complete_and_exit(&deferred_kthread_left, 0);
 }
 
 /* Without memory for a kthread, the caller does the node itself. */
-static void __init deferred_start_node(int nid)
+static void __init deferred_start_node(struct deferred_node *node)
 {
+	int nid = zone_to_nid(node->zone);
 	struct task_struct *task;
 
-	task = kthread_create(deferred_init_kthread, NODE_DATA(nid),
-			      "pgdatinit%d", nid);
+	task = kthread_create(deferred_init_kthread, node, "pgdatinit%d", nid);
 	if (IS_ERR(task)) {
-		deferred_init_kthread(NODE_DATA(nid));
+		deferred_do_node(node);
 		return;
 	}
 
+	deferred_nr_kthreads++;
 	kthread_bind_mask(task, deferred_node_cpus(nid));
 	wake_up_process(task);
+}
+
+/**
+ * deferred_init_start - initialise and free all deferred pages
+ *
+ * Nodes are done at the same time, each by a kthread "pgdatinitN" and its helpers.  When
+ * the last is done, page_alloc_init_rest() is called.  Returns before that, if boot can go
+ * on meanwhile.
+ *
+ * Context: Boot, once, after deferred_init_prepare().  May sleep.
+ */
+void __init deferred_init_start(void)
+{
+	struct deferred_nodes *nodes = deferred_nodes;
+	int i;
+
+	atomic_set(&deferred_nodes_left, nodes->nr);
+	WRITE_ONCE(deferred_started, true);
+	for (i = 0; i < nodes->nr; i++)
+		deferred_start_node(&nodes->node[i]);
+
+	if (!nodes->nr)
+		deferred_init_over();
+	if (!deferred_go_on || !nodes->nr)
+		deferred_init_finish();
+}
+
+/* Which nodes are not done. */
+static void deferred_nodes_pending(nodemask_t *mask)
+{
+	int i;
+
+	nodes_clear(*mask);
+	for (i = 0; i < deferred_nodes->nr; i++) {
+		if (atomic_long_read(&deferred_nodes->node[i].nr_pending))
+			node_set(zone_to_nid(deferred_nodes->node[i].zone), *mask);
+	}
+}
+
+/* Wait until all is over.  If that takes long, the kernel log says who waits for what. */
+static void deferred_wait_over(const char *who)
+{
+	nodemask_t mask;
+
+	/* A hint to threads of the jobs, see deferred_init_chunk(). */
+	atomic_inc(&deferred_waiters);
+	/* Pairs with the release in deferred_init_over(). */
+	while (!wait_event_timeout(deferred_wait, smp_load_acquire(&deferred_over), 30 * HZ)) {
+		deferred_nodes_pending(&mask);
+		pr_warn("%s waits for struct pages of node %*pbl to be initialised\n",
+			who, nodemask_pr_args(&mask));
+	}
+	atomic_dec(&deferred_waiters);
+}
+
+/**
+ * deferred_init_finish - wait until all deferred pages are initialised and free
+ *
+ * After this, nobody is in code of this file that is only of use at boot.
+ *
+ * Context: Boot, before init memory is freed.  May sleep.
+ */
+void __init deferred_init_finish(void)
+{
+	struct deferred_nodes *nodes = deferred_nodes;
+	u64 begin = sched_clock();
+	s64 ns;
+	int i;
+
+	if (!nodes)
+		return;
+
+	deferred_wait_over("boot");
+	for (i = 0; i < deferred_nr_kthreads; i++)
+		wait_for_completion(&deferred_kthread_left);
+	ns = max_t(s64, sched_clock() - begin, 0);
+
+	/*
+	 * Pairs with the barrier in deferred_enter(): who is not counted here sees that
+	 * it is over, and stays out.  Those who are inside have nothing left to wait for.
+	 */
+	smp_mb();
+	while (atomic_read(&deferred_users))
+		deferred_sleep();
+
+	if (deferred_go_on && nodes->nr)
+		pr_info("boot waited %lldms for struct pages at its end, others %lldms before%s%s\n",
+			div_s64(ns, NSEC_PER_MSEC), div_s64(deferred_waited_ns, NSEC_PER_MSEC),
+			deferred_longest ? ", longest " : "", deferred_longest ?: "");
+
+	deferred_nodes = NULL;
+	for (i = 0; i < nodes->nr; i++) {
+		bitmap_free(nodes->node[i].unclaimed);
+		bitmap_free(nodes->node[i].pending);
+		kfree(nodes->node[i].free);
+	}
+	kfree(nodes);
+}
+
+static void deferred_leave(void)
+{
+	/* Orders what was read before: deferred_init_finish() frees it. */
+	smp_mb__before_atomic();
+	atomic_dec(&deferred_users);
+}
+
+/*
+ * Keep what is needed to initialise deferred pages: __init functions of this file and
+ * deferred_nodes may be used until deferred_leave().  Return false if all pages are
+ * initialised.
+ */
+static bool deferred_enter(void)
+{
+	atomic_inc(&deferred_users);
+	/* Pairs with the barrier in deferred_init_finish(). */
+	smp_mb__after_atomic();
+	if (!READ_ONCE(deferred_over))
+		return true;
+	deferred_leave();
+	return false;
+}
+
+/* The nodes, if deferred_init_prepare() has made them ready.  After deferred_enter(). */
+static struct deferred_nodes *deferred_get_nodes(void)
+{
+	/* Pairs with the release in deferred_init_prepare(). */
+	return smp_load_acquire(&deferred_nodes);
+}
+
+/* Whether a pfn is of a section that @node has not initialised yet. */
+static bool deferred_node_pending(const struct deferred_node *node, unsigned long pfn)
+{
+	/* Pairs with the release in deferred_init_section(). */
+	return pfn >= node->first_pfn && pfn < node->end_pfn &&
+	       test_bit_acquire(deferred_section_idx(node, pfn), node->pending);
+}
+
+/*
+ * deferred_pfn_pending() while there are deferred pages.  Of a section in which two nodes
+ * meet, both have to have initialised their part.
+ */
+bool __deferred_pfn_pending(unsigned long pfn)
+{
+	struct deferred_nodes *nodes;
+	bool pending = false;
+	int i;
+
+	if (!deferred_enter())
+		return false;
+	nodes = deferred_get_nodes();
+	for (i = 0; nodes && !pending && i < nodes->nr; i++)
+		pending = deferred_node_pending(&nodes->node[i], pfn);
+	deferred_leave();
+	return pending;
+}
+
+/* nr_deferred_pages() while there are deferred pages. */
+unsigned long __nr_deferred_pages(void)
+{
+	struct deferred_nodes *nodes;
+	unsigned long nr = 0;
+	int i;
+
+	if (!deferred_enter())
+		return 0;
+	nodes = deferred_get_nodes();
+	for (i = 0; nodes && i < nodes->nr; i++)
+		nr += atomic_long_read(&nodes->node[i].nr_left);
+	deferred_leave();
+	return nr;
+}
+
+static void __init deferred_init_node_pfns(struct deferred_node *node, unsigned long pfn,
+					   unsigned long end_pfn)
+{
+	struct deferred_walk walk;
+
+	pfn = max(ALIGN_DOWN(pfn, PAGES_PER_SECTION), node->first_pfn);
+	end_pfn = min(end_pfn, node->end_pfn);
+	for (; pfn < end_pfn; pfn += PAGES_PER_SECTION) {
+		if (deferred_claim(node, pfn)) {
+			deferred_walk_init(&walk, node->zone, node, pfn);
+			deferred_init_section(node, &walk, pfn);
+		}
+		while (deferred_node_pending(node, pfn))
+			deferred_sleep();
+	}
+}
+
+/* deferred_init_pfns() while there are deferred pages. */
+void __ref __deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
+{
+	struct deferred_nodes *nodes;
+	int i;
+
+	if (!deferred_enter())
+		return;
+	nodes = deferred_get_nodes();
+	for (i = 0; nodes && i < nodes->nr; i++)
+		deferred_init_node_pfns(&nodes->node[i], pfn, end_pfn);
+	deferred_leave();
+}
+
+static void __init deferred_init_node_vmemmap(int nid, unsigned long pfn, unsigned long end_pfn)
+{
+	const struct deferred_memmap *memmap = &deferred_memmaps[nid];
+	unsigned long nr = (memmap->end_pfn - memmap->pfn) / SECTION_MEMMAP_PAGES;
+	unsigned long of_pfn = section_nr_to_pfn(memmap->section_nr), at;
+
+	pfn = max(ALIGN_DOWN(pfn, PAGES_PER_SECTION), of_pfn);
+	end_pfn = min(end_pfn, of_pfn + nr * PAGES_PER_SECTION);
+	for (; pfn < end_pfn; pfn += PAGES_PER_SECTION) {
+		at = memmap->pfn + (pfn - of_pfn) / PAGES_PER_SECTION * SECTION_MEMMAP_PAGES;
+		__deferred_init_pfns(at, at + SECTION_MEMMAP_PAGES);
+	}
+}
+
+/* deferred_init_vmemmap() while there are deferred pages. */
+void __ref __deferred_init_vmemmap(unsigned long start, unsigned long end)
+{
+	int nid;
+
+	if (!deferred_enter())
+		return;
+	for_each_node_state(nid, N_MEMORY)
+		deferred_init_node_vmemmap(nid, page_to_pfn((struct page *)start),
+					   page_to_pfn((struct page *)end));
+	deferred_leave();
+}
+
+/* deferred_init_wait() while there are deferred pages. */
+void __deferred_init_wait(const char *who)
+{
+	u64 begin = sched_clock(), ns;
+
+	if (!deferred_enter())
+		return;
+	/* Until the jobs start, boot is on one thread, which is to start them. */
+	if (!READ_ONCE(deferred_started))
+		goto out;
+
+	deferred_wait_over(who);
+	ns = max_t(s64, sched_clock() - begin, 0);
+
+	spin_lock(&deferred_waited_lock);
+	deferred_waited_ns += ns;
+	if (ns > deferred_longest_ns) {
+		deferred_longest_ns = ns;
+		deferred_longest = who;
+	}
+	spin_unlock(&deferred_waited_lock);
+out:
+	deferred_leave();
 }
 
 /**
@@ -552,9 +1100,8 @@ static void __init deferred_start_node(int nid)
  * @end_pfn: end of the range
  * @nid: its node
  *
- * They are not free, so deferred_init_memmap() will leave them out, but for those of
- * the memmap itself that it may initialise.  Those that are initialised early are
- * left alone here.
+ * They are not free, so the jobs will leave them out, but for those of the memmap itself
+ * that they may initialise.  Those that are initialised early are left alone here.
  *
  * Context: Boot, in memblock_free_all(): when memblock retires.
  * Return: where the deferred part begins, @end_pfn if there is none.  Struct
@@ -570,76 +1117,162 @@ unsigned long __ref deferred_init_reserved(unsigned long pfn,
 		return end_pfn;
 
 	memmap = deferred_find_memmap(nid);
-	deferred_reserve(first_pfn, clamp(memmap->pfn, first_pfn, end_pfn), nid);
-	deferred_reserve(clamp(memmap->end_pfn, first_pfn, end_pfn), end_pfn, nid);
+	deferred_reserve(first_pfn, clamp(memmap->pfn, first_pfn, end_pfn), nid, NO_SECTION);
+	deferred_reserve(clamp(memmap->end_pfn, first_pfn, end_pfn), end_pfn, nid, NO_SECTION);
 	return first_pfn;
 }
 
-/**
- * deferred_init_memmap - initialise and free all deferred pages
- *
- * Nodes are done at the same time, each by a kthread "pgdatinitN" and its
- * helpers.  What was deferred is free when this returns.
- *
- * Context: Boot, once, when CPUs and workqueues are up.  May sleep.
- */
-void __init deferred_init_memmap(void)
-{
-	int nid;
-
-	atomic_set(&deferred_nodes_left, num_node_state(N_MEMORY));
-	for_each_node_state(nid, N_MEMORY)
-		deferred_start_node(nid);
-
-	wait_for_completion(&deferred_nodes_done);
-}
-
-/**
- * deferred_grow_zone - initialise some deferred pages of a zone on demand
- * @zone: where an allocation found nothing
- * @order: of the allocation
- *
- * Initialises whole sections, until they hold a section's worth of free pages
- * and enough for @order, or until none are left.
- *
- * Context: Any context that may allocate, interrupts included.  Takes the node's
- * resize lock.  Does nothing once the node's job has started.
- * Return: true if the zone may have grown, by us or by somebody else, or if there was
- * nothing left of it: the allocation is worth one more try.
- */
-bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
+/* Grow a zone whose job is not ready, from its first deferred page on. */
+static bool __init deferred_grow_early(struct zone *zone, unsigned long want)
 {
 	pg_data_t *pgdat = zone->zone_pgdat;
 	unsigned long first_pfn = READ_ONCE(pgdat->first_deferred_pfn);
-	unsigned long want = ALIGN(1UL << order, PAGES_PER_SECTION);
-	unsigned long flags, nr = 0;
+	unsigned long flags, next_pfn, nr = 0;
 	struct deferred_walk walk;
 
-	if (zone_end_pfn(zone) != pgdat_end_pfn(pgdat) || first_pfn == ULONG_MAX)
-		return false;
-
-	/* Pairs with the lock in deferred_claim_node(), and with other growers. */
+	/* Pairs with the lock in deferred_prepare_node(), and with other growers. */
 	pgdat_resize_lock(pgdat, &flags);
 
 	/* Somebody was faster.  There may be enough now. */
 	if (pgdat->first_deferred_pfn != first_pfn)
 		goto out;
 
-	deferred_walk_init(&walk, zone, first_pfn);
+	deferred_walk_init(&walk, zone, NULL, first_pfn);
 	while (walk.spfn != ULONG_MAX && nr < want) {
-		first_pfn = ALIGN(walk.spfn + 1, PAGES_PER_SECTION);
+		next_pfn = ALIGN(walk.spfn + 1, PAGES_PER_SECTION);
+		/* Also in sections without a free page. */
+		deferred_init_memmap_in(first_pfn, next_pfn, zone_to_nid(zone));
+		first_pfn = next_pfn;
 		while (walk.spfn < first_pfn) {
 			nr += deferred_init_step(&walk, ALIGN(walk.spfn + 1,
 							      MAX_ORDER_NR_PAGES));
 			touch_nmi_watchdog();
 		}
 	}
-	if (walk.spfn == ULONG_MAX)
+	if (walk.spfn == ULONG_MAX) {
+		deferred_init_memmap_in(first_pfn, zone_end_pfn(zone), zone_to_nid(zone));
 		first_pfn = ULONG_MAX;
-	deferred_init_memmap_of(pgdat->first_deferred_pfn,
-				min(first_pfn, zone_end_pfn(zone)), zone_to_nid(zone));
+	}
 	WRITE_ONCE(pgdat->first_deferred_pfn, first_pfn);
 out:
 	pgdat_resize_unlock(pgdat, &flags);
 	return true;
+}
+
+/* Claim the last of the first @nr sections that nobody has claimed. */
+static bool __init deferred_claim_below(struct deferred_node *node, unsigned long nr,
+					unsigned long *pfn)
+{
+	unsigned long idx;
+
+	do {
+		/* Bits are cleared meanwhile.  The one found is looked at again. */
+		idx = data_race(find_last_bit(node->unclaimed, nr));
+		if (idx >= nr)
+			return false;
+	} while (!test_and_clear_bit(idx, node->unclaimed));
+
+	*pfn = node->first_pfn + idx * PAGES_PER_SECTION;
+	return true;
+}
+
+/*
+ * Claim a section for a grower, from the end: the job begins with the first.  The memmap
+ * is near the end as a rule.  Sections that are full of it have no free pages, so they,
+ * and what follows them, come last.
+ */
+static bool __init deferred_claim_last(struct deferred_node *node, unsigned long *pfn)
+{
+	const struct deferred_memmap *memmap = &deferred_memmaps[zone_to_nid(node->zone)];
+	unsigned long nr = deferred_section_idx(node, node->end_pfn - 1) + 1;
+
+	if (memmap->pfn > node->first_pfn &&
+	    deferred_claim_below(node, deferred_section_idx(node, memmap->pfn), pfn))
+		return true;
+	return deferred_claim_below(node, nr, pfn);
+}
+
+/* Grow a zone beside the job, or before it starts. */
+static bool __init deferred_grow_sections(struct deferred_node *node, unsigned long want)
+{
+	unsigned long flags, pfn, nr = 0, nr_grown = READ_ONCE(node->nr_grown);
+	pg_data_t *pgdat = node->zone->zone_pgdat;
+	struct deferred_walk walk;
+
+	pgdat_resize_lock(pgdat, &flags);
+
+	/* Somebody was faster.  There may be enough now. */
+	if (node->nr_grown != nr_grown) {
+		pgdat_resize_unlock(pgdat, &flags);
+		return true;
+	}
+
+	while (nr < want && deferred_claim_last(node, &pfn)) {
+		deferred_walk_init(&walk, node->zone, node, pfn);
+		nr += deferred_init_section(node, &walk, pfn);
+		touch_nmi_watchdog();
+	}
+	if (nr)
+		WRITE_ONCE(node->nr_grown, nr_grown + 1);
+	pgdat_resize_unlock(pgdat, &flags);
+	return nr;
+}
+
+/* Wait until one more section is initialised.  Return false if none is under way. */
+static bool __init deferred_wait_grown(struct deferred_node *node, gfp_t gfp)
+{
+	long nr = atomic_long_read(&node->nr_pending);
+
+	if (!nr || !gfpflags_allow_blocking(gfp))
+		return false;
+	while (atomic_long_read(&node->nr_pending) == nr)
+		deferred_sleep();
+	return true;
+}
+
+static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp)
+{
+	unsigned long want = ALIGN(1UL << order, PAGES_PER_SECTION);
+	struct deferred_nodes *nodes;
+	int i;
+
+	/* Pairs with the release in deferred_prepare_node(), so that its node is found below. */
+	if (smp_load_acquire(&zone->zone_pgdat->first_deferred_pfn) != ULONG_MAX)
+		return deferred_grow_early(zone, want);
+
+	nodes = deferred_get_nodes();
+	for (i = 0; nodes && i < nodes->nr; i++) {
+		struct deferred_node *node = &nodes->node[i];
+
+		if (node->zone == zone)
+			return deferred_grow_sections(node, want) ||
+			       deferred_wait_grown(node, gfp);
+	}
+	return false;
+}
+
+/**
+ * deferred_grow_zone - initialise some deferred pages of a zone on demand
+ * @zone: where an allocation found nothing
+ * @order: of the allocation
+ * @gfp: of the allocation
+ *
+ * Initialises whole sections, until they hold a section's worth of free pages
+ * and enough for @order, or until none are left.  If others are at work on all that are
+ * left, it waits for one of these, if @gfp allows.
+ *
+ * Context: Any context that may allocate, interrupts included.  Takes the node's
+ * resize lock.
+ * Return: true if the zone may have grown, by us or by somebody else: the allocation is
+ * worth one more try.
+ */
+bool __ref deferred_grow_zone(struct zone *zone, unsigned int order, gfp_t gfp)
+{
+	bool grown;
+
+	if (zone_end_pfn(zone) != pgdat_end_pfn(zone->zone_pgdat) || !deferred_enter())
+		return false;
+	grown = deferred_grow(zone, order, gfp);
+	deferred_leave();
+	return grown;
 }

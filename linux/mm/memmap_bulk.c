@@ -422,7 +422,8 @@ void __meminit memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
  * set_pageblock_migratetype() sets is not always what it is asked for.
  */
 static void __init memmap_free_blocks(struct zone *zone, unsigned long pfn,
-				      unsigned long end_pfn)
+				      unsigned long end_pfn,
+				      enum meminit_context context)
 {
 	unsigned long nr_pages = end_pfn - pfn;
 	struct page *page = pfn_to_page(pfn);
@@ -432,7 +433,8 @@ static void __init memmap_free_blocks(struct zone *zone, unsigned long pfn,
 	for (block = page; block < end; block += MAX_ORDER_NR_PAGES)
 		arch_free_page(block, MAX_PAGE_ORDER);
 
-	atomic_long_add(nr_pages, &zone->managed_pages);
+	if (context != MEMINIT_DEFERRED)
+		atomic_long_add(nr_pages, &zone->managed_pages);
 	add_new_blocks(page, end, zone, get_pageblock_migratetype(page));
 	count_vm_events(PGFREE, nr_pages);
 }
@@ -442,6 +444,7 @@ static void __init memmap_free_blocks(struct zone *zone, unsigned long pfn,
  * @zone: their zone
  * @pfn: first of them
  * @end_pfn: end of the run.  All of it is within one section.
+ * @context: %MEMINIT_EARLY, or %MEMINIT_DEFERRED if they count as managed already
  *
  * Whole blocks of MAX_ORDER_NR_PAGES are freed together, and what is before and
  * after them in the largest naturally aligned pieces.
@@ -452,7 +455,7 @@ static void __init memmap_free_blocks(struct zone *zone, unsigned long pfn,
  * looks at a page's buddies.
  */
 void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
-			      unsigned long end_pfn)
+			      unsigned long end_pfn, enum meminit_context context)
 {
 	unsigned long blocks_end = ALIGN_DOWN(end_pfn, MAX_ORDER_NR_PAGES);
 
@@ -461,7 +464,7 @@ void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
 
 		if (IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) && pfn < blocks_end &&
 		    memmap_can_free(pfn, blocks_end)) {
-			memmap_free_blocks(zone, pfn, blocks_end);
+			memmap_free_blocks(zone, pfn, blocks_end, context);
 			pfn = blocks_end;
 			continue;
 		}
@@ -470,7 +473,7 @@ void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
 			order = min(order, __ffs(pfn));
 		order = min(order, __fls(end_pfn - pfn));
 
-		__free_pages_core(pfn_to_page(pfn), order, MEMINIT_EARLY);
+		__free_pages_core(pfn_to_page(pfn), order, context);
 		pfn += 1UL << order;
 	}
 }
@@ -547,7 +550,7 @@ bool __init memmap_free_used(struct zone *zone, unsigned long pfn,
 	    !memmap_prepare_used(pfn_to_page(pfn), pfn_to_page(end_pfn - 1) + 1))
 		return false;
 
-	memmap_free_blocks(zone, pfn, end_pfn);
+	memmap_free_blocks(zone, pfn, end_pfn, MEMINIT_EARLY);
 	return true;
 }
 
@@ -639,7 +642,7 @@ static bool __init memmap_online(unsigned long pfn, unsigned long end_pfn)
  *
  * The same as set_zone_contiguous(), which asks two struct pages of each
  * pageblock whose they are.  Within the node's memory there is no need to ask:
- * memmap_init() and deferred_init_memmap() gave all that lies in the zone's span
+ * memmap_init() and deferred init gave all that lies in the zone's span
  * to the zone.  That leaves the pageblocks with a hole or another node's memory.
  *
  * And the zone's first: a gigantic page that hugetlb has from memblock may begin

@@ -32,7 +32,7 @@ void memmap_init_section_info(unsigned long pfn, unsigned long end_pfn,
 void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 			    int migratetype);
 void memmap_free_pages(struct zone *zone, unsigned long pfn,
-		       unsigned long end_pfn);
+		       unsigned long end_pfn, enum meminit_context context);
 bool memmap_free_used(struct zone *zone, unsigned long pfn,
 		      unsigned long end_pfn);
 unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);

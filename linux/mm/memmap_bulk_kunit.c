@@ -467,7 +467,7 @@ static void __init free_in_bulk(struct kunit *test, struct zone *zone,
 	const struct bulk_layout *layout = test->param_value;
 
 	if (!layout->used)
-		memmap_free_pages(zone, pfn, end_pfn);
+		memmap_free_pages(zone, pfn, end_pfn, MEMINIT_EARLY);
 	else
 		KUNIT_ASSERT_TRUE(test, memmap_free_used(zone, pfn, end_pfn));
 }
@@ -666,7 +666,7 @@ static void __init bench_bulk(const struct bulk_run *run)
 			  MEMMAP_FREE);
 	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
 	memmap_free_pages(&NODE_DATA(run->nid)->node_zones[run->zone], run->pfn,
-			  run->end_pfn);
+			  run->end_pfn, MEMINIT_EARLY);
 	cond_resched();
 }
 

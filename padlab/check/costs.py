@@ -26,7 +26,7 @@ def one_thread() -> Outcome:
     def once(kernel: str) -> BootResult:
         build, initrd = guests.ready(kernel, "boot")
         threads = None if kernel == "stock" else "1"
-        spec = BootSpec(machine.load(SMALL), kernel, threads=threads, exact=True, initrd=initrd)
+        spec = BootSpec(machine.load(SMALL), kernel, threads=threads, exact=True, sync=True, initrd=initrd)
         return boots.boot(spec, build)
 
     stock, ours, again = once("stock"), once("patched"), once("patched")
@@ -46,7 +46,8 @@ def one_thread() -> Outcome:
 def growing() -> Outcome:
     """The goals of ``./lab growth``, each a test."""
     ready = {kernel: guests.ready(kernel, "boot") for kernel in growth.KERNELS}
-    return _reached(growth.goals(growth.measure(ready)))
+    sleeping = {kernel: guests.ready(variant, "boot") for kernel, variant in growth.SLEEPING.items()}
+    return _reached(growth.goals(growth.measure(ready, sleeping)))
 
 
 def never_slower(config: str) -> Outcome:

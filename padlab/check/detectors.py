@@ -31,6 +31,7 @@ from pathlib import Path
 
 from padlab.check import (
     asked,
+    beside,
     charge,
     deferred,
     fences,
@@ -165,6 +166,14 @@ def _boots() -> dict[str, tuple[str, Boot]]:
     found |= {
         f"deferred_init_threads={value}": ("perf", partial(deferred.parameter, value, threads))
         for value, threads in deferred.PARAMETERS
+    }
+    found |= {
+        f"{title}, {name}": ("perf", partial(run, name))
+        for title, run, names in (
+            ("initcalls beside deferred init", beside.initcalls, beside.MACHINES),
+            ("sizes beside deferred init", beside.sizes, beside.SIZES),
+        )
+        for name in names
     }
     return {**found, "memmap oracle, a zone that grew on demand": ("perf", memmap.grown)}
 

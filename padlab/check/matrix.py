@@ -182,6 +182,8 @@ HOTPLUG = (
     Case("DIMMs that stay offline", "dimms", says=(r"^blocks .*offline",), short=False),
 )
 
+_OPTIMIZED = ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=6")
+
 # What else has to do with pages that are new.
 FEATURES = (
     Case(
@@ -191,6 +193,21 @@ FEATURES = (
         says=(r"KiB vmemmap can be freed for a 2.00 MiB page",),
         short=False,
     ),
+    # The memmap of gigantic pages is given back before the jobs start.
+    Case("gigantic pages, hugetlb_free_vmemmap=on", "epyc-7551-kvm-small", _OPTIMIZED),
+    Case(
+        "gigantic pages, hugetlb_free_vmemmap=on deferred_init=sync",
+        "epyc-7551-kvm-small",
+        (*_OPTIMIZED, "deferred_init=sync"),
+        short=False,
+    ),
+    # What is left grows on demand to its end, over sections that are all memmap.
+    Case(
+        "gigantic pages, nearly all memory",
+        "epyc-7551-kvm-small",
+        ("mem=16724M", "hugepagesz=1G", "hugepages=12"),
+    ),
+    Case("deferred_init=sync", NODES, ("deferred_init=sync",), never=(FREED_SINGLY, r"boot waited")),
     Case("cma=", NODES, ("cma=300M",), "features", says=(r"cma: Reserved 300 MiB",), short=False),
     Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), "features", short=False),
     replace(

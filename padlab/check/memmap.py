@@ -7,31 +7,21 @@ import re
 
 from padlab.check import asked, guests, matrix, oracle
 from padlab.check.guests import KMEMLEAK_OFF, SMT
-from padlab.core import host, paths
+from padlab.core import host
 from padlab.core.errors import LabError
 from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
-from padlab.core.paths import TESTS
 from padlab.kernel import tree
 from padlab.vm import machine
 from padlab.vm.boot import BootResult
 
 # What a broken build does wrong, and what the oracle has to say of it.
 FAULTS = {
-    "skip-section": "uninitialised 66560",  # one section on each of two nodes, and its memmap's 512 pages
+    "skip-section": "uninitialised 65536",  # one section on each of two nodes
     "free-twice": "broken rule: overlap",
     "wrong-type": "types=22",
 }
 GROWN = "one-cpu"
-
-# Trees of their own, so that no other build is disturbed by the faults.
-FAULTS_FOLDER = TESTS / "faults"
-_FAULT_PATCHES = tuple(paths.table(f"faults/{path.name}") for path in sorted(FAULTS_FOLDER.glob("*.patch")))
-tree.VARIANTS["faulty"] = tree.Variant(extra=_FAULT_PATCHES, linked=True)
-# Stock that can have mirrored memory, as the faulty kernel can.
-tree.VARIANTS["mirrored"] = tree.Variant(
-    extra=(paths.table("faults/mirrored-memory.patch"),), linked=True, series=False
-)
 
 
 @once

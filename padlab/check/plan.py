@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from padlab.check import (
+    beside,
     building,
     charge,
     costs,
@@ -264,6 +265,21 @@ def _deferred() -> Iterator[Check]:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
     for value, threads in deferred.PARAMETERS:
         yield _guest(f"deferred_init_threads={value}", partial(deferred.parameter, value, threads), SMALL)
+    yield from _beside()
+
+
+def _beside() -> Iterator[Check]:
+    for name in beside.MACHINES:
+        yield _guest(f"initcalls beside deferred init, {name}", partial(beside.initcalls, name), name)
+    for who, (name, _) in beside.WAITS.items():
+        yield _guest(f"{who}: waits for deferred init", partial(beside.waits, who), name, boots_each=2)
+    yield _guest("boot says what it waits for", beside.hung, SMALL, boots_each=2)
+    for name in beside.SIZES:
+        yield _guest(f"sizes beside deferred init, {name}", partial(beside.sizes, name), name, boots_each=3)
+    for kind in beside.TAKEN:
+        run = partial(beside.pressure, kind)
+        name = f"{beside.PERCENT} % of memory taken beside deferred init, {kind}"
+        yield _guest(name, run, SMALL, boots_each=2, mib=boots.host_mib(machine.load(SMALL)))
 
 
 def _memmap(everything: bool) -> Iterator[Check]:
@@ -301,12 +317,13 @@ def _costs(everything: bool) -> Iterator[Check]:
     )
     sizes = [f"memory-{gib}" for gib in growth.SIZES_GIB] + [f"low-memory-{gib}" for gib in growth.LOW_GIB]
     kernels = len(growth.KERNELS)
+    sizes = [f"memory-{gib}" for gib in growth.CRITICAL_GIB] + sizes
     yield _guest("what grows with memory", costs.growing, *sizes, boots_each=kernels, exact=True)
     for config in (*matrix.OTHER_CONFIGS, *(matrix.MORE_CONFIGS if everything else ())):
         yield _guest(
             f"no page costs more instructions than stock's ({config})",
             partial(costs.never_slower, config),
-            *sizes[len(growth.SIZES_GIB) :],
+            *sizes[-len(growth.LOW_GIB) :],
             config=config,
             boots_each=kernels,
             exact=True,

@@ -124,7 +124,9 @@ def _overlay(
             target = scratch / name
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(owned.get(name, stock / name), target)
+                source = owned.get(name, stock / name)
+                if source.exists():  # else the patch makes it
+                    shutil.copy2(source, target)
             owned.pop(name, None)
             hooked[name] = target
         hooks.apply_patch(patch, scratch)

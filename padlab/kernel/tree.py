@@ -52,8 +52,19 @@ class Variant:
     only: frozenset[str] | None = None
 
 
-# Beside stock.
-VARIANTS: dict[str, Variant] = {"patched": Variant()}
+# Beside stock.  "faulty" and "mirrored" are for tests: the series with all of tests/faults/,
+# and stock with what of it is for stock, too: memory that can be mirrored, and initcalls.
+_FAULTS = tuple(
+    paths.table(f"faults/{path.name}") for path in sorted((paths.TESTS / "faults").glob("*.patch"))
+)
+_FOR_STOCK = ("mirrored-memory.patch", "test-initcalls.patch")
+VARIANTS: dict[str, Variant] = {
+    "patched": Variant(),
+    "faulty": Variant(extra=_FAULTS, linked=True),
+    "mirrored": Variant(
+        extra=tuple(path for path in _FAULTS if path.name in _FOR_STOCK), linked=True, series=False
+    ),
+}
 
 
 def ensure_tree(

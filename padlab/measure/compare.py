@@ -143,7 +143,7 @@ def _what(machine: Machine) -> str:
 
 def _boot(machine: Machine, kernel: str, ready: boot.Ready, exact: bool, label: str) -> summary.Report:
     build, initrd = ready
-    spec = boot.BootSpec(machine, kernel, build.config, exact=exact, initrd=initrd)
+    spec = boot.BootSpec(machine, kernel, build.config, exact=exact, sync=True, initrd=initrd)
     result = boot.boot(spec, build, label)
     told = summary.describe(result)
     if result.exit:

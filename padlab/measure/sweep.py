@@ -130,7 +130,7 @@ def _what(machine: Machine) -> str:
 def _boot(machine: Machine, point: Point, ready: dict[str, boot.Ready], label: str) -> summary.Report:
     build, initrd = ready[point.kernel]
     threads = None if point.percent is None else f"{point.percent}%"
-    spec = boot.BootSpec(machine, point.kernel, build.config, threads, initrd=initrd)
+    spec = boot.BootSpec(machine, point.kernel, build.config, threads, sync=True, initrd=initrd)
     result = boot.boot(spec, build, label)
     told = summary.describe(result)
     if not told.ok:

@@ -53,6 +53,7 @@ class BootSpec:
     exact: bool = False
     all_cpus: bool = False  # in exact mode: see qemu.command()
     shift: int = 0  # as well
+    sync: bool = False  # boot waits for deferred init at once, as stock's always does
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
@@ -71,7 +72,9 @@ class BootSpec:
 
     def kernel_args(self) -> list[str]:
         threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
-        return [*threads, *self.append]
+        # What a part of the boot costs can be told where parts come one after the other.
+        sync = ["deferred_init=sync"] if self.sync and self.kernel != "stock" else []
+        return [*threads, *sync, *self.append]
 
 
 @dataclass(frozen=True)

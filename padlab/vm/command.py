@@ -38,7 +38,7 @@ def main(
 ) -> int:
     """``./lab boot``: the exit status is 0 if all threads and pages are accounted for."""
     words = tuple(word for text in append for word in text.split())
-    spec = BootSpec(machine, kernel, config, threads, exact, append=words, gdb=gdb)
+    spec = BootSpec(machine, kernel, config, threads, exact, sync=exact, append=words, gdb=gdb)
     role = "shell" if shell else "boot"
     if dry_run:
         print(shlex.join(_planned(spec, role)))

@@ -11,7 +11,12 @@ Deferred init is reported by two different lines::
     [    0.631207] node 0 initialised, 3145728 pages in 22ms, 4 threads         (ours)
     [    0.631207] node 0 initialised, 3145728 pages in 22ms, 52 threads (47 took part)
 
-A node with nothing deferred has no line.  The time that both kernels' lines can
+A node with nothing deferred has no line.  Ours goes on meanwhile, and before it starts
+init it says for how long it waited for that in the end, and for whom before::
+
+    [    0.941001] boot waited 3ms for struct pages at its end, others 12ms before, longest memory hotplug
+
+  The time that both kernels' lines can
 be compared by is that of their stamps: from the last message before deferred
 init starts, which is SMP_DONE in both, to the last node line.  (Stock counts
 jiffies, which an emulated guest loses.)
@@ -42,6 +47,10 @@ NODE_DONE = (
     r"|initialised, (?P<pages>\d+) pages in (?P<ms>\d+)ms"
     r"(?:, (?P<threads>\d+) threads?(?: \((?P<ran>\d+) took part\))?)?)"
 )
+WAITED = (
+    r"boot waited (?P<end_ms>\d+)ms for struct pages at its end, "
+    r"others (?P<before_ms>\d+)ms before(?:, longest (?P<who>[^\n]*))?"
+)
 DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"
 FUTEX = r"futex hash table"
@@ -67,6 +76,15 @@ class NodeLine:
     pages: int | None = None  # stock does not say
     threads: int | None = None  # threads put to work
     ran: int | None = None  # threads that took part; stock does not say
+
+
+@dataclass(frozen=True)
+class Waited:
+    """How long boot waited for struct pages that were initialised beside it, in ms."""
+
+    end_ms: int  # when all else was done
+    before_ms: int  # those that needed all of them before
+    who: str | None  # waited longest before
 
 
 @dataclass(frozen=True)
@@ -102,6 +120,12 @@ class Dmesg:
     def stamps(self) -> tuple[tuple[int, str], ...]:
         """Every message with its time stamp, in microseconds."""
         return tuple((round(1e6 * float(m["at"])), m["text"]) for m in _LINE.finditer(self.text))
+
+    @cached_property
+    def waited(self) -> Waited | None:
+        """None if boot did not go on beside deferred init."""
+        match = re.search(WAITED, self.text)
+        return match and Waited(int(match["end_ms"]), int(match["before_ms"]), match["who"])
 
     @cached_property
     def deferred_ms(self) -> float | None:

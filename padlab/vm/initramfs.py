@@ -29,7 +29,7 @@ from padlab.kernel.arch import Arch
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
     *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks"),
-    *("hugepages", "hugecost", "jobcost", "outside", "stress"),
+    *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes"),
 )
 
 

@@ -67,7 +67,7 @@ def test_a_console_without_a_message_is_an_error(lost: str) -> None:
         growth.costs_of(dmesg.parse(text), None)
 
 
-def _growth(patched_boot: float) -> growth.Growth:
+def _growth(patched_boot: float, slowed: float = 2410.0) -> growth.Growth:
     stock = {64: costs(boot=100, **{"deferred init": 30.0}), 256: costs(boot=292, **{"deferred init": 120.0})}
     ours = {64: costs(boot=50, **{"deferred init": 10.0}), 256: costs(boot=patched_boot)}
     low = {
@@ -75,7 +75,8 @@ def _growth(patched_boot: float) -> growth.Growth:
         3: costs(**{"struct pages, early": 524.288 * 0.03, "memblock retires": 524.288 * 0.015}),
     }
     few = {1: costs(), 3: costs(**{"struct pages, early": 524.288 * 0.01})}
-    return growth.Growth({"stock": stock, "patched": ours}, {"stock": low, "patched": few}, ACCEL)
+    critical = {"stock": {16: 2400.0, 256: 3600.0}, "patched": {16: 2400.0, 256: slowed}}
+    return growth.Growth({"stock": stock, "patched": ours}, {"stock": low, "patched": few}, ACCEL, critical)
 
 
 def test_figures_and_goals() -> None:
@@ -85,13 +86,13 @@ def test_figures_and_goals() -> None:
     assert found.lower("stock") == pytest.approx(45)
     assert found.lower("patched") == pytest.approx(10)
     assert found.per_page("patched") == pytest.approx(10)
-    assert [goal.ok for goal in growth.goals(found)] == [True] * 5
+    assert [goal.ok for goal in growth.goals(found)] == [True] * 7
 
 
 def test_what_one_cpu_does_alone() -> None:
     found = _growth(patched_boot=50)
-    found.sizes["patched"][256].phases.update({"memblock retires": 192 * 0.02, "memory blocks": 192 * 0.02})
-    assert found.serial("patched") == pytest.approx(0.04)
+    found.sizes["patched"][256].phases.update({"memblock retires": 192 * 0.02, "memory blocks": 0.0})
+    assert found.serial("patched") == pytest.approx(0.02)
     missed = [goal.name for goal in growth.goals(found) if not goal.ok]
     assert missed == ["one CPU alone, but for hash tables, a GiB"]
 
@@ -99,3 +100,18 @@ def test_what_one_cpu_does_alone() -> None:
 def test_a_goal_that_is_missed() -> None:
     missed = [goal.name for goal in growth.goals(_growth(patched_boot=50 + 192 * 0.5)) if not goal.ok]
     assert missed == ["whole boot to init, a GiB"]
+
+
+def test_memory_blocks_cost_what_they_do_in_stock() -> None:
+    found = _growth(patched_boot=50)
+    found.sizes["patched"][256].phases.update({"memory blocks": 192 * 0.02})
+    assert found.serial("patched") == 0
+    missed = [goal.name for goal in growth.goals(found) if not goal.ok]
+    assert missed == ["memory blocks, beside jobs, a GiB"]
+
+
+def test_boot_does_not_wait_longer_for_more_memory() -> None:
+    found = _growth(patched_boot=50, slowed=2600.0)
+    assert found.slowed("stock") == pytest.approx(1.5)
+    missed = [goal.name for goal in growth.goals(found) if not goal.ok]
+    assert missed == ["boot to init with a sleeping initcall, most memory"]

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Deferred initialisation of struct pages: what mm_init.c uses of it, and what
- * architectures may override.
+ * Deferred initialisation of struct pages: what the rest of the kernel uses of it, and
+ * what architectures may override.
+ *
+ * Boot goes on while struct pages are initialised.  Who goes by pfn either asks
+ * pfn_to_online_page(), which has no page until the struct page is initialised, or has it
+ * initialised by deferred_init_pfns().
  */
 #ifndef _LINUX_DEFERRED_INIT_H
 #define _LINUX_DEFERRED_INIT_H
 
+#include <linux/init.h>
+#include <linux/jump_label.h>
 #include <linux/types.h>
 
 struct cpumask;
@@ -13,13 +19,106 @@ struct page;
 
 unsigned int deferred_page_init_max_threads(const struct cpumask *node_cpumask);
 unsigned int deferred_init_cores(const struct cpumask *cpus);
+void page_alloc_init_rest(void);
 
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
-void deferred_init_memmap(void);
+DECLARE_STATIC_KEY_TRUE(deferred_pages);
+
+void deferred_init_prepare(void);
+void deferred_init_start(void);
+void deferred_init_finish(void);
 unsigned long deferred_init_reserved(unsigned long pfn, unsigned long end_pfn,
 				     int nid);
 bool deferred_get_page_bootmem(unsigned long section_nr, struct page *page);
+
+bool __deferred_pfn_pending(unsigned long pfn);
+unsigned long __nr_deferred_pages(void);
+void __deferred_init_pfns(unsigned long pfn, unsigned long end_pfn);
+void __deferred_init_vmemmap(unsigned long start, unsigned long end);
+void __deferred_init_wait(const char *who);
+
+/**
+ * deferred_pfn_pending - whether a struct page is not initialised yet
+ * @pfn: a pfn that there is a memmap for
+ *
+ * Context: Any.
+ * Return: true if nobody but who initialises it may look at the struct page.  If not, all
+ * that was stored to it is visible.
+ */
+static inline bool deferred_pfn_pending(unsigned long pfn)
+{
+	return static_branch_unlikely(&deferred_pages) && __deferred_pfn_pending(pfn);
+}
+
+/**
+ * nr_deferred_pages - free pages that are not initialised yet
+ *
+ * They count as managed, but not as free.
+ *
+ * Context: Any.
+ * Return: their number.  While jobs run, up to a section for each of their threads too many.
+ */
+static inline unsigned long nr_deferred_pages(void)
+{
+	return static_branch_unlikely(&deferred_pages) ? __nr_deferred_pages() : 0;
+}
+
+/**
+ * deferred_init_pfns - have struct pages initialised
+ * @pfn: first of a range of pfns
+ * @end_pfn: end of the range.  Not all of it need be memory.
+ *
+ * For who needs certain pages that it has not allocated.  Initialises their sections if
+ * nobody is at it, and else waits for who is.
+ *
+ * Context: Process context.  May sleep while there are deferred pages.
+ */
+static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
+{
+	if (static_branch_unlikely(&deferred_pages))
+		__deferred_init_pfns(pfn, end_pfn);
+}
+
+/**
+ * deferred_init_vmemmap - have struct pages of the memmap's own pages initialised
+ * @start: address of a struct page
+ * @end: the end of a range of struct pages
+ *
+ * For who changes how the range is mapped, and gives back pages that it lies in.
+ *
+ * Context: As for deferred_init_pfns().
+ */
+static inline void deferred_init_vmemmap(unsigned long start, unsigned long end)
+{
+	if (static_branch_unlikely(&deferred_pages))
+		__deferred_init_vmemmap(start, end);
+}
+
+/**
+ * deferred_init_wait - wait until all struct pages are initialised
+ * @who: who waits, for the kernel log.  It must stay.
+ *
+ * For who needs all memory, or zones that are complete.  Before the jobs are started,
+ * this does nothing: boot could wait forever for what it is to start itself.
+ *
+ * Context: Process context, not a thread of the jobs.  May sleep while there are deferred
+ * pages.
+ */
+static inline void deferred_init_wait(const char *who)
+{
+	if (static_branch_unlikely(&deferred_pages))
+		__deferred_init_wait(who);
+}
 #else
+static inline void deferred_init_start(void)
+{
+	page_alloc_init_rest();
+}
+
+static inline void deferred_init_finish(void)
+{
+}
+
 static inline unsigned long deferred_init_reserved(unsigned long pfn,
 						   unsigned long end_pfn, int nid)
 {
@@ -30,6 +129,28 @@ static inline bool deferred_get_page_bootmem(unsigned long section_nr,
 					     struct page *page)
 {
 	return false;
+}
+
+static inline bool deferred_pfn_pending(unsigned long pfn)
+{
+	return false;
+}
+
+static inline unsigned long nr_deferred_pages(void)
+{
+	return 0;
+}
+
+static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
+{
+}
+
+static inline void deferred_init_vmemmap(unsigned long start, unsigned long end)
+{
+}
+
+static inline void deferred_init_wait(const char *who)
+{
 }
 #endif
 

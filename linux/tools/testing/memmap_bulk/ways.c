@@ -134,7 +134,7 @@ static void bulk_init_chunk(unsigned long start, unsigned long end, void *arg)
 		next = memmap_step_end(start, end);
 		init_pages(start, next, BENCH_ZONE, BENCH_NODE, MEMMAP_FREE);
 		memmap_init_pageblocks(start, next, MIGRATE_MOVABLE);
-		memmap_free_pages(&shim_zone, start, next);
+		memmap_free_pages(&shim_zone, start, next, MEMINIT_EARLY);
 	}
 }
 
@@ -278,7 +278,7 @@ static void free_reserved(unsigned long pfn, unsigned long end_pfn)
 
 static void free_singly(unsigned long pfn, unsigned long end_pfn)
 {
-	memmap_free_pages(&shim_zone, pfn, end_pfn);
+	memmap_free_pages(&shim_zone, pfn, end_pfn, MEMINIT_EARLY);
 }
 
 static void leave(unsigned long pfn, unsigned long end_pfn)

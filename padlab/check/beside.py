@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot beside deferred init: initcalls run meanwhile, and nothing comes out otherwise than if boot waited.
+
+The kernels have the initcalls of tests/faults/test-initcalls.patch, stock too.  In the
+faulty one, jobs can be made slow, so that it is certain who has to wait for them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from padlab.check import guests
+from padlab.check.guests import SMALL
+from padlab.core import progress
+from padlab.core.outcome import Outcome, judge
+from padlab.vm.boot import BootResult
+from padlab.vm.trace import Event
+
+KERNEL, STOCK = "faulty", "mirrored"
+# With more memory than is initialised before the first initcall.
+MACHINES = ("epyc-7551-kvm", "memory-64")
+SYNC = "deferred_init=sync"
+# Before each section.  A thread has three of them at least.
+SLOW = "deferred_init_slow=500,1000000"
+HUNG = "deferred_init_slow=45000,1"
+LEAST_INITCALLS = 20
+SIZES = (SMALL, "three-nodes")
+
+# Who waits, by the name it gives: machine, and how to make it.
+WAITS = {
+    "pools of huge pages": (SMALL, ("hugepages=64", SLOW)),
+    "memory hotplug": ("dimms", ("memhp_default_state=online_movable", SLOW)),
+}
+
+TAKEN = ("small", "order9", "irq")
+PERCENT = 95
+
+# Settings that are other in each boot, whatever the memory.
+_OTHER = re.compile(
+    r"kernel/random/|fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr)"
+    r"|kernel/(pty/nr|ns_last_pid|cmdline|version|osrelease|hostname|tainted)"
+    r"|kernel/sched_domain|vm/(stat_refresh|compact_memory|drop_caches)"
+)
+# What is sized by free pages is a little other in each boot.
+_BY_FREE = ("fs/file-max", "vm/user_reserve_kbytes", "vm/admin_reserve_kbytes")
+# Of stock's, whose image has another size, and of what is sized by free pages.
+MAX_OFF = 0.002
+# Settings that stock does not have.
+_OURS = "vm/huge_page_zero_"
+
+
+def initcalls(name: str, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
+    """Initcalls run while jobs do, and boot says for how long it waited in the end."""
+    append = ("trace_event=initcall:*,padata:*", "trace_buf_size=1M")
+    result = guests.boot(name, kernel, role="trace", append=append, limit=limit_s)
+    events = result.guest.trace.events
+    meanwhile = initcalls_meanwhile(events)
+    progress.note(f"{name}: {meanwhile} initcalls ended while struct pages were initialised")
+    problems = guests.trouble(result)
+    if meanwhile < LEAST_INITCALLS:
+        problems.append(f"{meanwhile} initcalls ended while struct pages were initialised")
+    if result.dmesg.waited is None:
+        problems.append("the kernel does not say how long boot waited")
+    return judge(problems, result.log)
+
+
+def initcalls_meanwhile(events: tuple[Event, ...]) -> int:
+    """Initcalls that ended while a job of deferred init was under way.  Pure."""
+    chunks = [event.seconds for event in events if event.init_node is not None]
+    if not chunks:
+        return 0
+    ends = [event.seconds for event in events if event.name == "initcall_finish"]
+    return sum(min(chunks) < at < max(chunks) for at in ends)
+
+
+def waits(who: str) -> Outcome:
+    """Who needs all memory waits for it, and boot says so; nobody does if boot has waited before."""
+    name, append = WAITS[who]
+    result = guests.boot(name, KERNEL, append=append)
+    problems = guests.trouble(result)
+    waited = result.dmesg.waited
+    if waited is None or waited.who != who or waited.before_ms < 100:
+        problems.append(f"{who} did not wait: {waited}")
+    before = guests.boot(name, KERNEL, append=(*append, SYNC))
+    problems += guests.trouble(before)
+    if before.dmesg.waited is not None:
+        problems.append(f"with {SYNC}, something waited: {before.dmesg.waited}")
+    return judge(problems, result.log)
+
+
+def hung() -> Outcome:
+    """A job that gets nowhere: boot says what it waits for, and comes up when it goes on."""
+    result = guests.boot(SMALL, KERNEL, append=(HUNG,))
+    problems = guests.trouble(result)
+    said = "boot waits for struct pages of node 0 to be initialised"
+    if said not in result.dmesg.text:
+        problems.append(f"the kernel does not say: {said}")
+    return judge(problems, result.log)
+
+
+def pressure(kind: str) -> Outcome:
+    """An initcall takes nearly all memory, as it could if boot had waited."""
+    problems = []
+    for append in ((), (SYNC,)):
+        args = (f"test_take={PERCENT},{kind}", *append)
+        result = guests.boot(SMALL, KERNEL, append=args)
+        problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
+    return judge(problems, result.log)
+
+
+def taken_problems(console: str, kind: str) -> list[str]:
+    """What is wrong with what the initcall says of its allocations.  Pure."""
+    match = re.search(rf"test_take: (\d+) of (\d+) pages, {kind}, (\d+) failed", console)
+    if match is None:
+        return ["the initcall does not say what it took"]
+    found = [] if int(match[1]) >= int(match[2]) and match[3] == "0" else [match[0]]
+    return found + [f"the console says: {bad}" for bad in ("Out of memory", "oom-kill") if bad in console]
+
+
+def sizes(name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """What the kernel sizes by memory is the same whether boot waits or not, and as in stock.
+
+    With jobs that are still at work when it is sized.
+    """
+    ours, waiting = (_sizes(name, kernel, args, limit_s) for args in ((SLOW,), (SYNC,)))
+    stock = _sizes(name, "stock", (), limit_s)
+    problems = [f"beside the jobs: {text}" for text in differences(_told(waiting), _told(ours), 0)]
+    problems += [f"against stock: {text}" for text in differences(_told(stock), _told(ours), MAX_OFF)]
+    if ours.dmesg.waited is None or waiting.dmesg.waited is not None:
+        problems.append("boot waited, or did not, against what the command line says")
+    return judge(problems, ours.log)
+
+
+def _sizes(name: str, kernel: str, append: tuple[str, ...], limit_s: float | None) -> BootResult:
+    return guests.boot(name, kernel, role="sizes", append=append, limit=limit_s)
+
+
+def _told(result: BootResult) -> dict[str, str]:
+    pairs = (value.partition(" ") for value in result.guest.values("size"))
+    return {
+        name: value.strip()
+        for name, _, value in pairs
+        if not _OTHER.match(name) and not name.startswith(_OURS)
+    }
+
+
+def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> list[str]:
+    """Settings that differ, numbers by more than ``most`` of theirs.  Pure."""
+    found = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
+    for name in sorted(theirs.keys() & ours.keys()):
+        if not _same(theirs[name], ours[name], MAX_OFF if name in _BY_FREE else most):
+            found.append(f"{name}: {ours[name]}, not {theirs[name]}")
+    return found
+
+
+def _same(one: str, other: str, most: float) -> bool:
+    if one == other:
+        return True
+    pairs = list(zip(one.split(), other.split(), strict=False))
+    if len(one.split()) != len(other.split()):
+        return False
+    return all(a == b or _near(a, b, most) for a, b in pairs)
+
+
+def _near(one: str, other: str, most: float) -> bool:
+    try:
+        a, b = (float(text.strip("(,)")) for text in (one, other))
+    except ValueError:
+        return False
+    return abs(a - b) <= most * abs(a)
