@@ -83,12 +83,12 @@ static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 	for (i = 0; i < nr; i++)
 		kmsan_unpoison_memory(to + i * PAGE_SIZE, PAGE_SIZE);
 
-	if (!used_soon && static_cpu_has(X86_FEATURE_CLZERO) &&
+	if (!used_soon && cpu_feature_enabled(X86_FEATURE_CLZERO) &&
 	    boot_cpu_data.x86_clflush_size == CLZERO_BYTES)
 		zero_lines(to, bytes);
-	else if (static_cpu_has(X86_FEATURE_ERMS))
+	else if (cpu_feature_enabled(X86_FEATURE_ERMS))
 		zero_bytes(to, bytes);
-	else if (static_cpu_has(X86_FEATURE_REP_GOOD))
+	else if (cpu_feature_enabled(X86_FEATURE_REP_GOOD))
 		zero_words(to, bytes);
 	else
 		zero_pages_one_by_one(to, nr);

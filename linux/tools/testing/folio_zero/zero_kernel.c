@@ -86,7 +86,7 @@ bool has_clzero(void)
 	return has(STORE_CLZERO);
 }
 
-bool static_cpu_has(int feature)
+bool cpu_feature_enabled(int feature)
 {
 	switch (feature) {
 	case X86_FEATURE_CLZERO:

@@ -87,7 +87,7 @@ extern struct shim_cpuinfo {
 } boot_cpu_data;
 
 /* Of those that this CPU has, the ones that the program lets the kernel's code see. */
-bool static_cpu_has(int feature);
+bool cpu_feature_enabled(int feature);
 
 /* As the program says, see zero_kernel.c. */
 extern bool kernel_is_preemptible;
