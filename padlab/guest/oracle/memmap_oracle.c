@@ -184,6 +184,9 @@ static bool section_online(unsigned long pfn)
 	return online_section_nr(pfn_to_section_nr(pfn));
 }
 
+/* The low bits of what is kept of a pageblock.  Those above are flags. */
+#define TYPE_MASK	7
+
 /* get_pfnblock_migratetype(), which is not exported. */
 static unsigned int block_type(unsigned long pfn)
 {
@@ -191,8 +194,7 @@ static unsigned int block_type(unsigned long pfn)
 	unsigned long bit = ((pfn & (PAGES_PER_SECTION - 1)) >>
 			     pageblock_order) * NR_PAGEBLOCK_BITS;
 
-	return (map[BIT_WORD(bit)] >> (bit % BITS_PER_LONG)) &
-	       ((1 << PB_migratetype_bits) - 1);
+	return (map[BIT_WORD(bit)] >> (bit % BITS_PER_LONG)) & TYPE_MASK;
 }
 
 /*
@@ -206,10 +208,16 @@ static bool block_in_zone(unsigned long pfn, struct zone *zone)
 	       zone_spans_pfn(zone, pageblock_end_pfn(pfn) - 1);
 }
 
+/* Of whatever type they are. */
+static unsigned long flags_of(struct page *page)
+{
+	return *(unsigned long *)&page->flags;
+}
+
 /* The zone a struct page names, or NULL when it names none that exists. */
 static struct zone *linked_zone(struct page *page)
 {
-	unsigned long flags = page->flags;
+	unsigned long flags = flags_of(page);
 	unsigned int nid = (flags >> NODES_PGSHIFT) & NODES_MASK;
 	unsigned int zid = (flags >> ZONES_PGSHIFT) & ZONES_MASK;
 
@@ -330,10 +338,10 @@ static bool lru_unlinked(struct page *page)
 	return page->lru.next == LIST_POISON1 && page->lru.prev == LIST_POISON2;
 }
 
-/* Of a free page: none of what allocating it would have left. */
+/* Of a free page: none of what allocating it would have left.  The index follows the mapping. */
 static bool fields_untouched(struct page *page)
 {
-	return !page->private && !page->mapping && !page->index;
+	return !page->private && !page->mapping && !(&page->mapping)[1];
 }
 
 /*
@@ -386,7 +394,7 @@ static void check_free_page(unsigned long pfn, struct page *page, bool head)
 	if (page_ref_count(page) ||
 	    (!head && atomic_read(&page->_mapcount) != -1))
 		violate(RULE_free_ref, pfn);
-	if (page->flags & FLAG_BITS & ~BIT(PG_reported))
+	if (flags_of(page) & FLAG_BITS & ~BIT(PG_reported))
 		violate(RULE_free_flags, pfn);
 }
 
