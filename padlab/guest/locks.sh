@@ -9,7 +9,7 @@ awk '
 	!begun { next }
 	/ lock_acquire: .*&zone->lock/ { taken++ }
 	/console: .*node [0-9]+ (deferred pages )?initialised/ { told = 1; until_last = taken }
-	/console: .*Memory: / { exit }
+	/console: .*devtmpfs: initialized/ { exit }
 	END {
 		if (told)
 			print "zone-lock", until_last + 0
