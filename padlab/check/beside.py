@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot beside deferred init: initcalls run meanwhile, and nothing comes out otherwise than if boot waited.
 
-The kernels have the initcalls of tests/faults/test-initcalls.patch, stock too.  In the
-faulty one, jobs can be made slow, so that it is certain who has to wait for them.
+The faulty kernel has the initcalls of tests/faults/test-initcalls.patch, and its jobs can be
+made slow, so that it is certain who has to wait for them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from padlab.check import guests
 from padlab.check.guests import SMALL
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
-from padlab.vm.boot import BootResult
+from padlab.vm.boot import SYNC, BootResult
 from padlab.vm.trace import Event
 
-KERNEL, STOCK = "faulty", "mirrored"
+KERNEL = "faulty"
 # With more memory than is initialised before the first initcall.
 MACHINES = ("epyc-7551-kvm", "memory-64")
-SYNC = "deferred_init=sync"
 # Before each section.  A thread has three of them at least.
 SLOW = "deferred_init_slow=500,1000000"
 HUNG = "deferred_init_slow=45000,1"
@@ -154,12 +153,10 @@ def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> li
 
 
 def _same(one: str, other: str, most: float) -> bool:
-    if one == other:
-        return True
-    pairs = list(zip(one.split(), other.split(), strict=False))
-    if len(one.split()) != len(other.split()):
-        return False
-    return all(a == b or _near(a, b, most) for a, b in pairs)
+    words, others = one.split(), other.split()
+    return len(words) == len(others) and all(
+        a == b or _near(a, b, most) for a, b in zip(words, others, strict=True)
+    )
 
 
 def _near(one: str, other: str, most: float) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from padlab.check import beside, guests, lockstat
+from padlab.check import guests, lockstat
 from padlab.check.guests import KMEMLEAK_OFF, SMALL
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
@@ -76,7 +76,7 @@ def job() -> Outcome:
 def zone_lock() -> Outcome:
     results = {
         kernel: guests.boot(
-            lockstat.MACHINE, kernel, lockstat.CONFIG, "locks", (*lockstat.APPEND, KMEMLEAK_OFF, beside.SYNC)
+            lockstat.MACHINE, kernel, lockstat.CONFIG, "locks", (*lockstat.APPEND, KMEMLEAK_OFF, boots.SYNC)
         )
         for kernel in ("stock", "patched")
     }

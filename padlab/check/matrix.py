@@ -23,6 +23,7 @@ from dataclasses import replace
 from padlab.check import oracle
 from padlab.check.asked import FREED_SINGLY, LITTLE, Case
 from padlab.vm import machine as machines
+from padlab.vm.boot import SYNC
 from padlab.vm.machine import Machine
 
 NODES = "smt-numa"
@@ -196,9 +197,9 @@ FEATURES = (
     # The memmap of gigantic pages is given back before the jobs start.
     Case("gigantic pages, hugetlb_free_vmemmap=on", "epyc-7551-kvm-small", _OPTIMIZED),
     Case(
-        "gigantic pages, hugetlb_free_vmemmap=on deferred_init=sync",
+        f"gigantic pages, hugetlb_free_vmemmap=on {SYNC}",
         "epyc-7551-kvm-small",
-        (*_OPTIMIZED, "deferred_init=sync"),
+        (*_OPTIMIZED, SYNC),
         short=False,
     ),
     # What is left grows on demand to its end, over sections that are all memmap.
@@ -207,7 +208,7 @@ FEATURES = (
         "epyc-7551-kvm-small",
         ("mem=16724M", "hugepagesz=1G", "hugepages=12"),
     ),
-    Case("deferred_init=sync", NODES, ("deferred_init=sync",), never=(FREED_SINGLY, r"boot waited")),
+    Case(SYNC, NODES, (SYNC,), never=(FREED_SINGLY, r"boot waited")),
     Case("cma=", NODES, ("cma=300M",), "features", says=(r"cma: Reserved 300 MiB",), short=False),
     Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), "features", short=False),
     replace(

@@ -34,6 +34,9 @@ from padlab.vm.machine import Machine
 # A built kernel and its initramfs.
 Ready = tuple[builds.Build, Path]
 
+# On the command line: boot waits for deferred init at once, as stock's always does.
+SYNC = "deferred_init=sync"
+
 # Kernels that check as they go.
 SLOW_CONFIGS = ("debug", "rt", "kcsan", "gcov")
 
@@ -53,7 +56,7 @@ class BootSpec:
     exact: bool = False
     all_cpus: bool = False  # in exact mode: see qemu.command()
     shift: int = 0  # as well
-    sync: bool = False  # boot waits for deferred init at once, as stock's always does
+    sync: bool = False  # see SYNC
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
@@ -73,7 +76,7 @@ class BootSpec:
     def kernel_args(self) -> list[str]:
         threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
         # What a part of the boot costs can be told where parts come one after the other.
-        sync = ["deferred_init=sync"] if self.sync and self.kernel != "stock" else []
+        sync = [SYNC] if self.sync and self.kernel != "stock" else []
         return [*threads, *sync, *self.append]
 
 

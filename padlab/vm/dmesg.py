@@ -16,10 +16,9 @@ init it says for how long it waited for that in the end, and for whom before::
 
     [    0.941001] boot waited 3ms for struct pages at its end, others 12ms before, longest memory hotplug
 
-  The time that both kernels' lines can
-be compared by is that of their stamps: from the last message before deferred
-init starts, which is SMP_DONE in both, to the last node line.  (Stock counts
-jiffies, which an emulated guest loses.)
+The time that both kernels' lines can be compared by is that of their stamps: from the
+last message before deferred init starts, which is SMP_DONE in both, to the last node
+line.  (Stock counts jiffies, which an emulated guest loses.)
 """
 
 from __future__ import annotations
