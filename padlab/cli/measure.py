@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, command
+from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, THREADS, command
 from padlab.core import environment
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ def sweep(machine: Machine, runs: int | None) -> int:
 
 @command()
 @click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
+@click.option("--elapsed", is_flag=True, help="Time boots that wait for deferred init, and that do not.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
-def growth(large: bool, json: bool) -> int:
+def growth(large: bool, elapsed: bool, json: bool) -> int:
     """Count what a boot costs for each GiB of memory, part by part, and check it.
 
     Boots stock and patched on one CPU with 64 and with 256 GiB, and with more
@@ -64,11 +65,24 @@ def growth(large: bool, json: bool) -> int:
     figures repeat to the digit.  The exit status is 1 if one of the goals is not
     reached.  The result is recorded in results/growth.json.
 
+    With --elapsed nothing is counted: nine boots each with 16, 64 and 256 GiB and
+    two CPUs are timed by the host's clock, of stock, of ours if it waits for
+    deferred init at once, and of ours, in turns.  The result is recorded in
+    results/elapsed.json.  Emulated CPUs have to run at the same time for that,
+    which takes QEMU 8.1 or later, and nothing else should run on the host.
+
     \b
     Examples:
       ./lab growth
       ./lab growth --large
+      ./lab growth --elapsed
     """
+    if elapsed and large:
+        raise click.UsageError("--elapsed and --large exclude each other")
+    if elapsed:
+        from padlab.measure import elapsed as times
+
+        return times.main(json=json)
     from padlab.measure import growth as growths
 
     return growths.main(large=large, json=json)
@@ -122,6 +136,29 @@ def bench(what: str, quick: bool, json: bool) -> int:
 
     main = {"memmap": benches.main, "hugepages": hugepages.main}[what]
     return main(quick=quick, json=json)
+
+
+@command()
+@click.option("--machine", metavar="M", type=MACHINE, default="epyc-7551-kvm", show_default=True)
+@click.option(
+    "--threads", metavar="N|N%", type=THREADS, help="Most threads per node, or per cent of its CPUs."
+)
+def timeline(machine: Machine, threads: str | None) -> int:
+    """Draw a boot: its initcalls beside the chunks of deferred init, thread by thread.
+
+    Boots the series and reads when each chunk and each initcall began and ended.
+    The picture is results/timeline-MACHINE.png.  An emulated guest's CPUs share
+    those of the host, initcalls included: fewer threads leave more to them.
+
+    \b
+    Examples:
+      ./lab timeline
+      ./lab timeline --machine xeon-8167m --threads 2
+    """
+    environment.need("measure")
+    from padlab.measure import timeline as timelines
+
+    return timelines.main(machine, threads)
 
 
 @command(locked=False)

@@ -11,6 +11,8 @@ from typing import Any
 _DPI = 120
 _NOTE_POINTS = 9
 _BAR = 0.36  # height; groups are 1 apart
+_LEAST_SHARE = 1500  # of a timeline: what is shorter could not be seen
+_MOST_NAMES = 60  # of a timeline's rows
 _BAR_ROOM = 1.9  # of the longest bar: the rest is for the text at its end
 
 
@@ -68,8 +70,30 @@ class Bars:
     groups: Mapping[str, Sequence[Bar]]
 
 
+@dataclass(frozen=True)
+class Row:
+    """Of a timeline: what went on there, from when to when."""
+
+    name: str
+    color: str
+    spans: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A panel of rows, from the top down; ``between`` are the ends of the axis of time."""
+
+    xlabel: str
+    rows: Sequence[Row]
+    between: tuple[float, float]
+
+
 def figure(
-    panels: Sequence[Panel | Bars], title: str, columns: int, inches: tuple[float, float], note: str = ""
+    panels: Sequence[Panel | Bars | Timeline],
+    title: str,
+    columns: int,
+    inches: tuple[float, float],
+    note: str = "",
 ) -> bytes:
     """All panels, ``columns`` in a row, and ``note`` in small print below them.
 
@@ -87,6 +111,8 @@ def figure(
     for axes, panel in zip(grid.flat, panels, strict=False):
         if isinstance(panel, Bars):
             _draw_bars(axes, panel)
+        elif isinstance(panel, Timeline):
+            _draw_timeline(axes, panel)
         else:
             _draw(axes, panel)
     for axes in grid.flat[len(panels) :]:
@@ -143,6 +169,20 @@ def _draw_bars(axes: Any, panel: Bars) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, _BAR_ROOM * longest)
     axes.set_title(panel.title, loc="left", fontsize="medium", fontweight="bold")
+    axes.set_xlabel(panel.xlabel)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_timeline(axes: Any, panel: Timeline) -> None:
+    least = (panel.between[1] - panel.between[0]) / _LEAST_SHARE
+    for nr, row in enumerate(panel.rows):
+        bars = [(begin, max(end - begin, least)) for begin, end in row.spans]
+        axes.broken_barh(bars, (nr - 0.4, 0.8), facecolors=row.color, edgecolors="white", linewidth=0.4)
+    step = -(-len(panel.rows) // _MOST_NAMES)
+    named = range(0, len(panel.rows), step)
+    axes.set_yticks(named, [panel.rows[nr].name for nr in named], fontsize="x-small")
+    axes.set_ylim(len(panel.rows) - 0.4, -0.6)
+    axes.set_xlim(*panel.between)
     axes.set_xlabel(panel.xlabel)
     axes.spines[["top", "right"]].set_visible(False)
 
