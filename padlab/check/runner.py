@@ -28,6 +28,7 @@ from padlab.core.outcome import Outcome
 from padlab.core.paths import LOGS
 from padlab.vm import accel, emulator
 
+APART_LIMIT_S = 3600.0  # for what is no part of a check, such as a kernel that it needs
 GRACE_S = 30.0  # for a check whose children have been ended
 _JOIN_S = 5.0
 
@@ -67,10 +68,14 @@ class _Running:
 
     nr: int
     check: Check
-    deadline: float
+    until: float  # what is done apart comes on top
     scope: process.Scope = field(default_factory=process.Scope)
     thread: threading.Thread | None = None
     ended: bool = False  # by its limit
+
+    @property
+    def deadline(self) -> float:
+        return self.until + min(self.scope.apart_s, APART_LIMIT_S)
 
 
 class Runner:
@@ -158,12 +163,13 @@ class Runner:
                 self._collect(nr, late)
             else:
                 running.ended = True
-                running.deadline = now + GRACE_S
+                running.until = now + GRACE_S - min(running.scope.apart_s, APART_LIMIT_S)
                 running.scope.end()
 
 
 def run_one(check: Check) -> Report:
-    start = time.monotonic()
+    scope = process.scope()
+    start, apart_s = time.monotonic(), scope.apart_s
     detail: list[str] = []
     try:
         outcome = check.run()
@@ -178,7 +184,8 @@ def run_one(check: Check) -> Report:
         with log.open("a") as file:
             file.write(f"{check.name}\n{traceback.format_exc()}\n")
         outcome = Outcome(failures=(f"the check broke: {err!r}",), log=log)
-    return Report(check.name, outcome, time.monotonic() - start, check.limit_s, detail)
+    elapsed = time.monotonic() - start - (scope.apart_s - apart_s)
+    return Report(check.name, outcome, elapsed, check.limit_s, detail)
 
 
 def judged(report: Report, ended: bool) -> Report:

@@ -34,6 +34,8 @@ class Scope:
         self._lock = threading.Lock()
         self._live: set[subprocess.Popen[Any]] = set()
         self._ended = False
+        self._apart_s = 0.0
+        self._apart: list[float] = []  # since when, each that goes on
 
     def add(self, proc: subprocess.Popen[Any]) -> bool:
         """Whether ``proc`` may run: not when all of this has been ended."""
@@ -55,6 +57,26 @@ class Scope:
         for proc in live:
             kill(proc)
 
+    @property
+    def apart_s(self) -> float:
+        """Seconds of what was done apart(), up to now."""
+        with self._lock:
+            return self._apart_s + (time.monotonic() - self._apart[0] if self._apart else 0.0)
+
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[None]:
+        """The with block is no part of the activity, so its time is counted by itself."""
+        with self._lock:
+            self._apart.append(time.monotonic())
+        try:
+            yield
+        finally:
+            with self._lock:
+                # The first of several that overlap is kept until the last has ended.
+                since = self._apart.pop()
+                if not self._apart:
+                    self._apart_s += time.monotonic() - since
+
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
         """What this thread spawns in the with block is counted here, too."""
@@ -67,6 +89,11 @@ class Scope:
 
 _all = Scope()
 _scope: ContextVar[Scope] = ContextVar("scope", default=_all)
+
+
+def scope() -> Scope:
+    """Where what this thread spawns is counted."""
+    return _scope.get()
 
 
 @contextlib.contextmanager

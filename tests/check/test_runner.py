@@ -197,6 +197,32 @@ def test_one_over_its_limit_is_ended_and_fails(capsys: pytest.CaptureFixture[str
     assert not Path(f"/proc/{pid[0]}").exists()
 
 
+def test_what_is_done_apart_does_not_count() -> None:
+    def waits() -> Outcome:
+        with process.scope().apart():
+            time.sleep(0.6)
+        return Outcome(1)
+
+    made = Runner([check("waits", waits, limit_s=0.4), check("too", waits, limit_s=0.4)], HOST)
+    made.run()
+    assert [report.outcome for report in made.reports] == [Outcome(1)] * 2
+    assert all(report.elapsed < 0.4 for report in made.reports)
+
+
+def test_what_is_done_apart_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "APART_LIMIT_S", 0.2)
+    pid: list[int] = []
+
+    def hangs() -> Outcome:
+        with process.scope().apart():
+            return sleeper(pid)
+
+    made = Runner([check("hangs", hangs, limit_s=0.2)], HOST)
+    made.run()
+    assert made.reports[0].outcome.failures
+    assert not Path(f"/proc/{pid[0]}").exists()
+
+
 def test_one_over_its_limit_starts_nothing_more() -> None:
     tried: list[str] = []
 
