@@ -60,6 +60,7 @@ class BootSpec:
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
+    memory: Path | None = None  # see qemu.command()
     gdb: bool = False  # waits for a debugger, and is not in time for anything
 
     @property
@@ -193,6 +194,7 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
         shift=spec.shift,
         ports=ports,
         gdb=spec.gdb,
+        memory=spec.memory,
     )
 
 

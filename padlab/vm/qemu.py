@@ -76,20 +76,19 @@ def command(
     shift: int = 0,
     ports: Ports | None = None,
     gdb: bool = False,
+    memory: Path | None = None,
 ) -> list[str]:
     """The QEMU command line that boots ``kernel`` on ``machine``.
 
     If ``accel`` is exact, instructions are counted: one emulated CPU, one virtual
     nanosecond per guest instruction, or 2 to the power of ``shift`` for tests that are
     about time; the machine keeps all of its memory and nodes.  With ``all_cpus`` it
-    keeps its CPUs, too: they take turns, and what one of them does is counted together
-    with what others do meanwhile.
-    """
+    keeps its CPUs, too: they take turns, and what one of them does is counted     """
     ports = ports or Ports()
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     one_cpu = accel.exact and not all_cpus
     args += [*_board(machine), *_accel(accel, shift)]
-    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine)]
+    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine, memory)]
     args += virt.numa(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
     args += [*_distances(machine), *_dimms(machine)]
     args += ["-serial", ports.console]
@@ -172,11 +171,14 @@ def _dimms(machine: Machine) -> list[str]:
     return args
 
 
-def _backends(machine: Machine) -> list[str]:
+def _backends(machine: Machine, memory: Path | None) -> list[str]:
+    kind, options = "memory-backend-ram", "reserve=off"
+    if memory:
+        kind, options = "memory-backend-file", f"reserve=off,share=on,mem-path={memory}"
     args = []
     for i, node in enumerate(machine.nodes):
         if node.mib:
-            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
+            args += ["-object", f"{kind},id=mem{i},size={node.mib}M,{options}"]
     return args
 
 
