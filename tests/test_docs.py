@@ -13,7 +13,7 @@ import pytest
 
 from padlab import cli
 from padlab.core import paths
-from padlab.measure import chart
+from padlab.measure import chart, elapsed
 
 README = paths.ROOT / "README.md"
 GUIDES = [README, paths.ROOT / "CONTRIBUTING.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
@@ -139,3 +139,26 @@ def test_figures_of_the_readme_are_those_recorded(row: str) -> None:
     for cell, value in zip(cells, (stock, ours, ours / stock), strict=True):
         decimals = len(cell.partition(".")[2])
         assert cell == f"{value:,.{decimals}f}", f"{line}: recorded is {value}"
+
+
+# The figures of docs/results.md that are no more than a table of a file
+
+WAYS = {"stock": "stock", "ours, waits at once": elapsed.WAITING, "ours, goes on": elapsed.BESIDE}
+
+
+def elapsed_rows() -> Iterator[tuple[list[str], list[float]]]:
+    """The first two cells of each row, and the figures that follow."""
+    data = recorded("elapsed.json")["initcall sleeps"]
+    for said, sleep in {"2 s": "2000 ms", "no": "0 ms"}.items():
+        for name, way in WAYS.items():
+            medians = [data[sleep]["boots"][way][f"memory-{gib}"]["median"] for gib in elapsed.SIZES_GIB]
+            yield [name, said], [*medians, data[sleep]["ms_per_gib"][way]]
+
+
+def test_elapsed_times_are_those_recorded() -> None:
+    text = (paths.ROOT / "docs/results.md").read_text()
+    for names, values in elapsed_rows():
+        told = [f"{value:,.0f}" for value in values[:-1]] + [f"{values[-1]:.2f}"]
+        assert f"| {' | '.join([*names, *told])} |" in text
+    for sleep in recorded("elapsed.json")["initcall sleeps"].values():
+        assert f"{sleep['ratio']:.3f}" in text

@@ -177,7 +177,9 @@ def _draw_timeline(axes: Any, panel: Timeline) -> None:
     least = (panel.between[1] - panel.between[0]) / _LEAST_SHARE
     for nr, row in enumerate(panel.rows):
         bars = [(begin, max(end - begin, least)) for begin, end in row.spans]
-        axes.broken_barh(bars, (nr - 0.4, 0.8), facecolors=row.color, edgecolors="white", linewidth=0.4)
+        # A line between two bars; bars that are hardly more than a line have none.
+        edges = ["white" if width > 4 * least else row.color for _, width in bars]
+        axes.broken_barh(bars, (nr - 0.4, 0.8), facecolors=row.color, edgecolors=edges, linewidth=0.4)
     step = -(-len(panel.rows) // _MOST_NAMES)
     named = range(0, len(panel.rows), step)
     axes.set_yticks(named, [panel.rows[nr].name for nr in named], fontsize="x-small")

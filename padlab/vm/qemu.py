@@ -83,7 +83,12 @@ def command(
     If ``accel`` is exact, instructions are counted: one emulated CPU, one virtual
     nanosecond per guest instruction, or 2 to the power of ``shift`` for tests that are
     about time; the machine keeps all of its memory and nodes.  With ``all_cpus`` it
-    keeps its CPUs, too: they take turns, and what one of them does is counted     """
+    keeps its CPUs, too: they take turns, and what one of them does is counted together
+    with what others do meanwhile.
+
+    ``memory`` is a file that the machine's only node has its memory in: what a boot has touched of
+    it is there for the next one, for which the host need not find and zero pages again.
+    """
     ports = ports or Ports()
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     one_cpu = accel.exact and not all_cpus
