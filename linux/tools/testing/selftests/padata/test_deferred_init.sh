@@ -63,13 +63,23 @@ one_line_per_node()
 	[ -z "$(echo "$nodes" | cut -d ' ' -f 1 | sort | uniq -d)" ]
 }
 
-# No line comes after the first of what boot does next.
+# No line comes after boot says that it has waited, which it does at its end, or if it has not
+# gone on meanwhile, after the first of what it does next.
 waited_for()
 {
-	dmesg | awk '
-		/devtmpfs: initialized/		{ next_began = 1 }
+	after="devtmpfs: initialized"
+	! dmesg | grep -q "boot waited [0-9]*ms" || after="boot waited [0-9]*ms"
+	dmesg | awk -v after="$after" '
+		$0 ~ after			{ next_began = 1 }
 		/node [0-9]+ initialised, /	{ late = late || next_began }
-		END				{ exit late }'
+		END				{ exit late || !next_began }'
+}
+
+# Helpers work at nice 19, so as not to be in the way of boot.
+priorities_are_restored()
+{
+	! cat /proc/[0-9]*/stat 2>/dev/null | sed -n 's/.*(kworker.*) //p' |
+		awk '$17 == 19 { found = 1 } END { exit !found }'
 }
 
 threads_add_up()
@@ -142,12 +152,13 @@ if [ -z "$nodes" ] && ! last_zones | awk -v most=$SURELY_DEFERRED \
    '$2 > most { found = 1 } END { exit !found }'; then
 	skip_all "the machine is too small to defer anything"
 fi
-ktap_set_plan 7
+ktap_set_plan 8
 
 check "every node has a line" nodes_are_there
 check "lines have the form that is documented" lines_have_form
 check "no node has two" one_line_per_node
 check "boot goes on when all are done" waited_for
+check "helpers leave no worker at their priority" priorities_are_restored
 check "no more threads took part than there were" threads_add_up
 check_command_line
 
