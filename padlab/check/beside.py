@@ -1,38 +1,71 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot beside deferred init: initcalls run meanwhile, and nothing comes out otherwise than if boot waited.
 
-The faulty kernel has the initcalls of tests/faults/test-initcalls.patch, and its jobs can be
-made slow, so that it is certain who has to wait for them.
+The faulty kernel has the initcalls of tests/faults/test-initcalls.patch and test-beside.patch,
+and its jobs can be made slow, so that it is certain who has to wait for them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from padlab.check import guests
-from padlab.check.guests import SMALL
+from padlab.check.guests import SMALL, SMT
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
+from padlab.vm import dmesg
 from padlab.vm.boot import SYNC, BootResult
 from padlab.vm.trace import Event
 
 KERNEL = "faulty"
 # With more memory than is initialised before the first initcall.
 MACHINES = ("epyc-7551-kvm", "memory-64")
-# Before each section.  A thread has three of them at least.
+# In each section.  A thread has three of them at least.
 SLOW = "deferred_init_slow=500,1000000"
-HUNG = "deferred_init_slow=45000,1"
+# One section only; and then threads stay for a while in code that boot is about to free.
+HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
 LEAST_INITCALLS = 20
+# Boot is told when jobs are done, and does not find out when it looks again after 30 s.
+MOST_MS = 25_000
 SIZES = (SMALL, "three-nodes")
 
 # Who waits, by the name it gives: machine, and how to make it.
 WAITS = {
     "pools of huge pages": (SMALL, ("hugepages=64", SLOW)),
     "memory hotplug": ("dimms", ("memhp_default_state=online_movable", SLOW)),
+    "alloc_contig_pages()": (SMALL, ("test_contig", SLOW)),
 }
 
 TAKEN = ("small", "order9", "irq")
 PERCENT = 95
+# Where threads of the jobs have claimed a good part of what is left.
+TAKEN_SLOW, SLOW_MACHINE = ("small", "order9", "atomic"), SMT
+
+# Who asks for struct pages; two with pages at these addresses, of sections that are among the last.
+ASKED_ARGS = (
+    "test_beside=0x130345000,0x138345000",
+    "cma=64M",
+    "deferred_init_slow=1000,1000000",
+    "deferred_init_late=200",
+)
+ASKS = (
+    "free_reserved_page()",
+    "memblock_free_late()",
+    "deferred_init_pfns()",
+    "looked at pages that were not there",
+    "pages that are online",
+    "pages that were asked for",
+    "all pages",
+    "kswapd",
+    "zones",
+)
+# By configuration: machines, and who asks for more there.
+ASKED = {
+    "perf": ((SMT, "three-nodes"), ()),
+    "features": ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
+}
+SECTION_PAGES = 32768
 
 # Settings that are other in each boot, whatever the memory.
 _OTHER = re.compile(
@@ -58,8 +91,11 @@ def initcalls(name: str, kernel: str = "patched", limit_s: float | None = None) 
     problems = guests.trouble(result)
     if meanwhile < LEAST_INITCALLS:
         problems.append(f"{meanwhile} initcalls ended while struct pages were initialised")
-    if result.dmesg.waited is None:
+    waited = result.dmesg.waited
+    if waited is None:
         problems.append("the kernel does not say how long boot waited")
+    elif waited.end_ms > MOST_MS:
+        problems.append(f"nobody told boot not to wait any more: {waited}")
     return judge(problems, result.log)
 
 
@@ -72,24 +108,83 @@ def initcalls_meanwhile(events: tuple[Event, ...]) -> int:
     return sum(min(chunks) < at < max(chunks) for at in ends)
 
 
-def waits(who: str) -> Outcome:
+def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Who needs all memory waits for it, and boot says so; nobody does if boot has waited before."""
     name, append = WAITS[who]
-    result = guests.boot(name, KERNEL, append=append)
+    result = guests.boot(name, kernel, append=append, limit=limit_s)
     problems = guests.trouble(result)
     waited = result.dmesg.waited
     if waited is None or waited.who != who or waited.before_ms < 100:
         problems.append(f"{who} did not wait: {waited}")
-    before = guests.boot(name, KERNEL, append=(*append, SYNC))
+    before = guests.boot(name, kernel, append=(*append, SYNC), limit=limit_s)
     problems += guests.trouble(before)
     if before.dmesg.waited is not None:
         problems.append(f"with {SYNC}, something waited: {before.dmesg.waited}")
+    if not waited_first(before.dmesg.text):
+        problems.append(f"with {SYNC}, boot did not wait")
+    if nices(before.dmesg.text)[0]:
+        problems.append(f"with {SYNC}, jobs are at a low priority")
     return judge(problems, result.log)
 
 
-def hung() -> Outcome:
+def waited_first(console: str) -> bool:
+    """Whether all jobs were done before drivers were started.  Pure."""
+    ends = [match.start() for match in re.finditer(dmesg.NODE_DONE, console)]
+    drivers = re.search(dmesg.DEVTMPFS, console)
+    return bool(ends and drivers) and max(ends) < (drivers.start() if drivers else 0)
+
+
+def nices(console: str) -> tuple[int, int, int]:
+    """Sections begun at the lowest priority, and at another, and the nice value with the last.  Pure.
+
+    As a faulty kernel says.
+    """
+    match = re.search(r"deferred_init_slow: (\d+) sections at nice 19, (\d+) not, the last at (\d+)", console)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
+
+
+def asked() -> dict[str, tuple[str, str]]:
+    """Checks by name: the configuration and the machine."""
+    return {
+        f"struct pages asked for beside deferred init, {name}" + (config != "perf") * f" ({config})": (
+            config,
+            name,
+        )
+        for config, (names, _) in ASKED.items()
+        for name in names
+    }
+
+
+def asked_for(config: str, name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Who asks for struct pages gets them, and who looks at what is online finds it initialised.
+
+    Threads are at the lowest priority until somebody waits for all pages.
+    """
+    result = guests.boot(name, kernel, config, append=ASKED_ARGS, limit=limit_s)
+    who = (*ASKS, *ASKED[config][1])
+    problems = guests.trouble(result) + asked_problems(result.dmesg.text, who, result.spec.machine.cpus)
+    if result.dmesg.waited and result.dmesg.waited.before_ms > MOST_MS:
+        problems.append(f"nobody was told not to wait any more: {result.dmesg.waited}")
+    low, other, last = nices(result.dmesg.text)
+    if not (low and other and last == 0):
+        problems.append(f"{low} sections were begun at the lowest priority, {other} not, the last at {last}")
+    return judge(problems, result.log)
+
+
+def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
+    """What is wrong with what tests/faults/test-beside.patch says.  Pure."""
+    found = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
+    found += [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
+    match = re.search(r"test_beside: free memory changed by (\d+) pages", console)
+    # What a thread has freed of its section counts twice; the last thread is a test's.
+    if match is None or int(match[1]) > (cpus + 1) * SECTION_PAGES:
+        found.append(match[0] if match else "free memory was not looked at")
+    return found
+
+
+def hung(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """A job that gets nowhere: boot says what it waits for, and comes up when it goes on."""
-    result = guests.boot(SMALL, KERNEL, append=(HUNG,))
+    result = guests.boot(SMALL, kernel, append=HUNG, limit=limit_s)
     problems = guests.trouble(result)
     said = "boot waits for struct pages of node 0 to be initialised"
     if said not in result.dmesg.text:
@@ -97,14 +192,24 @@ def hung() -> Outcome:
     return judge(problems, result.log)
 
 
-def pressure(kind: str) -> Outcome:
+def pressure(
+    name: str, kind: str, slow: tuple[str, ...], kernel: str = KERNEL, limit_s: float | None = None
+) -> Outcome:
     """An initcall takes nearly all memory, as it could if boot had waited."""
     problems = []
-    for append in ((), (SYNC,)):
+    for append in (slow, (SYNC,)):
         args = (f"test_take={PERCENT},{kind}", *append)
-        result = guests.boot(SMALL, KERNEL, append=args)
+        result = guests.boot(name, kernel, append=args, limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
     return judge(problems, result.log)
+
+
+def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Checks by name: the machine, what is taken, and the command line of jobs that may be slow."""
+    title = f"{PERCENT} % of memory taken beside"
+    fast = {f"{title} deferred init, {kind}": (SMALL, kind, ()) for kind in TAKEN}
+    slow = {f"{title} slow jobs, {kind}": (SLOW_MACHINE, kind, (SLOW,)) for kind in TAKEN_SLOW}
+    return {**fast, **slow}
 
 
 def taken_problems(console: str, kind: str) -> list[str]:

@@ -29,7 +29,7 @@ def kernels(everything: bool) -> Iterator[Check]:
     some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
     some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
     some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
-    more = [("patched", "rt"), ("patched", races.CONFIG)]
+    more = [("patched", "rt"), ("patched", races.CONFIG), ("faulty", "features")]
     more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
     more += [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
     for kernel, config in dict.fromkeys(some + (more if everything else [])):

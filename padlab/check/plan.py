@@ -87,7 +87,7 @@ def full(everything: bool = False) -> list[Check]:
         Check("a missing QEMU is reported", endings.no_qemu, MAKING_S, alone=True),
         *_suites(everything),
         *_debug_kernel(everything),
-        *_deferred(),
+        *_deferred(everything),
         *_memmap(everything),
         *_costs(everything),
         *outsideplan.checks(everything),
@@ -258,17 +258,17 @@ def _debug_kernel(everything: bool) -> Iterator[Check]:
         yield _guest(f"{title}, {name} (kcsan)", check, name, config=races.CONFIG, role=role, mib=mib)
 
 
-def _deferred() -> Iterator[Check]:
+def _deferred(everything: bool) -> Iterator[Check]:
     for name in deferred.MACHINES:
         yield _guest(f"placement, {name}", partial(deferred.placed, name), name)
     for name in deferred.START_MACHINES:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
     for value, threads in deferred.PARAMETERS:
         yield _guest(f"deferred_init_threads={value}", partial(deferred.parameter, value, threads), SMALL)
-    yield from _beside()
+    yield from _beside(everything)
 
 
-def _beside() -> Iterator[Check]:
+def _beside(everything: bool) -> Iterator[Check]:
     for name in beside.MACHINES:
         yield _guest(f"initcalls beside deferred init, {name}", partial(beside.initcalls, name), name)
     for who, (name, _) in beside.WAITS.items():
@@ -276,10 +276,11 @@ def _beside() -> Iterator[Check]:
     yield _guest("boot says what it waits for", beside.hung, SMALL, boots_each=2)
     for name in beside.SIZES:
         yield _guest(f"sizes beside deferred init, {name}", partial(beside.sizes, name), name, boots_each=3)
-    for kind in beside.TAKEN:
-        run = partial(beside.pressure, kind)
-        name = f"{beside.PERCENT} % of memory taken beside deferred init, {kind}"
-        yield _guest(name, run, SMALL, boots_each=2, mib=boots.host_mib(machine.load(SMALL)))
+    for title, (config, name) in beside.asked().items():
+        if config == "perf" or everything:
+            yield _guest(title, partial(beside.asked_for, config, name), name, config=config)
+    for title, (name, kind, slow) in beside.pressures().items():
+        yield _guest(title, partial(beside.pressure, name, kind, slow), name, boots_each=2)
 
 
 def _memmap(everything: bool) -> Iterator[Check]:

@@ -64,6 +64,47 @@ def test_the_kind_of_allocation_has_to_be_the_one_asked_for() -> None:
     assert beside.taken_problems(taken(100, 0), "order9")
 
 
+def test_each_pressure_has_a_check_of_its_own() -> None:
+    found = beside.pressures()
+    assert len(found) == len(beside.TAKEN) + len(beside.TAKEN_SLOW)
+    assert all(bool(slow) == ("slow" in title) for title, (_, _, slow) in found.items())
+
+
+CONSOLE = "".join(f"test_beside: {who}: right (1)\n" for who in ("cma", "zones"))
+FREE = "test_beside: free memory changed by {} pages\n"
+
+
+def test_all_who_ask_for_pages_have_to_get_them() -> None:
+    well = CONSOLE + FREE.format(beside.SECTION_PAGES)
+    assert beside.asked_problems(well, ("cma", "zones"), 4) == []
+    assert beside.asked_problems(well, ("cma", "kswapd"), 4) == ["kswapd was not tried"]
+    wrong = well.replace("zones: right", "zones: WRONG")
+    assert beside.asked_problems(wrong, ("cma", "zones"), 4) == ["test_beside: zones: WRONG (1)"]
+
+
+def test_free_memory_may_be_off_by_what_threads_are_at() -> None:
+    assert beside.asked_problems(CONSOLE + FREE.format(5 * beside.SECTION_PAGES), (), 4) == []
+    assert beside.asked_problems(CONSOLE + FREE.format(5 * beside.SECTION_PAGES + 1), (), 4)
+    assert beside.asked_problems(CONSOLE, (), 4) == ["free memory was not looked at"]
+
+
+def test_priorities_of_sections() -> None:
+    assert beside.nices("deferred_init_slow: 8 sections at nice 19, 13 not, the last at 0") == (8, 13, 0)
+    assert beside.nices("") == (0, 0, 0)
+
+
+NODE = "node 0 initialised, 12 pages in 3ms, 4 threads (4 took part)\n"
+DRIVERS = "devtmpfs: initialized\n"
+
+
+@pytest.mark.parametrize(
+    ("console", "waited"),
+    [(NODE + DRIVERS, True), (DRIVERS + NODE, False), (NODE + DRIVERS + NODE, False), (DRIVERS, False)],
+)
+def test_boot_that_waits_starts_no_driver_before(console: str, waited: bool) -> None:
+    assert beside.waited_first(console) is waited
+
+
 def test_settings_are_compared_by_name_and_number() -> None:
     theirs = {"vm/a": "1000 2", "vm/b": "word", "vm/c": "1"}
     assert beside.differences(theirs, dict(theirs), 0) == []
