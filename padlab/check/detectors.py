@@ -9,8 +9,9 @@ From the cheapest:
     model:NAME          userspace: the engine or its task back end under the model checker
     kunit-uml           KUnit under User-mode Linux
     fences              the kernel's object code: weakly ordered stores
-    deferred_init_threads=, placement, memmap oracle
-                        boots, which ./lab test calls the same
+    deferred_init_threads=, placement, memmap oracle, ...
+                        boots, which ./lab test calls the same; of the faulty kernel with
+                        mutants, if it is the faulty kernel that the check boots
     kunit               KUnit in a guest
     test_NAME           a guest in which that kselftest runs and nothing else
     debug:...           the two before with the debug kernel, which takes longer
@@ -25,7 +26,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -70,6 +71,15 @@ Boot = Callable[[str, float], Outcome]
 
 
 @dataclass(frozen=True)
+class Booted:
+    """A check that boots a kernel with mutants in it, made of ``base``."""
+
+    config: str
+    boot: Boot
+    base: str = mutantkernel.PATCHED
+
+
+@dataclass(frozen=True)
 class Detector:
     """A check that may notice a mutant."""
 
@@ -77,6 +87,7 @@ class Detector:
     tier: str
     build: Callable[[Mutant | None], Run]
     reads: Callable[[str], bool]  # whether it depends on an owned file
+    faulty: bool = False  # whether it boots the faulty kernel
 
     @property
     def cost(self) -> tuple[int, int]:
@@ -91,6 +102,8 @@ class Detector:
         if self.tier == "userspace":
             return digest(owned)
         patches = sorted(paths.PATCHES.glob("*.patch"))
+        if self.faulty:
+            patches += sorted((paths.TESTS / "faults").glob("*.patch"))
         return digest([*owned, *(f"{path.name} {fingerprint(path)}" for path in patches)])
 
 
@@ -152,38 +165,62 @@ def _of_guest(name: str) -> Detector:
 
 
 @once
-def _boots() -> dict[str, tuple[str, Boot]]:
-    """Checks that ./lab test has by the same names: a configuration, and a call with kernel and limit."""
+def _boots() -> dict[str, Booted]:
+    """Checks that ./lab test has by the same names."""
     plain = [
         asked.Case("plain", name, config=machine.load(name).arch.config) for name in memmap.small_machines()
     ]
-    found: dict[str, tuple[str, Boot]] = {
-        one.title.removesuffix(", plain"): (one.config, partial(memmap.case, one))
+    found = {
+        one.title.removesuffix(", plain"): Booted(one.config, partial(memmap.case, one))
         for one in (*plain, *matrix.cases(True))
         if not one.mirrored
     }
-    found |= {f"placement, {name}": ("perf", partial(deferred.placed, name)) for name in deferred.MACHINES}
     found |= {
-        f"deferred_init_threads={value}": ("perf", partial(deferred.parameter, value, threads))
+        f"placement, {name}": Booted("perf", partial(deferred.placed, name)) for name in deferred.MACHINES
+    }
+    found |= {
+        f"deferred_init_threads={value}": Booted("perf", partial(deferred.parameter, value, threads))
         for value, threads in deferred.PARAMETERS
     }
     found |= {
-        f"{title}, {name}": ("perf", partial(run, name))
-        for title, run, names in (
-            ("initcalls beside deferred init", beside.initcalls, beside.MACHINES),
-            ("sizes beside deferred init", beside.sizes, beside.SIZES),
-        )
-        for name in names
+        f"initcalls beside deferred init, {name}": Booted("perf", partial(beside.initcalls, name))
+        for name in beside.MACHINES
     }
-    return {**found, "memmap oracle, a zone that grew on demand": ("perf", memmap.grown)}
+    grown = {"memmap oracle, a zone that grew on demand": Booted("perf", memmap.grown)}
+    return found | grown | {name: replace(one, base=mutantkernel.FAULTY) for name, one in _faulty().items()}
+
+
+def _faulty() -> dict[str, Booted]:
+    """Those of the faulty kernel."""
+    found = {
+        f"sizes beside deferred init, {name}": Booted("perf", partial(beside.sizes, name))
+        for name in beside.SIZES
+    }
+    found |= {
+        f"{who}: waits for deferred init": Booted("perf", partial(beside.waits, who)) for who in beside.WAITS
+    }
+    found |= {
+        title: Booted("perf", partial(beside.pressure, name, kind, slow))
+        for title, (name, kind, slow) in beside.pressures().items()
+    }
+    found |= {
+        title: Booted(config, partial(beside.asked_for, config, name))
+        for title, (config, name) in beside.asked().items()
+    }
+    return {
+        **found,
+        "boot says what it waits for": Booted("perf", beside.hung),
+        "memmap oracle, allocation in interrupts meanwhile": Booted("perf", memmap.interrupted),
+    }
 
 
 def _of_boot(name: str) -> Detector | None:
-    if name not in _boots():
+    one = _boots().get(name)
+    if one is None:
         return None
-    config, run = _boots()[name]
-    tier = "kernel" if config == "perf" else "debug"
-    return Detector(name, tier, partial(_boot, config, run), _kernel_reads)
+    tier = "kernel" if one.config == "perf" else "debug"
+    run = partial(_boot, one.config, one.boot, base=one.base)
+    return Detector(name, tier, run, _kernel_reads, faulty=one.base == mutantkernel.FAULTY)
 
 
 def _kernel_reads(*args: str) -> bool:
@@ -295,8 +332,8 @@ def _fences(one: Mutant | None) -> Run:
     return lambda _limit_s: fences.check(guests.build(kernel.name, "perf").obj)
 
 
-def _boot(config: str, boot: Boot, one: Mutant | None) -> Run:
-    return _run(mutantkernel.built(one, lambda name: guests.build(name, config)), boot)
+def _boot(config: str, boot: Boot, one: Mutant | None, base: str = mutantkernel.PATCHED) -> Run:
+    return _run(mutantkernel.built(one, lambda name: guests.build(name, config), base=base), boot)
 
 
 def _run(kernel: Kernel, boot: Boot) -> Run:

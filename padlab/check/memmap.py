@@ -105,12 +105,10 @@ def available_problems(stock: str, ours: str) -> list[str]:
     return [f"{kib[1]} KiB were available when boot went on, {kib[0]} in stock"]
 
 
-def interrupted() -> Outcome:
+def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
-    append = ("deferred_init_irq",)
-    stock, ours = _memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append)
-    found = oracle.compare(stock, ours, asked.IRQ_ALLOWANCE)
-    result = _boot(SMT, "faulty", "perf", append)
+    result = _boot(SMT, kernel, "perf", ("deferred_init_irq",), limit_s)
+    found = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
     return judge(found + asked.irq_problems(result.dmesg.text), result.log)
 
 

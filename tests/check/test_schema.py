@@ -14,6 +14,7 @@ from padlab.check.mutant import Mutant
 from padlab.check.mutantkernel import Kernel
 from padlab.core import packages
 from padlab.core.errors import LabError
+from padlab.kernel import tree
 
 SOURCE = """\
 #include "some.h"
@@ -149,6 +150,18 @@ def test_others_have_a_kernel_of_their_own(ours: dict[str, Mutant], tmp_path: Pa
     assert (
         "+static int huge_page_zero_max_threads __read_mostly = 1;" in (tmp_path / "mutant.patch").read_text()
     )
+
+
+def test_checks_of_the_faulty_kernel_boot_that(ours: dict[str, Mutant], tmp_path: Path) -> None:
+    kernel = mutantkernel.built(ours["charge/debt-forgiven"], lambda _kernel: None, base=mutantkernel.FAULTY)
+    assert kernel.name == "faulty-mutants" and kernel.args
+    extra = tree.VARIANTS[kernel.name].extra
+    assert extra == (*tree.VARIANTS["faulty"].extra, tmp_path / "faulty-mutants.patch")
+
+
+def test_one_whose_text_is_another_in_the_faulty_kernel_is_not_in_it(ours: dict[str, Mutant]) -> None:
+    with pytest.raises(LabError, match="0 times in mm/deferred_init.c"):
+        mutantkernel.built(ours["deferred_init/unmovable"], lambda _kernel: None, base=mutantkernel.FAULTY)
 
 
 def test_one_that_does_not_compile_is_left_out(ours: dict[str, Mutant]) -> None:
