@@ -41,6 +41,9 @@ MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
 # Before the CPUs are up it takes more than a node's first section.
 GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
 
+# Where boot waits for struct pages before it goes on, it does not say so at its end.
+WAITS = (FREED_SINGLY, r"boot waited")
+
 # Of 2 MiB each.  A block is what the page allocator has at once.
 _POOL = re.compile(r"\bhugepagesz=2M hugepages=(\d+)")
 BLOCK_MIB = 4
@@ -183,7 +186,8 @@ HOTPLUG = (
     Case("DIMMs that stay offline", "dimms", says=(r"^blocks .*offline",), short=False),
 )
 
-_OPTIMIZED = ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=6")
+# The memmap of the lowest of them lies in two sections.
+_OPTIMIZED = ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=7")
 
 # What else has to do with pages that are new.
 FEATURES = (
@@ -208,9 +212,9 @@ FEATURES = (
         "epyc-7551-kvm-small",
         ("mem=16724M", "hugepagesz=1G", "hugepages=12"),
     ),
-    Case(SYNC, NODES, (SYNC,), never=(FREED_SINGLY, r"boot waited")),
+    Case(SYNC, NODES, (SYNC,), never=WAITS),
     Case("cma=", NODES, ("cma=300M",), "features", says=(r"cma: Reserved 300 MiB",), short=False),
-    Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), "features", short=False),
+    Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), "features", never=WAITS, short=False),
     replace(
         slow(
             "sysctl.vm.mem_profiling=1",
@@ -248,6 +252,7 @@ SLOW_PATHS = (
         ("page_owner=on",),
         "debug",
         says=(r"(?s)node \d+ initialised.*bytes of page_ext.*page owner found early allocated",),
+        never=WAITS,
     ),
     Case(
         "page_owner=on early_page_ext",
@@ -257,7 +262,7 @@ SLOW_PATHS = (
         says=(r"page owner found early allocated",),
         never=(FREED_SINGLY, r"node \d+ initialised"),
     ),
-    replace(slow("plain", "a sanitizer", config="kasan"), short=False),
+    replace(slow("plain", "a sanitizer", config="kasan"), never=WAITS[1:], short=False),
     # It sees whether memblock is asked when it has retired.  Stock does so in a
     # place that the series leaves as it is: node_dev_init() has memblock look for the node of each page.
     replace(
