@@ -44,7 +44,7 @@ TAKEN_SLOW, SLOW_MACHINE = ("small", "order9", "atomic"), SMT
 
 # Who asks for struct pages; two with pages at these addresses, of sections that are among the last.
 ASKED_ARGS = (
-    "test_beside=0x130345000,0x138345000",
+    "test_beside=0x12c345000,0x130345000",
     "cma=64M",
     "deferred_init_slow=1000,1000000",
     "deferred_init_late=200",
@@ -176,8 +176,8 @@ def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
     found = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
     found += [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
     match = re.search(r"test_beside: free memory changed by (\d+) pages", console)
-    # What a thread has freed of its section counts twice; the last thread is a test's.
-    if match is None or int(match[1]) > (cpus + 1) * SECTION_PAGES:
+    # What a thread has freed of its section counts twice; two threads are the test's.
+    if match is None or int(match[1]) > (cpus + 2) * SECTION_PAGES:
         found.append(match[0] if match else "free memory was not looked at")
     return found
 
@@ -189,6 +189,9 @@ def hung(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     said = "boot waits for struct pages of node 0 to be initialised"
     if said not in result.dmesg.text:
         problems.append(f"the kernel does not say: {said}")
+    left = result.dmesg.text.find("deferred_init_late: a thread leaves")
+    if not 0 <= left < result.dmesg.text.find("boot waited"):
+        problems.append("boot did not wait for the job's thread to leave")
     return judge(problems, result.log)
 
 

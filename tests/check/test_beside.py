@@ -83,8 +83,8 @@ def test_all_who_ask_for_pages_have_to_get_them() -> None:
 
 
 def test_free_memory_may_be_off_by_what_threads_are_at() -> None:
-    assert beside.asked_problems(CONSOLE + FREE.format(5 * beside.SECTION_PAGES), (), 4) == []
-    assert beside.asked_problems(CONSOLE + FREE.format(5 * beside.SECTION_PAGES + 1), (), 4)
+    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES), (), 4) == []
+    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES + 1), (), 4)
     assert beside.asked_problems(CONSOLE, (), 4) == ["free memory was not looked at"]
 
 
