@@ -95,6 +95,9 @@ struct deferred_node {
 	unsigned long nr_pages;
 	atomic_long_t nr_left;
 
+	/* Most threads of the job, which sets it before it starts. */
+	unsigned int max_threads;
+
 	/* Where they are: memblock may change while jobs run. */
 	unsigned long nr_free;
 	struct deferred_free *free;
@@ -551,10 +554,15 @@ static unsigned long __init deferred_init_step(struct deferred_walk *walk,
 	return nr;
 }
 
-/* For who waits for a section or two, which take some tenths of a millisecond. */
+/*
+ * For who waits for a section or two.  Each takes some tenths of a millisecond, and longer if
+ * the thread that is at it does not get to run: those that follow are not to be late as well.
+ */
 static void deferred_sleep(void)
 {
+	atomic_inc(&deferred_waiters);
 	usleep_range(100, 500);
+	atomic_dec(&deferred_waiters);
 }
 
 static unsigned long deferred_section_idx(const struct deferred_node *node,
@@ -601,10 +609,18 @@ static unsigned long __init deferred_init_section(struct deferred_node *node,
 }
 
 /*
- * The job's thread function.  Beside boot, a thread works at the lowest priority: it is
- * boot that somebody waits for, and what boot needs of the memory it gets by itself.
- * Until somebody waits for all of it.
+ * Whether a thread of the job is to leave the CPU to others.  Beside boot it is: boot is
+ * what somebody waits for, and what boot needs of the memory it gets by itself.  Not when
+ * somebody waits for struct pages, and not with the last sections, which are all claimed:
+ * allocations have to wait for these, or fail.
  */
+static bool __init deferred_in_no_hurry(const struct deferred_node *node)
+{
+	return deferred_go_on && !atomic_read(&deferred_waiters) &&
+	       atomic_long_read(&node->nr_pending) > node->max_threads;
+}
+
+/* The job's thread function. */
 static void __init deferred_init_chunk(unsigned long start_pfn,
 				       unsigned long end_pfn, void *arg)
 {
@@ -615,8 +631,7 @@ static void __init deferred_init_chunk(unsigned long start_pfn,
 
 	deferred_walk_init(&walk, node->zone, node, start_pfn);
 	for (pfn = start_pfn; pfn < end_pfn; pfn = ALIGN(pfn + 1, PAGES_PER_SECTION)) {
-		set_user_nice(current, deferred_go_on && !atomic_read(&deferred_waiters) ?
-				       MAX_NICE : nice);
+		set_user_nice(current, deferred_in_no_hurry(node) ? MAX_NICE : nice);
 		if (deferred_claim(node, pfn))
 			deferred_init_section(node, &walk, pfn);
 		cond_resched();
@@ -765,6 +780,9 @@ static void __init deferred_wait_pending(struct deferred_node *node)
 	smp_rmb();
 }
 
+/* Of a chunk beside boot. */
+#define MAX_SECTIONS	4
+
 static void __init deferred_init_node(struct deferred_node *node)
 {
 	const struct cpumask *cpus = deferred_node_cpus(zone_to_nid(node->zone));
@@ -776,11 +794,14 @@ static void __init deferred_init_node(struct deferred_node *node)
 		.size        = node->end_pfn - node->first_pfn,
 		.align       = PAGES_PER_SECTION,
 		.min_chunk   = PAGES_PER_SECTION,
+		/* A thread beside boot may hardly get to run, and nobody does the rest of its chunk. */
+		.max_chunk   = deferred_go_on ? MAX_SECTIONS * PAGES_PER_SECTION : 0,
 		.max_threads = deferred_max_threads(cpus),
 		.cpumask     = cpus,
 	};
 	s64 ns;
 
+	node->max_threads = job.max_threads;
 	padata_do_multithreaded(&job);
 	deferred_wait_pending(node);
 
@@ -888,8 +909,11 @@ static void deferred_wait_over(const char *who)
 	/* Pairs with the release in deferred_init_over(). */
 	while (!wait_event_timeout(deferred_wait, smp_load_acquire(&deferred_over), 30 * HZ)) {
 		deferred_nodes_pending(&mask);
-		pr_warn("%s waits for struct pages of node %*pbl to be initialised\n",
-			who, nodemask_pr_args(&mask));
+		if (nodes_empty(mask))
+			pr_warn("%s waits for zones to be set up\n", who);
+		else
+			pr_warn("%s waits for struct pages of node %*pbl to be initialised\n",
+				who, nodemask_pr_args(&mask));
 	}
 	atomic_dec(&deferred_waiters);
 }
@@ -921,7 +945,8 @@ void __init deferred_init_finish(void)
 	 * it is over, and stays out.  Those who are inside have nothing left to wait for.
 	 */
 	smp_mb();
-	while (atomic_read(&deferred_users))
+	/* An acquire, for what those have stored who have left: see deferred_leave(). */
+	while (atomic_read_acquire(&deferred_users))
 		deferred_sleep();
 
 	if (deferred_go_on && nodes->nr)
@@ -1192,12 +1217,16 @@ static bool __init deferred_claim_last(struct deferred_node *node, unsigned long
 	return deferred_claim_below(node, nr, pfn);
 }
 
-/* Grow a zone beside the job, or before it starts. */
-static bool __init deferred_grow_sections(struct deferred_node *node, unsigned long want)
+/*
+ * Grow a zone beside the job, or before it starts: by one section, as interrupts are off.  If
+ * that does not do, the allocation comes again.
+ */
+static bool __init deferred_grow_section(struct deferred_node *node)
 {
-	unsigned long flags, pfn, nr = 0, nr_grown = READ_ONCE(node->nr_grown);
+	unsigned long flags, pfn, nr_grown = READ_ONCE(node->nr_grown);
 	pg_data_t *pgdat = node->zone->zone_pgdat;
 	struct deferred_walk walk;
+	bool claimed;
 
 	pgdat_resize_lock(pgdat, &flags);
 
@@ -1207,15 +1236,14 @@ static bool __init deferred_grow_sections(struct deferred_node *node, unsigned l
 		return true;
 	}
 
-	while (nr < want && deferred_claim_last(node, &pfn)) {
+	claimed = deferred_claim_last(node, &pfn);
+	if (claimed) {
 		deferred_walk_init(&walk, node->zone, node, pfn);
-		nr += deferred_init_section(node, &walk, pfn);
-		touch_nmi_watchdog();
-	}
-	if (nr)
+		deferred_init_section(node, &walk, pfn);
 		WRITE_ONCE(node->nr_grown, nr_grown + 1);
+	}
 	pgdat_resize_unlock(pgdat, &flags);
-	return nr;
+	return claimed;
 }
 
 /* Wait until one more section is initialised.  Return false if none is under way. */
@@ -1245,8 +1273,7 @@ static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gf
 		struct deferred_node *node = &nodes->node[i];
 
 		if (node->zone == zone)
-			return deferred_grow_sections(node, want) ||
-			       deferred_wait_grown(node, gfp);
+			return deferred_grow_section(node) || deferred_wait_grown(node, gfp);
 	}
 	return false;
 }
@@ -1257,9 +1284,9 @@ static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gf
  * @order: of the allocation
  * @gfp: of the allocation
  *
- * Initialises whole sections, until they hold a section's worth of free pages
- * and enough for @order, or until none are left.  If others are at work on all that are
- * left, it waits for one of these, if @gfp allows.
+ * Initialises a section, and before the jobs are ready as many as it takes for a section's
+ * worth of free pages and for @order.  If others are at work on all that are left, it waits
+ * for one of these, if @gfp allows.
  *
  * Context: Any context that may allocate, interrupts included.  Takes the node's
  * resize lock.
