@@ -41,6 +41,7 @@ TAKEN = ("small", "order9", "irq")
 PERCENT = 95
 # Where threads of the jobs have claimed a good part of what is left.
 TAKEN_SLOW, SLOW_MACHINE = ("small", "order9", "atomic"), SMT
+SLOWER = "deferred_init_slow=2000,1000000"
 
 # Who asks for struct pages; two with pages at these addresses, of sections that are among the last.
 ASKED_ARGS = (
@@ -70,7 +71,7 @@ SECTION_PAGES = 32768
 # Settings that are other in each boot, whatever the memory.
 _OTHER = re.compile(
     r"kernel/random/|fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr)"
-    r"|kernel/(pty/nr|ns_last_pid|cmdline|version|osrelease|hostname|tainted)"
+    r"|kernel/(pty/nr|ns_last_pid|cmdline|version|osrelease|hostname|tainted|panic_on_oops)"
     r"|kernel/sched_domain|vm/(stat_refresh|compact_memory|drop_caches)"
 )
 # What is sized by free pages is a little other in each boot.
@@ -211,7 +212,7 @@ def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     """Checks by name: the machine, what is taken, and the command line of jobs that may be slow."""
     title = f"{PERCENT} % of memory taken beside"
     fast = {f"{title} deferred init, {kind}": (SMALL, kind, ()) for kind in TAKEN}
-    slow = {f"{title} slow jobs, {kind}": (SLOW_MACHINE, kind, (SLOW,)) for kind in TAKEN_SLOW}
+    slow = {f"{title} slow jobs, {kind}": (SLOW_MACHINE, kind, (SLOWER,)) for kind in TAKEN_SLOW}
     return {**fast, **slow}
 
 
