@@ -12,8 +12,10 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +37,7 @@ def parse(lines: Iterable[str], tree: Path) -> Outcome:
     if skip_all:
         return Outcome(skips=(skip_all["reason"] or "no reason given",))
 
-    library = _library(tree)
-    test = library.parse_run_tests(lines)
+    test = _parser(tree)(lines)
     reasons = {m["name"]: m["reason"] for line in lines if (m := _SKIP.match(line))}
     passed, failures, skips = 0, [], []
     for name, case in _cases(test):
@@ -90,7 +91,8 @@ def _failed_parents(test: Any, prefix: str = "") -> Iterator[str]:
 
 
 @once
-def _library(tree: Path) -> Any:
+def _parser(tree: Path) -> Callable[[list[str]], Any]:
+    """The library's function.  It reports as it parses; here the caller does."""
     folder = tree / "tools/testing/kunit"
     if not (folder / "kunit_parser.py").exists():
         raise LabError("reading test results", f"{folder} is missing", "prepare the tree: ./lab tree")
@@ -100,6 +102,9 @@ def _library(tree: Path) -> Any:
         printer: Any = import_module("kunit_printer")
     finally:
         sys.path.remove(str(folder))
-    # The library reports as it parses; here the caller does.
-    parser.stdout = printer.Printer(io.StringIO())
-    return parser
+    silent = printer.Printer(output=io.StringIO())
+    parse: Callable[..., Any] = parser.parse_run_tests
+    if "printer" in signature(parse).parameters:
+        return partial(parse, printer=silent)
+    parser.stdout = silent  # on 6.12
+    return parse
