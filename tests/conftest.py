@@ -16,6 +16,15 @@ EXACT = accel.Accel("tcg", "TCG, exact (a test)", "10.0.2", "single", exact=True
 
 
 @pytest.fixture
+def default_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what only base 6.12 has, and in made-up clones, where no other base has a folder."""
+    monkeypatch.setenv(paths.BASE_VARIABLE, paths.DEFAULT_BASE)
+    monkeypatch.setattr(paths, "BASE", paths.DEFAULT_BASE)
+    monkeypatch.setattr(paths, "OWN", None)
+    monkeypatch.setattr(paths, "RESULTS", paths.RECORDED)
+
+
+@pytest.fixture
 def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that may not depend on the host's QEMU or KVM."""
     monkeypatch.setattr(emulator, "ensure", lambda: Path("qemu"))

@@ -92,7 +92,7 @@ class TestErrors:
         cli.show(LabError("building", "gcc failed", "fix it", log=log, detail=["f.c:1: error: e"]))
         text = capsys.readouterr().err
         assert text.startswith("lab: building: gcc failed. Fix it.\n  f.c:1: error: e\nlog: ")
-        assert text.endswith("build/logs/build.log\n")
+        assert text.endswith(f"{paths.shown(paths.BUILD)}/logs/build.log\n")
 
     def test_status(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
         def fail(**_options: object) -> None:
@@ -144,6 +144,7 @@ def start_holder(build: Path, seconds: float, *args: str) -> subprocess.Popen:
 
 
 class TestLock:
+    @pytest.mark.usefixtures("default_base")
     def test_the_second_run_says_whom_it_waits_for(self, tmp_path: Path) -> None:
         first = start_holder(tmp_path, 2)
         assert first.stdout.readline() == "held\n"

@@ -17,7 +17,7 @@ from padlab.measure import chart, elapsed
 
 README = paths.ROOT / "README.md"
 GUIDES = [README, paths.ROOT / "CONTRIBUTING.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
-SOURCES = [path for path in paths.ROOT.iterdir() if path != paths.BUILD and not path.name.startswith(".")]
+SOURCES = [path for path in paths.ROOT.iterdir() if path != paths.SHARED and not path.name.startswith(".")]
 DOCUMENTS = sorted({*paths.ROOT.glob("*.md"), *(found for top in SOURCES for found in top.rglob("*.md"))})
 # A path in code that begins with one of these is one of the repository.
 FOLDERS = {"linux", "patches", "series", "padlab", "tests", "results", ".ci"} | {
@@ -104,7 +104,7 @@ class TestReaders:
 
 
 def recorded(name: str) -> Any:
-    return json.loads((paths.RESULTS / name).read_text())
+    return json.loads((paths.RECORDED / name).read_text())
 
 
 def zeroed_ms(way: str, threads: int) -> float:

@@ -28,7 +28,7 @@ def config(*targets: str, apt: tuple[str, ...] = (), **environment: str) -> Host
     return HostConfig("\n\n".join(targets) + "\n", list(apt), environment)
 
 
-def test_the_commands_are_those_of_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_are_those_of_the_base(monkeypatch: pytest.MonkeyPatch, default_base: None) -> None:
     assert fresh.readme_commands(full=False) == [["./lab", "boot"], ["./lab", "test", "--quick"]]
     monkeypatch.setattr(paths, "BASE", "7.3")
     assert fresh.readme_commands(full=True) == [
@@ -280,7 +280,7 @@ class TestJudge:
 
 class TestMain:
     @pytest.fixture
-    def ran(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    def ran(self, monkeypatch: pytest.MonkeyPatch, default_base: None) -> list[str]:
         """What main() runs, each ending well, with nothing made."""
         ran: list[str] = []
 

@@ -115,7 +115,9 @@ print(json.dumps(fixed))
 
 
 class TestUser:
-    def test_is_told_commands_that_work_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_told_commands_that_work_here(
+        self, monkeypatch: pytest.MonkeyPatch, default_base: None
+    ) -> None:
         assert paths.command("tree --discard") == "./lab tree --discard"
         monkeypatch.setattr(paths, "BASE", OTHER)
         assert paths.command("tree --discard") == "./lab tree --discard --base 7.3"

@@ -73,7 +73,7 @@ def test_diff_output(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
     """A made-up clone: two steps, an owned script, a hook."""
     for name in ("LINUX", "PATCHES", "TREES", "LOGS"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())

@@ -366,9 +366,10 @@ class TestVersions:
 
 class TestRecord:
     def test_ours(self) -> None:
-        assert source.base().package == "linux-source-6.12"
-        assert source.Source("1").tarball == "usr/src/linux-source-6.12.tar.xz"
-        assert source.base().suite == ""
+        ours = source.of(paths.DEFAULT_BASE)
+        assert ours.package == "linux-source-6.12"
+        assert source.Source("1", ours.package).tarball == "usr/src/linux-source-6.12.tar.xz"
+        assert ours.suite == ""
 
     @pytest.mark.parametrize("name", paths.bases())
     def test_every_base_has_a_table(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,7 +392,9 @@ class TestRecord:
             ('["6.12"]\npackage = "linux-source-6.12"\ntested = "../1"\n', '6.12.tested is "../1"'),
         ],
     )
-    def test_faults(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str) -> None:
+    def test_faults(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None, text: str, why: str
+    ) -> None:
         (tmp_path / "source.toml").write_text(text)
         monkeypatch.setattr(source, "RECORD", tmp_path / "source.toml")
         with pytest.raises(LabError, match=why):

@@ -42,7 +42,7 @@ needs_quilt = pytest.mark.usefixtures("installed")
 
 
 @pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
     """A clone with two hooks, one owned file, and an unpacked stock tree."""
     for name in ("LINUX", "PATCHES", "TREES", "LOGS"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())

@@ -19,7 +19,7 @@ from padlab.vm.accel import Accel
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the recorded results that the chart is drawn from."""
     for name in ("growth.json", "bench.json"):
-        shutil.copy(paths.RESULTS / name, tmp_path)
+        shutil.copy(paths.RECORDED / name, tmp_path)
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     return tmp_path
 

@@ -177,6 +177,7 @@ def test_records_are_whole_or_not_there(tmp_path: Path) -> None:
         provenance.write_json(tmp_path / "file" / "b.json", {})
 
 
+@pytest.mark.usefixtures("default_base")
 def test_a_record_says_what_made_it() -> None:
     data = compare.as_dict(compare.compare(EPYC, runs([1, 2, 3], [1, 2, 3]), EMULATED), BUILD)
     assert data["command"] == "./lab compare --machine epyc-7551-kvm --runs 3"
