@@ -29,7 +29,7 @@ from padlab.vm import boot as boots
 from padlab.vm.boot import BootResult
 
 CONFIG = "gcov"
-REASONS = paths.table("coverage.toml")
+REASONS = "coverage.toml"
 RECORD = "coverage.json"
 PLACE = paths.BUILD / "coverage"
 # Of CPUs that have one instruction less for zeroing, or two: REP_GOOD has no name but a number.
@@ -80,8 +80,8 @@ class Coverage:
 # Judging
 
 
-def reasons(path: Path = REASONS) -> dict[str, Reason]:
-    return toml.load(path, dict[str, Reason])
+def reasons() -> dict[str, Reason]:
+    return toml.load(paths.TESTS / REASONS, dict[str, Reason], paths.over(REASONS))
 
 
 def judged(files: dict[str, File], known: Iterable[Reason], tree: Path) -> Coverage:

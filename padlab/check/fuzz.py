@@ -20,7 +20,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native, tree
 
 SANITIZERS = {"asan": "ASan and UBSan", "tsan": "TSan"}
-BUGS = mutants.FOLDER / "engine.toml"
+BUGS = "engine"
 BUG_LIMIT_S = 10  # to find a bug in
 BUG_TRIES = 4
 TOOL = native.Tool("tools/testing/padata", native.ENGINE)
@@ -101,9 +101,9 @@ def problems(result: Result, jobs: int, status: int) -> list[str]:
 # Bugs
 
 
-def bugs(path: Path = BUGS) -> dict[str, Mutant]:
+def bugs() -> dict[str, Mutant]:
     """Those that say how they are found, by name."""
-    return {one.name: one for one in mutants.load(path) if one.says}
+    return {one.name: one for one in mutants.of_table(BUGS) if one.says}
 
 
 # Building

@@ -21,6 +21,7 @@ from padlab.core import packages, paths, process
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel import instrument, tree
+from padlab.kernel.owned import owned_files
 from padlab.vm.channel import Guest
 
 LOG = paths.LOGS / "gcov.log"
@@ -97,11 +98,11 @@ def added_lines(diff: str) -> Iterator[int]:
 
 def ours(found: Mapping[str, File], kernel: Path) -> dict[str, File]:
     """Of that the lines that are ours: all of our files, and what hooks add to others."""
-    chosen = {}
+    chosen, owned = {}, owned_files()
     for name, file in found.items():
         if instrument.is_test(name) or name.startswith("../"):
             continue
-        if (paths.LINUX / name).exists():
+        if name in owned:
             chosen[name] = file
         elif numbers := set(hooked(name, kernel)) & set(file.runs):
             chosen[name] = File(

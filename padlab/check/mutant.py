@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Mutants: small faults of the kernel side, each of which some check has to notice.
 
-``tests/mutants/`` has a table for each file, or for a few that go together.  A mutant
+``tests/mutants/`` has a table for each file, or for a few that go together; another base
+than 6.12 has what differs in its own folder (toml.load()).  A mutant
 replaces a text that is there exactly once.  Which checks are to notice it, its table says,
 or the mutant itself (detectors.py).  ``./lab mutants`` tries them.
 
@@ -21,7 +22,7 @@ from padlab.core import paths, toml
 from padlab.core.errors import LabError
 from padlab.kernel.content import digest
 
-FOLDER = paths.TESTS / "mutants"
+FOLDER = "mutants"  # of tests/
 
 _Checks = Annotated[tuple[str, ...], Meta(min_length=1)]
 
@@ -76,9 +77,9 @@ class Mutant:
         return digest([self.file, self.old, self.new])
 
 
-def load(path: Path) -> list[Mutant]:
-    """The mutants of a table."""
-    table = toml.load(path, _Table)
+def load(path: Path, over: Path | None = None) -> list[Mutant]:
+    """The mutants of a table, with what is laid ``over`` it."""
+    table = toml.load(path, _Table, over)
     return [
         Mutant(
             path.stem,
@@ -96,21 +97,29 @@ def load(path: Path) -> list[Mutant]:
     ]
 
 
-def all_of(folder: Path = FOLDER) -> list[Mutant]:
+def of_table(name: str) -> list[Mutant]:
+    """Those of the table ``name``, as the base in use has it, which may be the only one to have it."""
+    file = f"{FOLDER}/{name}.toml"
+    shared, over = paths.TESTS / file, paths.over(file)
+    return load(shared, over) if shared.exists() or not over else load(over)
+
+
+def all_of() -> list[Mutant]:
     """Those of all tables, by name of the table."""
-    return [one for path in sorted(folder.glob("*.toml")) for one in load(path)]
+    folders = [top / FOLDER for top in (paths.TESTS, paths.OWN and paths.OWN / "tests") if top]
+    names = {path.stem for folder in folders for path in folder.glob("*.toml")}
+    return [one for name in sorted(names) for one in of_table(name)]
 
 
 def seeded(mutant: Mutant, source: str) -> str:
     """The source of ``mutant.file`` with the fault."""
     count = source.count(mutant.old)
+    file = f"{FOLDER}/{mutant.table}.toml"
     if count != 1 or mutant.old == mutant.new:
         why = (
             "its new text is the old one"
             if count == 1
             else f"its old text is {count} times in {mutant.file}, not once"
         )
-        raise LabError(
-            f"mutant {mutant.id}", why, f"correct it in {FOLDER.relative_to(paths.ROOT)}/{mutant.table}.toml"
-        )
+        raise LabError(f"mutant {mutant.id}", why, f"correct it in {paths.shown(paths.table(file))}")
     return source.replace(mutant.old, mutant.new)

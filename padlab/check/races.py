@@ -24,6 +24,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import instrument
+from padlab.kernel.owned import owned_files
 from padlab.measure import hugepages
 from padlab.vm.boot import BootResult
 
@@ -123,14 +124,11 @@ def symbols(nm: str) -> set[str]:
 
 def our_functions(build: builds.Build) -> set[str]:
     """Of all our files, tests included: theirs are to be right, too."""
-    files = sorted(path.relative_to(paths.LINUX) for path in paths.LINUX.rglob("*.c"))
+    owned = owned_files()
+    files = [Path(name) for name in owned if name.endswith(".c")]
     objects = [build.obj / file.with_suffix(".o") for file in files if file.parts[0] != "tools"]
     made = [path for path in objects if path.exists()]
-    sure = {
-        build.obj / Path(file).with_suffix(".o")
-        for file in instrument.counted()
-        if (paths.LINUX / file).exists()
-    }
+    sure = {build.obj / Path(file).with_suffix(".o") for file in instrument.counted() if file in owned}
     if missing := sorted(path.name for path in sure.difference(made)):
         raise LabError("KCSAN", f"{', '.join(missing)} of ours is not in {build.obj}", "build it again")
     return symbols(process.run(["nm", *made], what="reading our symbols", log=LOG))

@@ -73,8 +73,13 @@ def shown(path: Path) -> str:
 
 def table(name: str) -> Path:
     """The file ``name`` of tests/, or what the base has instead."""
+    return over(name) or TESTS / name
+
+
+def over(name: str) -> Path | None:
+    """What the base lays over the table ``name`` of tests/, if it does: see toml.load()."""
     own = OWN / "tests" / name if OWN else None
-    return own if own and own.exists() else TESTS / name
+    return own if own and own.exists() else None
 
 
 def _set(name: str) -> None:

@@ -29,24 +29,60 @@ _UNKNOWN = re.compile(r"unknown field `(.*?)`")
 _SHOWN = 60  # characters of a value that was found
 
 
-def load(path: Path, kind: type[T]) -> T:
-    """Read the file ``path`` as a ``kind``."""
-    name = str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else path.name
+def load(path: Path, kind: type[T], over: Path | None = None) -> T:
+    """Read the file ``path`` as a ``kind``; what ``over`` says, if it is given, is laid over it."""
+    name, data = _name(path), _parsed(_name(path), _read(path))
+    if over:
+        data = laid_over(data, _parsed(_name(over), _read(over)), _name(over))
+        name += f", and {_name(over)} over it"
+    return _converted(name, data, kind)
+
+
+def laid_over(data: dict[str, Any], over: dict[str, Any], name: str, where: str = "") -> dict[str, Any]:
+    """``data`` with the keys of ``over``, the file ``name``: tables key by key, false for one left out."""
+    laid = dict(data)
+    for key, value in over.items():
+        known, at = data.get(key), f"{where}{key}"
+        if value is False and not isinstance(known, bool):
+            if not isinstance(known, dict):
+                raise LabError(name, f"{at}: there is no such table to leave out", "remove that line")
+            del laid[key]
+        elif isinstance(value, dict) and isinstance(known, dict):
+            laid[key] = laid_over(known, value, name, f"{at}.")
+        elif value == known:
+            raise LabError(name, f"{at} is what it is without it", "remove that line")
+        else:
+            laid[key] = value
+    return laid
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else path.name
+
+
+def _read(path: Path) -> str:
+    name = _name(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as err:
         raise LabError(name, f"cannot be read: {err.strerror}", "restore the file") from None
     except UnicodeDecodeError as err:
         raise LabError(name, f"cannot be read: {err}", "write it in UTF-8") from None
-    return parse(name, text, kind)
 
 
 def parse(name: str, text: str, kind: type[T]) -> T:
     """Read the text of the file called ``name`` as a ``kind``."""
+    return _converted(name, _parsed(name, text), kind)
+
+
+def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as err:
         raise LabError(name, f"is not valid TOML: {err}", "correct that place") from None
+
+
+def _converted(name: str, data: dict[str, Any], kind: type[T]) -> T:
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as err:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from padlab.core import paths
 from padlab.kernel import hooktable
+from padlab.kernel.owned import owned_files
 
 
 # Files are named to the compiler by their stem, and so is the main.c of x86's setup code, which
@@ -23,9 +24,8 @@ def settings(config: str) -> tuple[str, ...]:
 
 def counted() -> list[str]:
     """The C files whose lines gcov counts: ours, and those that hooks add lines to."""
-    ours = {str(path.relative_to(paths.LINUX)) for path in paths.LINUX.rglob("*.c")}
     hooked = {hook.file for hook in hooktable.read(paths.PATCHES) if hook.added} - _NOT_COUNTED
-    return sorted(file for file in ours | hooked if file.endswith(".c") and not is_test(file))
+    return sorted(file for file in {*owned_files(), *hooked} if file.endswith(".c") and not is_test(file))
 
 
 def is_test(file: str) -> bool:

@@ -101,6 +101,20 @@ def test_a_table(tmp_path: Path) -> None:
     ]
 
 
+def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, own = (tmp_path / folder / mutant.FOLDER for folder in ("shared", "own/tests"))
+    for folder in (shared, own):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(paths, "TESTS", tmp_path / "shared")
+    monkeypatch.setattr(paths, "OWN", tmp_path / "own")
+    (shared / "t.toml").write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew='n'\n")
+    (own / "t.toml").write_text("[mutants]\na=false\n[mutants.b]\nold='q'\n")
+    (own / "s.toml").write_text(TABLE)
+    assert [(one.id, one.old, one.new) for one in mutant.all_of()] == [("s/a", "o", "n"), ("t/b", "q", "n")]
+    with pytest.raises(LabError, match=r"not once; correct it in .*own/tests/mutants/t.toml"):
+        mutant.seeded(mutant.of_table("t")[0], "")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -265,8 +279,9 @@ def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     detectors._bare_tree(None)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.c")}
     detectors._bare_tree(one)
-    assert place.read_text() == mutant.seeded(one, (paths.LINUX / one.file).read_text())
+    good = owned_files()[one.file].read_text()
+    assert place.read_text() == mutant.seeded(one, good)
     changed = [path for path, then in times.items() if path.stat().st_mtime_ns != then]
     assert changed == [place]
     detectors._bare_tree(None)
-    assert place.read_text() == (paths.LINUX / one.file).read_text()
+    assert place.read_text() == good

@@ -132,5 +132,6 @@ def test_tables_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(paths, "OWN", tmp_path)
     assert paths.table("races.toml") == paths.TESTS / "races.toml"
     (tmp_path / "tests").mkdir()
+    assert paths.over("races.toml") is None
     (tmp_path / "tests/races.toml").touch()
-    assert paths.table("races.toml") == tmp_path / "tests/races.toml"
+    assert paths.table("races.toml") == paths.over("races.toml") == tmp_path / "tests/races.toml"

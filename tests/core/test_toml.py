@@ -91,3 +91,35 @@ def test_files_are_named_by_their_place_in_the_clone(tmp_path: Path, monkeypatch
     (tmp_path / "machines/a.toml").write_text("x = 1\n")
     with pytest.raises(LabError, match=r"^machines/a.toml: "):
         toml.load(tmp_path / "machines/a.toml", Whole)
+
+
+WHOLE = "name = 'n'\n[more.x]\ncount = 4\nsmall = true\n[more.y]\ncount = 5\n"
+
+
+def laid_over(tmp_path: Path, over: str) -> Whole:
+    for name, text in (("f", WHOLE), ("o", over)):
+        (tmp_path / name).write_text(text)
+    return toml.load(tmp_path / "f", Whole, tmp_path / "o")
+
+
+def test_one_file_laid_over_another(tmp_path: Path) -> None:
+    assert laid_over(tmp_path, "") == toml.parse("f", WHOLE, Whole)
+    over = "name = 'm'\n[more]\ny = false\n[more.x]\nratio = 2\nsmall = false\n[more.z]\ncount = 6\n"
+    assert laid_over(tmp_path, over) == Whole("m", [], {"x": Part(4, 2.0), "z": Part(6)})
+
+
+@pytest.mark.parametrize(
+    ("over", "why"),
+    [
+        ("[more.z]\nratio = 1\n", "f, and o over it: more.z: key 'count' is missing"),
+        ("[more.x]\ncount = 0\n", "f, and o over it: more.x.count is 0"),
+        ("more = 3\n", "f, and o over it: more is 3"),
+        ("[more]\nz = false\n", "o: more.z: there is no such table to leave out"),
+        ("[more.x]\ncount = 4\n", "o: more.x.count is what it is without it"),
+        ("name = n\n", "o: is not valid TOML"),
+    ],
+)
+def test_faults_of_a_file_over_another(tmp_path: Path, over: str, why: str) -> None:
+    with pytest.raises(LabError) as error:
+        laid_over(tmp_path, over)
+    assert why in error.value.line()
