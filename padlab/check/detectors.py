@@ -141,8 +141,7 @@ def _of_model(name: str) -> Detector:
     model = name.removeprefix("model:")
     if model not in models.models():
         raise LabError(f"check {name}", "there is no such model", "see ./lab models --list")
-    sources = [str(path.relative_to(paths.LINUX)) for path in search.ENGINE]
-    return Detector(name, "userspace", partial(_model, model), lambda file: file in sources)
+    return Detector(name, "userspace", partial(_model, model), lambda file: file in search.ENGINE)
 
 
 def _of_guest(name: str) -> Detector:

@@ -22,10 +22,11 @@ from padlab.core import git, host, packages, paths, progress, table, toml
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import compiler, native
+from padlab.kernel.owned import owned_files
 from padlab.measure import provenance
 
 MODELS = search.SOURCES / "models.toml"
-VARIANTS = search.SOURCES / "variants.toml"
+VARIANTS = "models/variants.toml"
 RECORD = "models.json"
 MEMORY, JOBS, LEFT_OUT = "memory order", "jobs", "left out"
 
@@ -59,8 +60,8 @@ def models(path: Path = MODELS) -> dict[str, Model]:
     return toml.load(path, dict[str, Model])
 
 
-def variants(path: Path = VARIANTS) -> dict[str, Variant]:
-    return toml.load(path, dict[str, Variant])
+def variants() -> dict[str, Variant]:
+    return toml.load(paths.TESTS / VARIANTS, dict[str, Variant], paths.over(VARIANTS))
 
 
 def without(name: str, variant: Variant, source: str) -> str:
@@ -70,7 +71,7 @@ def without(name: str, variant: Variant, source: str) -> str:
         raise LabError(
             f"variant {name}",
             f"its old text is {count} times in {variant.file}, not once",
-            f"correct it in {VARIANTS.relative_to(paths.ROOT)}",
+            f"correct it in {paths.shown(paths.table(VARIANTS))}",
         )
     return source.replace(variant.old, variant.new)
 
@@ -142,7 +143,7 @@ class Building:
         variant = self.variant
         source = paths.BUILD / "models-variants" / f"{self.name}.c"
         source.parent.mkdir(parents=True, exist_ok=True)
-        source.write_text(without(self.name, variant, (paths.LINUX / variant.file).read_text()))
+        source.write_text(without(self.name, variant, owned_files()[variant.file].read_text()))
         which = {"TASK" if variant.in_task else "ENGINE": source}
         return search.build(f"jobs-{self.name}", NAME=self.name, **which)
 
@@ -230,7 +231,7 @@ def main(
 def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
     """For --json and for results/."""
     return {
-        "command": "./lab models --full",
+        "command": paths.command("models --full"),
         "spin": search.spin_version(),
         "compiler": compiler.name(),
         "commit": git.commit(),

@@ -80,7 +80,7 @@ def margins(globs: tuple[str, ...], **options: Any) -> int:
     return often.main(globs, **options)
 
 
-@command(based=False)  # of linux/, which all bases share
+@command()
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")

@@ -322,6 +322,8 @@ enum system_states { SYSTEM_BOOTING, SYSTEM_RUNNING };
 #define system_state		SYSTEM_RUNNING
 #define might_sleep()		((void)0)
 #define cond_resched_tasks_rcu_qs()	((void)0)
+#define rcu_read_lock()			((void)0)
+#define rcu_read_unlock()		((void)0)
 
 struct task_struct *kernel_current(void);
 #define current			kernel_current()
@@ -350,6 +352,10 @@ u64 ktime_get_ns(void);
 bool available_idle_cpu(int cpu);
 #define is_percpu_thread()		true
 #define cpuset_cpu_is_isolated(cpu)	false
+/* The same on Linux 7.3. */
+#define idle_cpu(cpu)			available_idle_cpu(cpu)
+#define vcpu_is_preempted(cpu)		false
+#define cpu_is_isolated(cpu)		false
 
 unsigned long kernel_jiffies(const struct mc_site *site);
 #define jiffies			kernel_jiffies(MC_SITE("jiffies"))
@@ -399,6 +405,7 @@ struct worker {
 
 struct workqueue_struct { int unused; };
 #define WQ_CPU_INTENSIVE	1
+#define WQ_PERCPU		2
 #define alloc_workqueue(...)	(&kernel_workqueue)
 extern struct workqueue_struct kernel_workqueue;
 
