@@ -111,16 +111,13 @@ def dialect(path: Path) -> str:
 # Tests
 
 
-# Parts that run at the same time, each with what pytest is told to choose it.
+# Parts that run at the same time, each with what pytest is told to choose it.  They read the
+# tables, hooks and trees of the base in use, which they have from the environment.
 PARTS = {
     "tests of the lab": ("-m", "not series", f"--ignore={TESTS / 'model'}", str(TESTS)),
     "tests of the mailable series": ("-m", "series", str(TESTS / "kernel")),
     "tests of the model": (str(TESTS / "model"),),
 }
-
-
-# Parts that read what the base in use has; the others read what all bases share.
-BASED = ("tests of the mailable series",)
 
 
 def tests(part: str) -> Outcome:
@@ -135,7 +132,6 @@ def tests(part: str) -> Outcome:
             step.update,
             what=part,
             cwd=ROOT,
-            env={paths.BASE_VARIABLE: paths.BASE if part in BASED else paths.DEFAULT_BASE},
             log=log,
             ok=(0, 1),
         )
