@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from padlab.check import guests, passed, plan, record, report, runner, selection, singles
+from padlab.check import expected, guests, passed, plan, record, report, runner, selection, singles
 from padlab.check.report import Report
 from padlab.check.runner import Check
-from padlab.core import environment, exclusive, packages, paths
+from padlab.core import environment, exclusive, packages, paths, progress
 from padlab.core.outcome import Outcome
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
@@ -23,16 +23,15 @@ def checks(
     globs: Sequence[str] = (), quick: bool = False, full: bool = False, last: bool = False
 ) -> list[Check]:
     """Those that were asked for.  What failed with --full is found without it."""
-    everything = plan.full(True)
     alone = singles.checks(True)
-    chosen = plan.quick() if quick else everything if full or last else plan.full()
+    chosen = plan.quick() if quick else plan.full(full or last)
     if last:
         names = selection.failed()
         candidates = chosen if quick else [*chosen, *alone]
         chosen = [check for check in candidates if check.name in names]
         if not chosen:
             return []
-    known = [check.name for check in (*everything, *alone)]
+    known = [check.name for check in (*plan.of_any_base(True), *alone)]
     return selection.choose(chosen, globs, known, [] if quick or last else singles.checks(full))
 
 
@@ -54,6 +53,10 @@ def main(
         chosen = [check for check in chosen if check.name not in done]
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
+    if not (globs or quick or last_failed):
+        for line in expected.left_out(check.name for check in plan.of_any_base(full)):
+            progress.note(line)
+    if list_only:
         return 0
     if not chosen:
         print("All have passed." if resume else "Nothing failed last time.")

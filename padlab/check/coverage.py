@@ -126,7 +126,7 @@ class Guest:
     def boot(self) -> BootResult:
         if self.timed:
             return suites.boot_timed("patched", CONFIG, " ".join(self.append), suites.TIME_LIMIT_S)
-        append = (*self.append, *suites.preempt(CONFIG), KMEMLEAK_OFF)
+        append = (*self.append, *suites.preempt(CONFIG, self.role), KMEMLEAK_OFF)
         return guests.boot(self.machine, "patched", CONFIG, self.role, append)
 
 

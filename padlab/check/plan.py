@@ -19,6 +19,7 @@ from padlab.check import (
     coverage,
     deferred,
     endings,
+    expected,
     fences,
     fresh,
     fuzz,
@@ -66,11 +67,17 @@ FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
 
 def quick() -> list[Check]:
     """``./lab test --quick``: no kernel build and no boot."""
-    return [*_lab(), *building.sources(), *_native(), *_userspace(dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS))]
+    jobs = dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS)
+    return expected.kept([*_lab(), *building.sources(), *_native(), *_userspace(jobs)])
 
 
 def full(everything: bool = False) -> list[Check]:
     """``./lab test``; ``everything`` adds what takes long: see matrix.py."""
+    return expected.kept(of_any_base(everything))
+
+
+def of_any_base(everything: bool = False) -> list[Check]:
+    """The same with what the base in use has not: see expected.py."""
     return [
         *_lab(),
         *building.sources(everything),

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
+from padlab.check import expected
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import paths
@@ -62,6 +63,8 @@ def named(globs: Sequence[str], names: Iterable[str], command: str, kind: str) -
 def _unknown(glob: str, known: list[str]) -> LabError:
     what = f"test {glob}"
     others = [name for name in known if matches(glob, name)]
+    if others and all(map(expected.why_left_out, others)):
+        return LabError(what, expected.left_out(others[:NEAR])[0], f"see {paths.command('test --list')}")
     if others:
         return LabError(what, f"not in this set of checks: {_some(others)}", "run: ./lab test --full")
     near = close(glob, known)

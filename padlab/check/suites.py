@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from padlab.check import guests, ktap
+from padlab.check import expected, guests, ktap
 from padlab.check.guests import KMEMLEAK_OFF, SMT
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -62,15 +62,16 @@ def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT
 
 def _in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
     machine = guests.machine_of(config)
-    return _judged(guests.boot(machine, "patched", config, role, (*GIVEN, *append, *preempt(config))))
+    return _judged(guests.boot(machine, "patched", config, role, (*GIVEN, *append, *preempt(config, role))))
 
 
-def preempt(config: str) -> tuple[str, ...]:
-    """In a kernel that checks threads lose their CPU anywhere.
+def preempt(config: str, role: str = "") -> tuple[str, ...]:
+    """In a kernel that checks threads lose their CPU anywhere; for KUnit in any, on some bases.
 
     The perf kernel is as distributions have it, and the realtime kernel has no choice.
     """
-    return ("preempt=full",) if config in CHECKING else ()
+    always = role == "kunit" and expected.table().kunit_preempts
+    return ("preempt=full",) if config in CHECKING or always else ()
 
 
 def _judged(result: BootResult) -> Outcome:
@@ -171,4 +172,5 @@ def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
 
 def kunit_of(config: str, kernel: str, limit_s: float) -> Outcome:
     """KUnit in a guest, of any kernel."""
-    return _judged(guests.boot(SMT, kernel, config, "kunit", (*GIVEN, KUNIT, *preempt(config)), limit_s))
+    append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
+    return _judged(guests.boot(SMT, kernel, config, "kunit", append, limit_s))
