@@ -10,29 +10,83 @@ from pathlib import Path
 import pytest
 
 from padlab.core import paths
+from padlab.core.errors import AbsentError
 
 GOOD = "echo 5 passed, 0 failed"
+BRIEF = "echo 3 passed, 0 failed"
+ABSENT = f"exit {AbsentError.status}"
+NOTE = "Linux 7.3: not tested, the package index does not have it"
+
+
+def run(place: Path, **commands: str) -> tuple[list[str], int]:
+    """What .ci/run prints, and its status, with these commands instead of the lab's."""
+    (place / ".ci").mkdir()
+    shutil.copy(paths.ROOT / ".ci/run", place / ".ci")
+    given = {
+        "test": GOOD,
+        "fresh": GOOD,
+        "tree": "echo /a/tree",
+        "boot": "echo booted",
+        "brief": BRIEF,
+        **commands,
+    }
+    patterns = {
+        "test": "test",
+        "fresh": "fresh --suite bookworm --suite trixie",
+        "tree": "tree --base 7.3",
+        "boot": "boot --base 7.3",
+        "brief": "test --base 7.3 --brief",
+    }
+    cases = "".join(f"'{patterns[name]}') {script} ;;\n" for name, script in given.items())
+    lab = place / "lab"
+    lab.write_text(f'#!/bin/bash\necho "lab $*" >>calls\ncase "$*" in\n{cases}*) exit 9 ;;\nesac\n')
+    lab.chmod(0o755)
+    done = subprocess.run([place / ".ci/run"], capture_output=True, text=True, check=False)
+    return done.stdout.splitlines(), done.returncode
 
 
 @pytest.mark.parametrize(
     "test, fresh, last, status",
     [
-        (GOOD, "echo progress >&2; echo 2 passed, 0 failed", "7 passed, 0 failed", 0),
-        ("echo 5 passed, 0 failed, 3 skipped", "echo 2 passed, 0 failed, 1 skipped", "7 passed, 0 failed, 4 skipped", 0),
-        ("echo 5 passed, 2 failed; exit 1", GOOD, "10 passed, 2 failed", 1),
-        (GOOD, "echo 1 passed, 1 failed; exit 1", "6 passed, 1 failed", 1),
-        (GOOD, "echo lab: no namespace can be made >&2; exit 1", "5 passed, 1 failed", 1),
-        (GOOD, "echo 2 passed, 0 failed; exit 3", "7 passed, 1 failed", 1),
-        (GOOD, "echo 2 passed, 0 failed; echo and more", "5 passed, 1 failed", 1),
-        ("kill -KILL $$", GOOD, "5 passed, 1 failed", 1),
-        ("true", "true", "0 passed, 2 failed", 1),
+        (GOOD, "echo progress >&2; echo 2 passed, 0 failed", "11 passed, 0 failed", 0),
+        ("echo 5 passed, 0 failed, 3 skipped", "echo 2 passed, 0 failed, 1 skipped", "11 passed, 0 failed, 4 skipped", 0),
+        ("echo 5 passed, 2 failed; exit 1", GOOD, "14 passed, 2 failed", 1),
+        (GOOD, "echo 1 passed, 1 failed; exit 1", "10 passed, 1 failed", 1),
+        (GOOD, "echo lab: no namespace can be made >&2; exit 1", "9 passed, 1 failed", 1),
+        (GOOD, "echo 2 passed, 0 failed; exit 3", "11 passed, 1 failed", 1),
+        (GOOD, "echo 2 passed, 0 failed; echo and more", "9 passed, 1 failed", 1),
+        ("kill -KILL $$", GOOD, "9 passed, 1 failed", 1),
+        ("true", "true", "4 passed, 2 failed", 1),
     ],
 )  # fmt: skip
 def test_sums(tmp_path: Path, test: str, fresh: str, last: str, status: int) -> None:
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(paths.ROOT / ".ci/run", tmp_path / ".ci")
-    lab = tmp_path / "lab"
-    lab.write_text(f'#!/bin/bash\ncase "$*" in\ntest) {test} ;;\n*trixie*) {fresh} ;;\nesac\n')
-    lab.chmod(0o755)
-    done = subprocess.run([tmp_path / ".ci/run"], capture_output=True, text=True, check=False)
-    assert (done.stdout.splitlines()[-1], done.returncode) == (last, status)
+    lines, ended = run(tmp_path, test=test, fresh=fresh)
+    assert (lines[-1], ended) == (last, status)
+
+
+@pytest.mark.parametrize(
+    "tree, boot, brief, last, status",
+    [
+        ("true", "true", BRIEF, "14 passed, 0 failed", 0),
+        ("true", "true", "echo 2 passed, 1 failed, 1 skipped; exit 1", "13 passed, 1 failed, 1 skipped", 1),
+        ("true", "exit 1", BRIEF, "13 passed, 1 failed", 1),
+        ("true", f"exit {AbsentError.status}", BRIEF, "13 passed, 1 failed", 1),
+        ("true", "true", "exit 1", "11 passed, 1 failed", 1),
+        ("echo lab: tree: no room >&2; exit 1", "true", BRIEF, "10 passed, 1 failed", 1),
+    ],
+)
+def test_the_other_base(tmp_path: Path, tree: str, boot: str, brief: str, last: str, status: int) -> None:
+    lines, ended = run(tmp_path, tree=tree, boot=boot, brief=brief)
+    assert (lines[-1], ended) == (last, status)
+    assert NOTE not in lines
+
+
+def test_an_index_without_the_other_base_is_told_and_fails_nothing(tmp_path: Path) -> None:
+    lines, ended = run(tmp_path, tree=ABSENT)
+    assert (lines[-2:], ended) == ([NOTE, "10 passed, 0 failed, 1 skipped"], 0)
+    assert "lab boot --base 7.3" not in (tmp_path / "calls").read_text().splitlines()
+
+
+def test_it_hides_no_other_failure(tmp_path: Path) -> None:
+    lines, ended = run(tmp_path, test="echo 5 passed, 1 failed; exit 1", tree=ABSENT)
+    assert (lines[-2:], ended) == ([NOTE, "10 passed, 1 failed, 1 skipped"], 1)

@@ -14,7 +14,7 @@ import pytest
 
 from padlab import cli
 from padlab.core import exclusive, paths
-from padlab.core.errors import LabError
+from padlab.core.errors import AbsentError, LabError
 
 COMMANDS = list(cli.cli.commands)
 
@@ -92,15 +92,22 @@ class TestErrors:
         assert text.startswith("lab: building: gcc failed. Fix it.\n  f.c:1: error: e\nlog: ")
         assert text.endswith(f"{paths.shown(paths.BUILD)}/logs/build.log\n")
 
-    def test_status(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    @pytest.mark.parametrize(("kind", "status"), [(LabError, 1), (AbsentError, 4)])
+    def test_status(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture,
+        kind: type[LabError],
+        status: int,
+    ) -> None:
         def fail(**_options: object) -> None:
-            raise LabError("tree", "no room on disk", "free some space")
+            raise kind("tree", "no room on disk", "free some space")
 
         monkeypatch.setattr("padlab.kernel.tree.ensure_tree", lambda *args, **kwargs: fail())
         monkeypatch.setenv("PADLAB_LOCK_HELD", str(paths.SHARED / ".lock"))
         with pytest.raises(SystemExit) as end:
             cli.main(["tree"])
-        assert end.value.code == 1
+        assert end.value.code == status
         assert capsys.readouterr().err == "lab: tree: no room on disk. Free some space.\n"
 
 

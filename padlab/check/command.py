@@ -20,11 +20,17 @@ SET_UP = "set-up: packages and the patched tree"
 
 
 def checks(
-    globs: Sequence[str] = (), quick: bool = False, full: bool = False, last: bool = False
+    globs: Sequence[str] = (),
+    quick: bool = False,
+    full: bool = False,
+    last: bool = False,
+    brief: bool = False,
 ) -> list[Check]:
     """Those that were asked for.  What failed with --full is found without it."""
     alone = singles.checks(True)
     chosen = plan.quick() if quick else plan.full(full or last)
+    if brief:
+        chosen = [check for check in chosen if check.name in selection.BRIEF]
     if last:
         names = selection.failed()
         candidates = chosen if quick else [*chosen, *alone]
@@ -32,7 +38,7 @@ def checks(
         if not chosen:
             return []
     known = [check.name for check in (*plan.of_any_base(True), *alone)]
-    return selection.choose(chosen, globs, known, [] if quick or last else singles.checks(full))
+    return selection.choose(chosen, globs, known, [] if quick or brief or last else singles.checks(full))
 
 
 def main(
@@ -44,16 +50,17 @@ def main(
     junit: Path | None = None,
     json: Path | None = None,
     resume: bool = False,
+    brief: bool = False,
 ) -> int:
     """``junit`` and ``json`` are files to write the results to."""
-    chosen = checks(globs, quick, full, last_failed)
+    chosen = checks(globs, quick, full, last_failed, brief)
     passed.files()  # now: what passes is kept as of the files that the run began with
     if resume:
         done = passed.known(chosen)
         chosen = [check for check in chosen if check.name not in done]
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
-    if not (globs or quick or last_failed):
+    if not (globs or quick or brief or last_failed):
         for line in expected.left_out(check.name for check in plan.of_any_base(full)):
             progress.note(line)
     if list_only:

@@ -52,7 +52,7 @@ def _run(args: list[str] | None) -> int:
         return error.exit_code
     except LabError as error:
         show(error)
-        return 1
+        return error.status
     except (KeyboardInterrupt, click.Abort):
         process.kill_all()
         print("lab: interrupted", file=sys.stderr)  # click has ended the line with ^C

@@ -15,6 +15,7 @@ from padlab.cli.shared import command
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
+@click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option(
@@ -32,7 +33,7 @@ from padlab.cli.shared import command
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results there, as JSON.",
 )
-def test(quick: bool, full: bool, **options: Any) -> int:
+def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
     """Run the checks: lint, lab, engine in userspace, KUnit, kselftests, memmap oracle.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
@@ -44,6 +45,7 @@ def test(quick: bool, full: bool, **options: Any) -> int:
       ./lab test --quick              before each commit, about a minute
       ./lab test                      what CI runs
       ./lab test --full               everything
+      ./lab test --base 7.3 --brief   both kernels of that base, KUnit, four memory maps, the series
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_kill (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
@@ -52,10 +54,10 @@ def test(quick: bool, full: bool, **options: Any) -> int:
     """
     from padlab.check import command as checks
 
-    if quick and full:
-        raise click.UsageError("--quick and --full exclude each other")
+    if quick + full + brief > 1:
+        raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return checks.main(quick=quick, full=full, **options)
+    return checks.main(quick=quick, full=full, brief=brief, **options)
 
 
 @command()

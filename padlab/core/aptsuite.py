@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
-from padlab.core.errors import LabError
+from padlab.core.errors import AbsentError, LabError
 
 KEYRINGS = (
     Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
@@ -127,7 +127,7 @@ def _explain(suite: str, what: str, log: Path) -> LabError:
         todo = "run as root: apt-get update; apt-get install debian-archive-keyring"
     elif _NO_SUITE.search(text):
         why = f"the mirror in apt's sources has no {suite}"
-        todo = "use a mirror in /etc/apt/sources.list.d that has it"
+        return AbsentError(what, why, "use a mirror in /etc/apt/sources.list.d that has it", log=log)
     else:
         why = f"the package index of {suite} cannot be had: {packages.reason(text)}"
         todo = "check the network and apt's sources, then try again"

@@ -11,8 +11,11 @@ class LabError(Exception):
 
     ``what`` names the step that failed, ``why`` the reason, ``todo`` what the
     user can do.  ``log`` is a kept log file and ``detail`` lines that belong
-    below the message (compiler errors, the end of a console).
+    below the message (compiler errors, the end of a console).  ``status`` is
+    what the command then exits with.
     """
+
+    status = 1
 
     def __init__(
         self,
@@ -34,3 +37,9 @@ class LabError(Exception):
         """The failure as the user sees it, without its details."""
         sentence = f"lab: {self.what}: {self.why}. {self.todo[:1].upper()}{self.todo[1:]}."
         return " ".join(sentence.split())
+
+
+class AbsentError(LabError):
+    """The package index has nothing that the base is made of, which is no fault of this commit."""
+
+    status = 4  # as of kselftests that are skipped

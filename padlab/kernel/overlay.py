@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import paths, progress
-from padlab.core.errors import LabError
+from padlab.core.errors import AbsentError, LabError
 from padlab.kernel import hooks, source
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
@@ -144,7 +144,8 @@ def _hooked(stock: Path, patches: Path, scratch: Path, version: str) -> list[str
         tried = scratch / ".tried"
         failed = hooks.try_each(stock, patches, tried)
         fine = [name for name in hooks.read_series(patches) if name not in failed]
-        raise LabError(
+        later = source.name_of(version).partition(" ")[0] != source.base().package
+        raise (AbsentError if later else LabError)(
             what,
             f"{len(failed)} of {len(failed) + len(fine)} do not apply, the first is {err.why}",
             f"correct them, or use what was tested: {source.base().package} {source.base().tested}",

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 
 from padlab.core import exclusive, packages, paths, process, progress, toml
 from padlab.core.aptsuite import Suite
-from padlab.core.errors import LabError
+from padlab.core.errors import AbsentError, LabError
 
 RECORD = paths.ROOT / "source.toml"
 _DOWNLOAD_ROOM = 400 << 20
@@ -185,7 +185,7 @@ def _of_suite(update: bool, kept: Source | None, what: str) -> Source | None:
 
 def _give_up(what: str) -> NoReturn:
     if base().suite:
-        raise LabError(
+        raise AbsentError(
             what,
             f"{base().suite} does not offer it or a later one, and none is in {paths.DOWNLOADS}",
             f"give a source: {paths.command('tree')} --source FILE.tar.xz",

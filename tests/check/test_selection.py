@@ -174,3 +174,9 @@ def test_results_are_written_and_remembered(
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"
     assert selection.failed() == {"bad"}
     assert (tmp_path / "x.xml").read_text().count("<testcase") == 2
+
+
+def test_brief_is_what_ci_runs_of_another_base() -> None:
+    assert {check.name for check in command.checks(brief=True)} == set(selection.BRIEF)
+    with pytest.raises(LabError):
+        command.checks(["lint"], brief=True)

@@ -13,7 +13,7 @@ import pytest
 
 from padlab.core import aptsuite, paths
 from padlab.core.aptsuite import Suite
-from padlab.core.errors import LabError
+from padlab.core.errors import AbsentError, LabError
 
 MIRROR = "http://mirror.example/debian/"
 TARGETS = f"""\
@@ -132,6 +132,7 @@ def test_says_why_there_is_no_index(apt: Path, says: str, why: str, todo: str) -
         Suite("trixie-backports").update("kernel source x")
     assert (error.value.what, error.value.why) == ("kernel source x", why)
     assert todo in error.value.todo and error.value.log and not error.value.detail
+    assert isinstance(error.value, AbsentError) == ("Release file" in says)
 
 
 def test_a_host_without_debians_keys(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from padlab.core import paths
-from padlab.core.errors import LabError
+from padlab.core.errors import AbsentError, LabError
 from padlab.kernel import hooks, kconfig, mailseries, owned, refresh, source, state, tree
 
 VERSION = "7.3.1-1"
@@ -203,6 +203,13 @@ class TestAnotherVersion:
         )
         assert error.value.todo.endswith("use what was tested: linux-source-7.3 7.3.1-1")
         assert error.value.detail == ["applies: second.patch", "does not apply: first.patch"]
+        assert not isinstance(error.value, AbsentError)
+
+    def test_a_later_series_that_they_do_not_apply_to(self, clone: Path) -> None:
+        self.move_on(clone, "7.4.1-1")
+        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
+        with pytest.raises(AbsentError, match="1 of 2 do not apply"):
+            tree.ensure_tree("patched")
 
     def test_the_tested_one_has_the_hunks(self, clone: Path) -> None:
         write(clone / "build/7.3/trees/stock/Makefile", "moved\n")

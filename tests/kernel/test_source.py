@@ -14,7 +14,7 @@ import pytest
 
 from padlab.core import paths, progress
 from padlab.core.aptsuite import Suite
-from padlab.core.errors import LabError
+from padlab.core.errors import AbsentError, LabError
 from padlab.kernel import source
 from padlab.kernel.source import Source
 
@@ -266,6 +266,11 @@ class TestSuiteOfItsOwn:
         assert found == Source(self.LATER, "linux-source-7.4")
         assert found.deb.name == f"linux-source-7.4_{self.LATER}_all.deb" and found.deb.exists()
         assert found.tarball == "usr/src/linux-source-7.4.tar.xz"
+
+    def test_what_is_not_offered_is_absent(self, suite: Apt) -> None:
+        self.offers(suite, ("linux-source-7.2", "7.2.9-1~bpo13+1"))
+        with pytest.raises(AbsentError):
+            source.ensure_source()
 
     def test_an_earlier_series_alone_is_no_source(self, suite: Apt) -> None:
         self.offers(suite, ("linux-source-7.2", "7.2.9-1~bpo13+1"))
