@@ -26,6 +26,10 @@ SLOW = "deferred_init_slow=500,1000000"
 # One section only; and then threads stay for a while in code that boot is about to free.
 HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
 LEAST_INITCALLS = 20
+CHUNK = "padata_mt_chunk"
+SECTION_PAGES = 32768
+# Four, and what is missing to the boundary of the next.
+MOST_SECTIONS = 5
 # Boot is told when jobs are done, and does not find out when it looks again after 30 s.
 MOST_MS = 25_000
 SIZES = (SMALL, "three-nodes")
@@ -97,7 +101,15 @@ def initcalls(name: str, kernel: str = "patched", limit_s: float | None = None) 
         problems.append("the kernel does not say how long boot waited")
     elif waited.end_ms > MOST_MS:
         problems.append(f"nobody told boot not to wait any more: {waited}")
+    if (most := largest_chunk(events)) > MOST_SECTIONS:
+        problems.append(f"a chunk has {most:g} sections, with which one thread may be late")
     return judge(problems, result.log)
+
+
+def largest_chunk(events: tuple[Event, ...]) -> float:
+    """Sections of the largest chunk that a node's own thread had.  Pure."""
+    chunks = [event.fields for event in events if event.init_node is not None and event.name == CHUNK]
+    return max((int(chunk["end"]) - int(chunk["start"]) for chunk in chunks), default=0) / SECTION_PAGES
 
 
 def initcalls_meanwhile(events: tuple[Event, ...]) -> int:

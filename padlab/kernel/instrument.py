@@ -9,7 +9,6 @@ from padlab.core import paths
 from padlab.kernel import hooktable
 from padlab.kernel.owned import owned_files
 
-
 # Files are named to the compiler by their stem, and so is the main.c of x86's setup code, which
 # is not linked with the kernel.  A line that every boot runs is all that hooks add here.
 _NOT_COUNTED = {"init/main.c"}

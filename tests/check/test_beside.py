@@ -24,6 +24,13 @@ def test_initcalls_that_end_between_the_jobs_first_and_last_event_count() -> Non
     assert beside.initcalls_meanwhile(trace.parse(TRACE.splitlines()).events) == 2
 
 
+def test_the_largest_chunk_of_a_nodes_thread() -> None:
+    # The worker's may be of another job.
+    assert beside.largest_chunk(trace.parse(TRACE.splitlines()).events) == 0
+    text = TRACE.replace("kworker/1:0-33", " pgdatinit0-40").replace("end=4", "end=65536")
+    assert beside.largest_chunk(trace.parse(text.splitlines()).events) == 2
+
+
 def test_without_a_job_none_counts() -> None:
     lines = [line for line in TRACE.splitlines() if "pgdatinit" not in line]
     assert beside.initcalls_meanwhile(trace.parse(lines).events) == 0
