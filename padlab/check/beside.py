@@ -50,7 +50,7 @@ SLOWER = "deferred_init_slow=2000,1000000"
 # Who asks for struct pages; two with pages at these addresses, of sections that are among the last.
 ASKED_ARGS = (
     "test_beside=0x12c345000,0x130345000",
-    "cma=64M",
+    "cma=64M@1G",
     "deferred_init_slow=1000,1000000",
     "deferred_init_late=200",
 )
