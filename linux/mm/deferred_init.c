@@ -794,7 +794,7 @@ static void __init deferred_init_node(struct deferred_node *node)
 		.size        = node->end_pfn - node->first_pfn,
 		.align       = PAGES_PER_SECTION,
 		.min_chunk   = PAGES_PER_SECTION,
-		/* A thread may hardly get to run beside boot.  Nobody does the rest of its chunk. */
+		/* Beside boot, a thread may hardly get to run.  Its chunk waits for it. */
 		.max_chunk   = deferred_go_on ? MAX_SECTIONS * PAGES_PER_SECTION : 0,
 		.max_threads = deferred_max_threads(cpus),
 		.cpumask     = cpus,
