@@ -23,6 +23,9 @@ KERNEL = "faulty"
 MACHINES = ("epyc-7551-kvm", "memory-64")
 # In each section.  A thread has three of them at least.
 SLOW = "deferred_init_slow=500,1000000"
+# Hardly slow, so that the kernel says how many sections were begun at which priority, and an
+# initcall that takes longer than all of them.
+UNHURRIED = ("deferred_init_slow=1,1000000", "test_sleep=2000")
 # One section only; and then threads stay for a while in code that boot is about to free.
 HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
 LEAST_INITCALLS = 20
@@ -129,6 +132,9 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
     waited = result.dmesg.waited
     if waited is None or waited.who != who or waited.before_ms < 100:
         problems.append(f"{who} did not wait: {waited}")
+    low, other, _ = nices(result.dmesg.text)
+    if low >= other:
+        problems.append(f"{low} sections were begun at the lowest priority while {who} waited, {other} not")
     before = guests.boot(name, kernel, append=(*append, SYNC), limit=limit_s)
     problems += guests.trouble(before)
     if before.dmesg.waited is not None:
@@ -193,6 +199,18 @@ def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
     if match is None or int(match[1]) > (cpus + 2) * SECTION_PAGES:
         found.append(match[0] if match else "free memory was not looked at")
     return found
+
+
+def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Nobody waits for jobs that are done before boot is, and all but their last sections are unhurried."""
+    result = guests.boot(SMALL, kernel, append=UNHURRIED, limit=limit_s)
+    problems = guests.trouble(result)
+    low, other, last = nices(result.dmesg.text)
+    if low <= other or not other or last:
+        problems.append(f"{low} sections were begun at the lowest priority, {other} not, the last at {last}")
+    if result.dmesg.waited != dmesg.Waited(0, 0, None):
+        problems.append(f"somebody waited: {result.dmesg.waited}")
+    return judge(problems, result.log)
 
 
 def hung(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:

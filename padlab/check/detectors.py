@@ -209,6 +209,7 @@ def _faulty() -> dict[str, Booted]:
     return {
         **found,
         "boot says what it waits for": Booted("perf", beside.hung),
+        "the last sections beside boot": Booted("perf", beside.last_sections),
         "memmap oracle, allocation in interrupts meanwhile": Booted("perf", memmap.interrupted),
     }
 
