@@ -14,6 +14,7 @@ from padlab.check import guests
 from padlab.check.guests import SMALL, SMT
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
+from padlab.measure import timeline
 from padlab.vm import dmesg
 from padlab.vm.boot import SYNC, BootResult
 from padlab.vm.trace import Event
@@ -73,7 +74,6 @@ ASKED = {
     "perf": ((SMT, "three-nodes"), ()),
     "features": ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
 }
-SECTION_PAGES = 32768
 
 # Settings that are other in each boot, whatever the memory.
 _OTHER = re.compile(
@@ -91,7 +91,7 @@ _OURS = "vm/huge_page_zero_"
 
 def initcalls(name: str, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     """Initcalls run while jobs do, and boot says for how long it waited in the end."""
-    append = ("trace_event=initcall:*,padata:*", "trace_buf_size=1M")
+    append = (f"trace_event={timeline.EVENTS}", "trace_buf_size=1M")
     result = guests.boot(name, kernel, role="trace", append=append, limit=limit_s)
     events = result.guest.trace.events
     meanwhile = initcalls_meanwhile(events)

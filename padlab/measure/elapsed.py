@@ -17,11 +17,11 @@ Hence there is a second set of boots with an initcall that sleeps, as those of d
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ def machine(gib: int) -> Machine:
 
 def check_parallel(accel: Accel) -> None:
     """An error if the guest's CPUs take turns: nothing then goes on beside anything."""
-    if accel.parallel or not accel.emulated:
+    if accel.parallel:
         return
     raise LabError(
         _WHAT,
@@ -123,22 +123,21 @@ def measure(ready: Mapping[str, boot.Ready], rounds: int = ROUNDS) -> Elapsed:
     taken: dict[Key, list[float]] = {}
     with shared_memory() as memory:
         for way in WAYS:
-            _boot(ready, (0, way.name, max(SIZES_GIB)), way, memory, "warm-up")
+            _boot(ready, way, max(SIZES_GIB), 0, memory, "warm-up")
         for number in range(rounds):
             for sleep_ms in SLEEPS_MS:
                 for gib in SIZES_GIB:
                     for way in WAYS:
-                        key, label = (sleep_ms, way.name, gib), f"{way.name}, round {number + 1} of {rounds}"
-                        ms, accel = _boot(ready, key, way, memory, label)
-                        taken.setdefault(key, []).append(ms)
+                        label = f"{way.name}, round {number + 1} of {rounds}"
+                        ms, accel = _boot(ready, way, gib, sleep_ms, memory, label)
+                        taken.setdefault((sleep_ms, way.name, gib), []).append(ms)
     return Elapsed({key: tuple(ms) for key, ms in taken.items()}, accel)
 
 
 def _boot(
-    ready: Mapping[str, boot.Ready], key: Key, way: Way, memory: Path, label: str
+    ready: Mapping[str, boot.Ready], way: Way, gib: int, sleep_ms: int, memory: Path, label: str
 ) -> tuple[float, Accel]:
     build, initrd = ready[way.kernel]
-    sleep_ms, _, gib = key
     append = (*APPEND, f"test_sleep={sleep_ms}") if sleep_ms else APPEND
     kernel = growth.SLEEPING[way.kernel]
     spec = boot.BootSpec(
@@ -160,13 +159,7 @@ def main(json: bool = False) -> int:
         ready = growth.prepare_sleeping()
         found = measure(ready)
     build = ready["patched"][0]
-    path = provenance.path_of("elapsed.json")
-    provenance.write_json(path, as_dict(found, build))
-    if json:
-        print(jsonlib.dumps(as_dict(found, build), indent=2))
-    else:
-        show(found, build)
-        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
+    provenance.record("elapsed.json", as_dict(found, build), json, partial(show, found, build))
     return 0 if found.ok else 1
 
 

@@ -16,10 +16,10 @@ have more and less of their RAM below 4 GiB.
 
 from __future__ import annotations
 
-import json as jsonlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from padlab.core import host, table
@@ -261,13 +261,7 @@ def main(large: bool = False, json: bool = False) -> int:
         ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
         growth = measure(ready, prepare_sleeping(), large)
     build = ready["patched"][0]
-    path = provenance.path_of("growth.json")
-    provenance.write_json(path, as_dict(growth, build))
-    if json:
-        print(jsonlib.dumps(as_dict(growth, build), indent=2))
-    else:
-        show(growth, build)
-        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
+    provenance.record("growth.json", as_dict(growth, build), json, partial(show, growth, build))
     return 0 if all(goal.ok for goal in goals(growth)) else 1
 
 

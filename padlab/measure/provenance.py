@@ -32,12 +32,12 @@ Those of another base than 6.12 are in results/NAME, and their command says whic
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import json as jsonlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from padlab.core import git, host, paths
+from padlab.core import git, host, paths, table
 from padlab.core.errors import LabError
 from padlab.kernel import compiler, source, tree
 from padlab.kernel.build import Build
@@ -75,8 +75,19 @@ def _command(command: str) -> str:
     return paths.command(command.removeprefix("./lab "))
 
 
+def record(name: str, data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
+    """Write a result to its file; print it as JSON, or show it and say where it is."""
+    path = path_of(name)
+    write_json(path, data)
+    if json:
+        print(jsonlib.dumps(data, indent=2))
+    else:
+        show()
+        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
+
+
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    write(path, json.dumps(data, indent=2) + "\n")
+    write(path, jsonlib.dumps(data, indent=2) + "\n")
 
 
 def write(path: Path, data: str | bytes) -> None:
