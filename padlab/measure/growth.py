@@ -3,7 +3,7 @@
 
 Exact mode: stock and patched are booted on one CPU with two sizes of memory, and
 every part of the boot that grows is told apart by the kernel's own messages, whose
-stamps count instructions.  Parts that stay the same cancel out.
+stamps count instructions (phases.py).  Parts that stay the same cancel out.
 
 Boot waits for deferred init there, so that the parts come one after the other.  That it
 need not is told by its time to init with an initcall that sleeps, as devices have drivers
@@ -16,7 +16,6 @@ have more and less of their RAM below 4 GiB.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -27,7 +26,8 @@ from padlab.core.errors import LabError
 from padlab.kernel import source
 from padlab.kernel.build import Build
 from padlab.measure import provenance
-from padlab.vm import boot, dmesg, summary
+from padlab.measure.phases import BLOCKS, DEFERRED, EARLY_FREE, EARLY_INIT, HASHES, PHASES, REST, took
+from padlab.vm import boot, summary
 from padlab.vm import machine as machines
 from padlab.vm.accel import Accel
 from padlab.vm.dmesg import Dmesg
@@ -57,22 +57,6 @@ SLEEPING = {"stock": "mirrored", "patched": "faulty"}
 MAX_OF_STOCK = 1.01
 
 
-@dataclass(frozen=True)
-class Phase:
-    """A part of the boot: from the last message like ``begin`` to the next like ``end``."""
-
-    name: str
-    begin: str
-    end: str
-
-
-EARLY_INIT = Phase("struct pages, early", dmesg.INITMEM, dmesg.PM_TIMER)
-HASHES = Phase("hash tables", dmesg.COMMAND_LINE, dmesg.FALLBACK_ORDER)
-EARLY_FREE = Phase("memblock retires", dmesg.SWIOTLB, dmesg.SLUB)
-DEFERRED = Phase("deferred init", dmesg.SMP_DONE, dmesg.NODE_DONE)
-REST = Phase("serial rest after it", dmesg.NODE_DONE, dmesg.DEVTMPFS)
-BLOCKS = Phase("memory blocks", dmesg.BLOCK_SIZE, dmesg.FUTEX)
-PHASES = (EARLY_INIT, HASHES, EARLY_FREE, DEFERRED, REST, BLOCKS)
 # What is left to one CPU, but for the hash tables, which the series does not change.  Memory
 # blocks are registered by the first initcalls, while jobs run.
 SERIAL = (EARLY_INIT, EARLY_FREE, REST)
@@ -143,19 +127,6 @@ class Goal:
         return self.patched <= self.limit
 
 
-def _took(messages: Dmesg, phase: Phase, what: str) -> float:
-    """Millions of instructions of one part of a boot.  Pure."""
-    begin = end = None
-    for at, text in messages.stamps:
-        if end is None and re.match(phase.begin, text):
-            begin = at
-        elif begin is not None and re.match(phase.end, text):
-            end = at
-    if begin is None or end is None:
-        raise LabError(what, f"its console lacks the messages around '{phase.name}'", "see the console")
-    return (end - begin) * summary.INSTRUCTIONS_PER_MS / 1e9
-
-
 def _boot_ms(messages: Dmesg, what: str) -> float:
     if messages.boot_ms is None:
         raise LabError(what, "it did not get to init", "see the console")
@@ -164,7 +135,7 @@ def _boot_ms(messages: Dmesg, what: str) -> float:
 
 def costs_of(messages: Dmesg, deferred_ms: float | None, what: str = "a boot") -> Costs:
     """Tell the phases of one boot, of which deferred init took ``deferred_ms``.  Pure."""
-    phases = {phase.name: _took(messages, phase, what) for phase in PHASES}
+    phases = {phase.name: took(messages, phase, what) for phase in PHASES}
     if deferred_ms is not None:
         phases[DEFERRED.name] = deferred_ms * summary.INSTRUCTIONS_PER_MS / 1e6
     pages = [line.pages for line in messages.nodes]
@@ -209,7 +180,7 @@ def _critical(sleeping: Mapping[str, boot.Ready], kernel: str, gib: int) -> floa
         machines.load(name), SLEEPING[kernel], build.config, exact=True, append=sleep, initrd=initrd
     )
     messages, what = boot.boot(spec, build, "critical").dmesg, f"{kernel} on {name}"
-    hashes = _took(messages, HASHES, what) * 1e6 / summary.INSTRUCTIONS_PER_MS
+    hashes = took(messages, HASHES, what) * 1e6 / summary.INSTRUCTIONS_PER_MS
     return _boot_ms(messages, what) - hashes
 
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The phases of boot that may grow with memory, told apart by the kernel's own messages.
+
+Some are around other messages on another base than 6.12: FILE in tests/ of its folder says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec import Struct
+
+from padlab.core import paths, toml
+from padlab.core.errors import LabError
+from padlab.vm import dmesg, summary
+from padlab.vm.dmesg import Dmesg
+
+FILE = "phases.toml"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the boot: from the last message like ``begin`` to the next like ``end``."""
+
+    name: str
+    begin: str
+    end: str
+
+
+EARLY_INIT = Phase("struct pages, early", dmesg.INITMEM, dmesg.PM_TIMER)
+HASHES = Phase("hash tables", dmesg.COMMAND_LINE, dmesg.FALLBACK_ORDER)
+EARLY_FREE = Phase("memblock retires", dmesg.SWIOTLB, dmesg.SLUB)
+DEFERRED = Phase("deferred init", dmesg.SMP_DONE, dmesg.NODE_DONE)
+REST = Phase("serial rest after it", dmesg.NODE_DONE, dmesg.DEVTMPFS)
+BLOCKS = Phase("memory blocks", dmesg.BLOCK_SIZE, dmesg.FUTEX)
+PHASES = (EARLY_INIT, HASHES, EARLY_FREE, DEFERRED, REST, BLOCKS)
+
+
+class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
+    """The messages around a phase; "" is as on base 6.12."""
+
+    begin: str = ""
+    end: str = ""
+
+
+def of_base(phase: Phase) -> Phase:
+    """As it is on the base in use."""
+    bounds = others(paths.over(FILE)).get(phase.name, Bounds())
+    return Phase(phase.name, bounds.begin or phase.begin, bounds.end or phase.end)
+
+
+@functools.cache
+def others(path: Path | None) -> dict[str, Bounds]:
+    """What a base has other messages around, by name."""
+    return toml.load(path, dict[str, Bounds]) if path else {}
+
+
+def took(messages: Dmesg, phase: Phase, what: str) -> float:
+    """Millions of instructions of one phase of a boot, on the base in use."""
+    bounds = of_base(phase)
+    begin = end = None
+    for at, text in messages.stamps:
+        if end is None and re.match(bounds.begin, text):
+            begin = at
+        elif begin is not None and re.match(bounds.end, text):
+            end = at
+    if begin is None or end is None:
+        raise LabError(what, f"its console lacks the messages around '{phase.name}'", "see the console")
+    return (end - begin) * summary.INSTRUCTIONS_PER_MS / 1e9
