@@ -8,14 +8,15 @@ the series edits only moves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from padlab.check import guests
 from padlab.core import packages, paths
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
-from padlab.kernel import mailseries, tree
+from padlab.kernel import mailseries, steps, tree
 from padlab.kernel.tree import Variant
 
 # The tree that has stock, a part of the series or all of it, one after the other.
@@ -46,15 +47,18 @@ def new(stock: set[str], ours: set[str], log: Path) -> Outcome:
     return judge(sorted(ours - stock), log)
 
 
-def have(*names: str) -> Path:
-    """Give the tree these owned files and hooks, and no others of the series; return it."""
-    tree.VARIANTS[TREE] = Variant(linked=True, changing=True, only=frozenset(names))
+def have(*names: str, instead: Mapping[str, Path] = MappingProxyType({})) -> Path:
+    """Give the tree these owned files and hooks, and no others of the series; return it.
+
+    ``instead`` has owned files that are otherwise: a later step adds to them.
+    """
+    tree.VARIANTS[TREE] = Variant(linked=True, changing=True, only=frozenset(names), instead=instead)
     return tree.ensure_tree(TREE)
 
 
 def all_names() -> list[str]:
     """All owned files and hooks."""
-    return [name for step in mailseries.read_steps() for name in (*step.owns, *step.hooks)]
+    return [name for step in steps.read_steps() for name in (*step.owns, *step.hooks)]
 
 
 def touched(*suffixes: str) -> list[str]:
@@ -64,9 +68,11 @@ def touched(*suffixes: str) -> list[str]:
 # Compilers
 
 
-def said(config: str, names: Iterable[str], *variables: str) -> set[str]:
+def said(
+    config: str, names: Iterable[str], *variables: str, instead: Mapping[str, Path] = MappingProxyType({})
+) -> set[str]:
     """Of the C files that the series adds or edits, with these ``names`` of it; for make ``variables``."""
-    top = have(*names)
+    top = have(*names, instead=instead)
     guests.built("patched", config)  # which says what is compiled
     files = [name for name in touched(".c") if builds.is_built("patched", config, name)]
     there = [name for name in files if (top / name).exists()]

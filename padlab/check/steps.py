@@ -16,8 +16,8 @@ from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
-from padlab.kernel import mailseries
-from padlab.kernel.mailseries import Step
+from padlab.kernel import steps as series
+from padlab.kernel.steps import Step
 
 CONFIG = "perf"
 # Deferred init runs on each node, with stock's messages or ours, and leaves what stock's does.
@@ -38,7 +38,7 @@ def check() -> Outcome:
     """A case for each step."""
     packages.ensure("sparse")
     known = remarks.said(CONFIG, [], *remarks.STRICT)
-    steps = mailseries.read_steps()
+    steps = series.read_steps()
     total = Outcome()
     for count in range(1, len(steps) + 1):
         total += try_step(steps[:count], known)
@@ -50,11 +50,12 @@ def try_step(steps: list[Step], known: set[str]) -> Outcome:
     subject = steps[-1].subject
     names = [name for step in steps for name in (*step.owns, *step.hooks)]
     try:
-        top = remarks.have(*names)
+        instead = series.contents(steps)
+        top = remarks.have(*names, instead=instead)
         build = guests.build(remarks.TREE, CONFIG)
         log = paths.LOGS / f"build-{remarks.TREE}-{CONFIG}.log"
         found = remarks.parse(log.read_text(errors="replace").splitlines(), top)
-        found |= remarks.said(CONFIG, names, *remarks.STRICT)
+        found |= remarks.said(CONFIG, names, *remarks.STRICT, instead=instead)
         problems = [f"new: {remark}" for remark in sorted(found - known)]
         problems += missing_modules(top, set(builds.modules(build)))
         booted = memmap.case(BOOT, remarks.TREE)

@@ -1,24 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The mailable series, generated: linux/ and patches/ cut into logical steps.
-
-``series/NN-name.msg`` describes one step, in the order of the numbers: its
-subject, the files of linux/ and the hooks of patches/ that belong to it, and
-its message::
-
-    Subject: padata: ...
-    Owns: kernel/padata_mt.c
-    Hook: padata-mt-engine.patch
-
-    The problem, the approach, the figures.
-
-An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is
-the cover letter: a subject and a text.  Lines before the subject that begin
-with # are comments.  Every owned file and every hook is in exactly one step.  What
-another base says instead is in its own folder (see messages()).
+"""The mailable series, generated: linux/ and patches/ cut into the steps that steps.py reads.
 
 The series is made in a small git repository that holds only the files it
 touches, as they are in stock; ``check`` applies it to such a repository again
-and compares the outcome with the patched tree.
+and compares the outcome with the patched tree.  Each part of a series that has parts
+is in a folder of its own, with numbers of its own.
 """
 
 from __future__ import annotations
@@ -28,9 +14,8 @@ import re
 import shutil
 import subprocess
 import time
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
@@ -38,24 +23,10 @@ from padlab.core.errors import LabError
 from padlab.kernel import checkpatch, hooks, source, state, tree
 from padlab.kernel.content import fingerprint
 from padlab.kernel.owned import owned_files
+from padlab.kernel.steps import Part, Step, contents, cover_letter, read_parts
 
-STEPS = paths.ROOT / "series"
-COVER = "00-cover.msg"
 _WORK = paths.BUILD / "series"
 _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
-_COMMENTS = re.compile(r"^#.*\n?|^\s*\n", re.MULTILINE)
-_HEADERS = ("Subject", "Owns", "Hook")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One patch of the series."""
-
-    name: str
-    subject: str
-    owns: tuple[str, ...]
-    hooks: tuple[str, ...]
-    body: str
 
 
 @dataclass(frozen=True)
@@ -74,106 +45,59 @@ class Identity:
         return names | mails | {f"GIT_{role}_DATE": stamp for role in roles}
 
 
-def parse_step(name: str, text: str) -> Step:
-    """Read one description."""
-    head, _, body = text.partition("\n\n")
-    fields: dict[str, list[str]] = {header: [] for header in _HEADERS}
-    for line in head.splitlines():
-        if line.startswith("#"):
-            continue
-        key, colon, value = line.partition(":")
-        if not colon or key not in fields or not value.strip():
-            raise _bad(name, f"cannot read the line {line!r}", f"give {', '.join(_HEADERS)} and a value")
-        fields[key].append(value.strip())
-    if len(fields["Subject"]) != 1:
-        raise _bad(name, "it needs one Subject", "add a Subject line")
-    if not body.strip():
-        raise _bad(name, "it has no message", "say what problem it solves, and how")
-    return Step(name, fields["Subject"][0], tuple(fields["Owns"]), tuple(fields["Hook"]), body.strip() + "\n")
-
-
-def _bad(name: str, why: str, todo: str) -> LabError:
-    return LabError(f"series/{name}", why, todo)
-
-
-def messages() -> dict[str, Path]:
-    """The messages by name: those of series/, or what the base in use has under the same name.
-
-    One that has only comments there says that the base does not have the step.
-    """
-    own = paths.OWN / "series" if paths.OWN else None
-    found = {path.name: path for folder in (STEPS, own) if folder for path in folder.glob("*.msg")}
-    return {name: found[name] for name in sorted(found) if _COMMENTS.sub("", found[name].read_text())}
-
-
-def read_steps() -> list[Step]:
-    """The steps in order, checked: everything is in exactly one of them."""
-    found = [path for name, path in messages().items() if name != COVER]
-    owned = owned_files()
-    steps = [expand(parse_step(path.name, path.read_text()), owned) for path in found]
-    problems = coverage(steps, set(owned), set(hooks.read_series(paths.PATCHES)))
-    if problems:
-        raise LabError(
-            "the series' steps",
-            f"{len(problems)} files or hooks are not in exactly one step",
-            "correct the Owns and Hook lines of series/*.msg",
-            detail=problems,
-        )
-    return steps
-
-
-def expand(step: Step, owned: Iterable[str]) -> Step:
-    """Replace the folders that a step owns with their files."""
-    names: list[str] = []
-    for name in step.owns:
-        below = [file for file in owned if name.endswith("/") and file.startswith(name)]
-        names += below or [name]
-    return replace(step, owns=tuple(names))
-
-
-def coverage(steps: list[Step], owned: set[str], hooked: set[str]) -> list[str]:
-    """Files and hooks that are in no step, in several, or in a step but missing."""
-    problems = []
-    for label, names, there in (
-        ("linux", [name for step in steps for name in step.owns], owned),
-        ("patches", [name for step in steps for name in step.hooks], hooked),
-    ):
-        count = Counter(names)
-        problems += [f"{label}/{name}: in no step" for name in sorted(there - set(count))]
-        problems += [f"{label}/{name}: does not exist" for name in sorted(set(count) - there)]
-        problems += [f"{label}/{name}: in {n} steps" for name, n in sorted(count.items()) if n > 1]
-    return problems
-
-
 # Exporting
 
 
 def export(directory: Path) -> list[Path]:
-    """Write the series to ``directory`` and return its files, the cover letter first."""
+    """Write the series to ``directory``, part by part, and return its files, cover letters first."""
     packages.ensure("git", "quilt")
     stock = tree.ensure_tree("stock")
-    steps = read_steps()
-    cover = parse_step(COVER, _cover_text())
+    parts = read_parts()
     identity = find_identity()
     repo = _base_repository(stock, _WORK / "export", identity)
-    for number, step in enumerate(steps, 1):
-        _commit_step(repo, step, identity, number)
+    done: list[Step] = []
+    for part in parts:
+        for step in part.steps:
+            done.append(step)
+            _commit_step(repo, done, identity)
 
-    fresh = _WORK / "mails"
+    _delete_older(directory)
+    mails, base = [], "base"
+    number = 0
+    for count, part in enumerate(parts, 1):
+        number += len(part.steps)
+        top = f"HEAD~{len(done) - number}"
+        fresh = _mails(repo, part, f"{base}..{top}", identity.environment(len(done) + 1))
+        letter = fresh / "0000-cover-letter.patch"
+        cover = cover_letter(part)
+        letter.write_text(
+            letter.read_text()
+            .replace("*** SUBJECT HERE ***", cover.subject)
+            .replace("*** BLURB HERE ***", f"{cover.body}\n{_place(count, len(parts))}")
+        )
+        mails += _deliver(fresh, directory / part.name)
+        base = top
+    return mails
+
+
+def _mails(repo: Path, part: Part, commits: str, env: dict[str, str]) -> Path:
+    fresh = _WORK / "mails" / part.name
     shutil.rmtree(fresh, ignore_errors=True)
     _git(
         repo,
-        ["format-patch", "--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh), "base..HEAD"],
-        identity.environment(len(steps) + 1),
+        ["format-patch", "--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh), commits],
+        env,
     )
-    letter = fresh / "0000-cover-letter.patch"
-    base = f"This series is against {_against(tree.source_version())}."
-    letter.write_text(
-        letter.read_text()
-        .replace("*** SUBJECT HERE ***", cover.subject)
-        .replace("*** BLURB HERE ***", f"{cover.body}\n{base}")
-    )
-    return _deliver(fresh, directory)
+    return fresh
+
+
+def _place(number: int, of: int) -> str:
+    """What the part is against."""
+    linux = _against(tree.source_version())
+    if of == 1:
+        return f"This series is against {linux}."
+    before = {1: "", 2: " with part 1 applied"}.get(number, f" with parts 1 to {number - 1} applied")
+    return f"This is part {number} of {of}, against {linux}{before}."
 
 
 def _against(version: str) -> str:
@@ -181,19 +105,27 @@ def _against(version: str) -> str:
     return f"Linux {number}" if name == "Linux" else f"Debian's {name}, version {number}"
 
 
-def _cover_text() -> str:
-    path = messages().get(COVER)
-    if path is None:
-        raise _bad(COVER, "there is no cover letter", "write one")
-    return path.read_text()
+_MAIL = "[0-9][0-9][0-9][0-9]-*.patch"
+
+
+def _folders(directory: Path) -> list[Path]:
+    """Where mails are: in ``directory`` itself, and in the folders of parts."""
+    return [directory, *sorted(path for path in directory.glob("[0-9]-*") if path.is_dir())]
+
+
+def _delete_older(directory: Path) -> None:
+    """Delete an older series; other files stay."""
+    for folder in _folders(directory):
+        for old in folder.glob(_MAIL):
+            old.unlink()
+        if folder != directory and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _deliver(fresh: Path, directory: Path) -> list[Path]:
-    """Move the series to where the user wants it; an older one is deleted, other files stay."""
+    """Copy the mails to where the user wants them."""
     directory.mkdir(parents=True, exist_ok=True)
-    for old in directory.glob("[0-9][0-9][0-9][0-9]-*.patch"):
-        old.unlink()
-    return [Path(shutil.copy(path, directory / path.name)) for path in sorted(fresh.iterdir())]
+    return [Path(shutil.copy(path, directory / path.name)) for path in sorted(fresh.iterdir()) if path.is_file()]
 
 
 def find_identity() -> Identity:
@@ -245,15 +177,16 @@ def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
     return repo
 
 
-def _commit_step(repo: Path, step: Step, identity: Identity, number: int) -> None:
-    owned = owned_files()
+def _commit_step(repo: Path, steps: Sequence[Step], identity: Identity) -> None:
+    """Commit the last of ``steps``; those before it are in the repository."""
+    step, files = steps[-1], contents(steps)
     for name in step.owns:
         place = repo / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(owned[name], place)
+        shutil.copy2(files[name], place)
     for name in step.hooks:
         hooks.apply_patch(paths.PATCHES / name, repo)
-    env = identity.environment(number)
+    env = identity.environment(len(steps))
     message = f"{step.subject}\n\n{step.body}"
     _git(repo, ["add", "--all", "--force"], env)
     _git(repo, ["commit", "--quiet", "--signoff", "-m", message], env)
@@ -265,7 +198,7 @@ def _commit_step(repo: Path, step: Step, identity: Identity, number: int) -> Non
 def check(directory: Path) -> None:
     """Apply the series with git am and compare with the patched tree; run checkpatch on it."""
     patched, stock = tree.ensure_tree("patched"), tree.ensure_tree("stock")
-    mails = sorted(directory.glob("[0-9][0-9][0-9][0-9]-*.patch"))[1:]
+    mails = [mail for folder in _folders(directory) for mail in sorted(folder.glob(_MAIL))[1:]]
     identity = find_identity()
     what = "checking the series"
     with progress.step(what):

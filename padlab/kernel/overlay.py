@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from padlab.core import paths, progress
 from padlab.core.errors import AbsentError, LabError
@@ -29,15 +30,20 @@ class Part:
     hooks: list[str]
 
 
-def choose(series: bool, only: frozenset[str] | None) -> Part:
-    """All of it, if ``series``, or what ``only`` names of it."""
+def choose(
+    series: bool = True,
+    only: frozenset[str] | None = None,
+    instead: Mapping[str, Path] = MappingProxyType({}),
+) -> Part:
+    """All of it, if ``series``, or what ``only`` names of it, with the files of ``instead``."""
     if not series:
         return Part({}, [])
     owned, names = owned_files(), hooks.read_series(paths.PATCHES)
     if only is None:
         return Part(owned, names)
     return Part(
-        {name: path for name, path in owned.items() if name in only}, [name for name in names if name in only]
+        {name: instead.get(name, path) for name, path in owned.items() if name in only},
+        [name for name in names if name in only]
     )
 
 
@@ -55,14 +61,13 @@ def sync(
     stock: Path,
     state: State,
     discard: bool,
-    series: bool = True,
-    only: frozenset[str] | None = None,
+    have: Part | None = None,
 ) -> None:
-    """Give ``tree`` what linux/ and patches/ say now, and the ``extra`` patches on top.
+    """Give ``tree`` what linux/ and patches/ say now, or what it is to ``have`` of them.
 
-    Without ``series`` the extra patches are on top of stock; see choose() for ``only``.
+    The ``extra`` patches come on top.
     """
-    have = choose(series, only)
+    have = have or choose()
     inputs = _inputs(extra, state.version, have)
     edited = find_edits(tree, state)
     if state.inputs == inputs and not (discard and edited):

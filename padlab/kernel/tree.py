@@ -12,8 +12,8 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
@@ -42,7 +42,7 @@ class Variant:
     ``linked`` trees share unchanged files with stock through hard links: cheap,
     and right for trees nobody edits by hand.  A ``changing`` one gets other patches
     while the lab runs.  ``only`` has the names of owned files and hooks, if the tree is
-    to have a part of the series.
+    to have a part of the series, and ``instead`` those of owned files that are otherwise there.
     """
 
     extra: tuple[Path, ...] = ()
@@ -50,6 +50,7 @@ class Variant:
     series: bool = True
     changing: bool = False
     only: frozenset[str] | None = None
+    instead: Mapping[str, Path] = field(default_factory=dict)
 
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of tests/faults/,
@@ -94,7 +95,8 @@ def ensure_tree(
             refuse_edits(tree, find_edits(tree, state))
         _clone(stock, tree, variant, version)
         state = State(version)
-    overlay.sync(tree, variant.extra, stock, state, discard, variant.series, variant.only)
+    have = overlay.choose(variant.series, variant.only, variant.instead)
+    overlay.sync(tree, variant.extra, stock, state, discard, have)
     return tree
 
 

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The steps of the mailable series, and its parts: who reads series/ comes here.
+
+``series/NN-name.msg`` describes one step: its subject, the files of linux/ and the hooks
+of patches/ that belong to it, and its message::
+
+    Subject: padata: ...
+    Owns: kernel/padata_mt.c
+    Hook: padata-mt-engine.patch
+
+    The problem, the approach, the figures.
+
+An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is
+the cover letter: a subject and a text.  Lines before the subject that begin
+with # are comments.  Every owned file and every hook is in exactly one step.  What
+another base says instead is in its own folder (see messages()).
+
+A base may cut the series into parts that are mailed one after the other: its
+``parts.toml`` names them in order, each with its cover letter and its steps.  Without
+it, all steps are one part, in the order of the numbers.
+
+A later step may add to an owned file of an earlier one.  The file is then in both, and the
+earlier one says what it does not have yet::
+
+    Without: the-rest.patch
+
+The patch lies beside the message.  It takes out of the file what the later step adds.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from padlab.core import exclusive, paths, toml
+from padlab.core.errors import LabError
+from padlab.kernel import hooks
+from padlab.kernel.content import Stamp, fingerprint
+from padlab.kernel.owned import owned_files
+from padlab.kernel.state import remove
+
+STEPS = paths.ROOT / "series"
+COVER = "00-cover.msg"
+PARTS = "parts.toml"
+_COMMENTS = re.compile(r"^#.*\n?|^\s*\n", re.MULTILINE)
+_HEADERS = ("Subject", "Owns", "Hook", "Without")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One patch of the series."""
+
+    name: str
+    subject: str
+    owns: tuple[str, ...]
+    hooks: tuple[str, ...]
+    body: str
+    without: tuple[str, ...] = ()  # patches that take out of its files what later steps add
+
+
+@dataclass(frozen=True)
+class Part:
+    """Steps that are mailed together, with a cover letter."""
+
+    name: str  # "" if it is all of the series
+    cover: str
+    steps: tuple[Step, ...]
+
+
+class _Named(msgspec.Struct, forbid_unknown_fields=True):
+    """A part as parts.toml has it."""
+
+    name: str
+    steps: list[str]
+
+
+class _Parts(msgspec.Struct, forbid_unknown_fields=True):
+    part: list[_Named]
+
+
+def parse_step(name: str, text: str) -> Step:
+    """Read one description."""
+    head, _, body = text.partition("\n\n")
+    fields: dict[str, list[str]] = {header: [] for header in _HEADERS}
+    for line in head.splitlines():
+        if line.startswith("#"):
+            continue
+        key, colon, value = line.partition(":")
+        if not colon or key not in fields or not value.strip():
+            raise _bad(name, f"cannot read the line {line!r}", f"give {', '.join(_HEADERS)} and a value")
+        fields[key].append(value.strip())
+    if len(fields["Subject"]) != 1:
+        raise _bad(name, "it needs one Subject", "add a Subject line")
+    if not body.strip():
+        raise _bad(name, "it has no message", "say what problem it solves, and how")
+    owns, hooked, without = (tuple(fields[header]) for header in _HEADERS[1:])
+    return Step(name, fields["Subject"][0], owns, hooked, body.strip() + "\n", without)
+
+
+def _bad(name: str, why: str, todo: str) -> LabError:
+    return LabError(f"series/{name}", why, todo)
+
+
+def messages() -> dict[str, Path]:
+    """The messages by name: those of series/, or what the base in use has under the same name.
+
+    One that has only comments there says that the base does not have the step.
+    """
+    own = paths.OWN / "series" if paths.OWN else None
+    found = {path.name: path for folder in (STEPS, own) if folder for path in folder.glob("*.msg")}
+    return {name: found[name] for name in sorted(found) if _COMMENTS.sub("", found[name].read_text())}
+
+
+def read_parts() -> list[Part]:
+    """The parts in order, checked: everything is in exactly one step, and each message in one part."""
+    known = messages()
+    cut = _cut()
+    owned = owned_files()
+    parts = [Part(name, cover, tuple(_step(step, known, owned) for step in names)) for name, cover, names in cut]
+    count = Counter(name for _, cover, names in cut for name in (cover, *names))
+    problems = [f"{name}: in no part" for name in sorted(set(known) - set(count) - ({COVER} if _named() else set()))]
+    problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
+    problems += coverage(_steps(parts), set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
+    if problems:
+        raise LabError(
+            "the series' steps",
+            f"{len(problems)} files, hooks or messages are not where they should be",
+            f"correct the Owns, Hook and Without lines of series/*.msg{', or parts.toml' if _named() else ''}",
+            detail=problems,
+        )
+    return parts
+
+
+def _step(name: str, known: dict[str, Path], owned: Iterable[str]) -> Step:
+    if name not in known:
+        raise _bad(name, "there is no such message", f"correct {PARTS}")
+    return expand(parse_step(name, known[name].read_text()), owned)
+
+
+def _named() -> list[_Named]:
+    """The parts that the base in use has, if it has any."""
+    path = (paths.OWN / "series" if paths.OWN else STEPS) / PARTS
+    return toml.load(path, _Parts).part if path.exists() else []
+
+
+def _cut() -> list[tuple[str, str, list[str]]]:
+    """The name, cover letter and steps of each part."""
+    named = _named()
+    if not named:
+        return [("", COVER, [name for name in messages() if name != COVER])]
+    return [
+        (f"{number}-{part.name}", f"cover-{part.name}.msg", part.steps) for number, part in enumerate(named, 1)
+    ]
+
+
+def _steps(parts: Iterable[Part]) -> list[Step]:
+    return [step for part in parts for step in part.steps]
+
+
+def read_steps() -> list[Step]:
+    """All steps, in order."""
+    return _steps(read_parts())
+
+
+def cover_letter(part: Part) -> Step:
+    path = messages().get(part.cover)
+    if path is None:
+        raise _bad(part.cover, "there is no cover letter", "write one")
+    return parse_step(part.cover, path.read_text())
+
+
+def expand(step: Step, owned: Iterable[str]) -> Step:
+    """Replace the folders that a step owns with their files."""
+    names: list[str] = []
+    for name in step.owns:
+        below = [file for file in owned if name.endswith("/") and file.startswith(name)]
+        names += below or [name]
+    return replace(step, owns=tuple(names))
+
+
+def coverage(
+    steps: Sequence[Step],
+    owned: set[str],
+    hooked: set[str],
+    taken_out: Callable[[str], list[str]] = lambda _: [],
+) -> list[str]:
+    """Files and hooks that are in no step, in several, or in a step but missing.
+
+    A file may be in several, if all but the last of them are without a part of it:
+    ``taken_out`` says which files a patch takes that out of.
+    """
+    problems = []
+    last = {name: step for step in steps for name in step.owns}
+    edited = [(step, name) for step in steps for patch in step.without for name in taken_out(patch)]
+    problems += [f"{step.name}: it is without a part of linux/{name}, which it does not own"
+                 for step, name in edited if name not in step.owns]
+    problems += [f"{step.name}: no later step adds the rest of linux/{name}"
+                 for step, name in edited if last.get(name) == step]
+    unfinished = Counter(name for _, name in edited)
+    for label, names, there in (
+        ("linux", [name for step in steps for name in step.owns], owned),
+        ("patches", [name for step in steps for name in step.hooks], hooked),
+    ):
+        count = Counter(names)
+        problems += [f"{label}/{name}: in no step" for name in sorted(there - set(count))]
+        problems += [f"{label}/{name}: does not exist" for name in sorted(set(count) - there)]
+        problems += [
+            f"{label}/{name}: in {n} steps"
+            for name, n in sorted(count.items())
+            if n > 1 + (unfinished[name] if label == "linux" else 0)
+        ]
+    return problems
+
+
+# Files that a later step adds to
+
+
+def _patch(name: str) -> Path:
+    """Where a patch of a Without line is."""
+    own = paths.OWN / "series" / name if paths.OWN else None
+    return own if own and own.exists() else STEPS / name
+
+
+def _taken_out(patch: str) -> list[str]:
+    return hooks.touched_by(_patch(patch))
+
+
+def contents(steps: Sequence[Step]) -> dict[str, Path]:
+    """The owned files as they are after these steps."""
+    owned = owned_files()
+    found = {name: owned[name] for step in steps for name in step.owns}
+    last = {name: step for step in steps for name in step.owns}
+    for step in steps:
+        for patch in step.without:
+            made = _without(patch, owned)
+            found |= {name: path for name, path in made.items() if last[name] == step}
+    return found
+
+
+def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:
+    """The files that ``patch`` edits, edited."""
+    place = paths.BUILD / "without" / patch
+    names = _taken_out(patch)
+    if not names:
+        raise LabError(patch, "there is no such patch, or it edits nothing", "correct the Without line")
+    with exclusive.alone(paths.BUILD / ".without.lock"):
+        made = [f"{name} {fingerprint(owned[name])}" for name in names]
+        stamp = Stamp(place / ".padlab-made", [*made, fingerprint(_patch(patch)) or ""])
+        if not stamp.matches():
+            remove(place)
+            place.mkdir(parents=True)
+            with stamp.renewed():
+                for name in names:
+                    (place / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(owned[name], place / name)
+                hooks.apply_patch(_patch(patch), place)
+    return {name: place / name for name in names if (place / name).exists()}
