@@ -89,6 +89,24 @@ def growth(large: bool, elapsed: bool, json: bool) -> int:
 
 
 @command()
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def parts(json: bool) -> int:
+    """Count what a boot costs after each part of the series, and of stock.
+
+    For a base whose series is mailed in parts.  Each kernel is booted on one CPU, counting
+    guest instructions, on the machines of ./lab growth.  The result is recorded in parts.json
+    of results/ and the base.
+
+    \b
+    Example:
+      ./lab parts --base 7.3
+    """
+    from padlab.measure import parts as measured
+
+    return measured.main(json=json)
+
+
+@command()
 @click.option(
     "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
 )

@@ -125,7 +125,9 @@ def _delete_older(directory: Path) -> None:
 def _deliver(fresh: Path, directory: Path) -> list[Path]:
     """Copy the mails to where the user wants them."""
     directory.mkdir(parents=True, exist_ok=True)
-    return [Path(shutil.copy(path, directory / path.name)) for path in sorted(fresh.iterdir()) if path.is_file()]
+    return [
+        Path(shutil.copy(path, directory / path.name)) for path in sorted(fresh.iterdir()) if path.is_file()
+    ]
 
 
 def find_identity() -> Identity:

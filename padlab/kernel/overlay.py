@@ -43,7 +43,7 @@ def choose(
         return Part(owned, names)
     return Part(
         {name: instead.get(name, path) for name, path in owned.items() if name in only},
-        [name for name in names if name in only]
+        [name for name in names if name in only],
     )
 
 

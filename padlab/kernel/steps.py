@@ -44,10 +44,13 @@ from padlab.kernel import hooks
 from padlab.kernel.content import Stamp, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.state import remove
+from padlab.kernel.tree import Variant
 
 STEPS = paths.ROOT / "series"
 COVER = "00-cover.msg"
 PARTS = "parts.toml"
+# The tree that has stock, a part of the series or all of it, one after the other.
+TREE = "steps"
 _COMMENTS = re.compile(r"^#.*\n?|^\s*\n", re.MULTILINE)
 _HEADERS = ("Subject", "Owns", "Hook", "Without")
 
@@ -122,16 +125,20 @@ def read_parts() -> list[Part]:
     known = messages()
     cut = _cut()
     owned = owned_files()
-    parts = [Part(name, cover, tuple(_step(step, known, owned) for step in names)) for name, cover, names in cut]
+    parts = [
+        Part(name, cover, tuple(_step(step, known, owned) for step in names)) for name, cover, names in cut
+    ]
     count = Counter(name for _, cover, names in cut for name in (cover, *names))
-    problems = [f"{name}: in no part" for name in sorted(set(known) - set(count) - ({COVER} if _named() else set()))]
+    problems = [
+        f"{name}: in no part" for name in sorted(set(known) - set(count) - ({COVER} if _named() else set()))
+    ]
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
     problems += coverage(_steps(parts), set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
     if problems:
         raise LabError(
             "the series' steps",
             f"{len(problems)} files, hooks or messages are not where they should be",
-            f"correct the Owns, Hook and Without lines of series/*.msg{', or parts.toml' if _named() else ''}",
+            "correct the Owns, Hook and Without lines of series/*.msg" + f", or {PARTS}" * bool(_named()),
             detail=problems,
         )
     return parts
@@ -155,7 +162,8 @@ def _cut() -> list[tuple[str, str, list[str]]]:
     if not named:
         return [("", COVER, [name for name in messages() if name != COVER])]
     return [
-        (f"{number}-{part.name}", f"cover-{part.name}.msg", part.steps) for number, part in enumerate(named, 1)
+        (f"{number}-{part.name}", f"cover-{part.name}.msg", part.steps)
+        for number, part in enumerate(named, 1)
     ]
 
 
@@ -198,10 +206,16 @@ def coverage(
     problems = []
     last = {name: step for step in steps for name in step.owns}
     edited = [(step, name) for step in steps for patch in step.without for name in taken_out(patch)]
-    problems += [f"{step.name}: it is without a part of linux/{name}, which it does not own"
-                 for step, name in edited if name not in step.owns]
-    problems += [f"{step.name}: no later step adds the rest of linux/{name}"
-                 for step, name in edited if last.get(name) == step]
+    problems += [
+        f"{step.name}: it is without a part of linux/{name}, which it does not own"
+        for step, name in edited
+        if name not in step.owns
+    ]
+    problems += [
+        f"{step.name}: no later step adds the rest of linux/{name}"
+        for step, name in edited
+        if last.get(name) == step
+    ]
     unfinished = Counter(name for _, name in edited)
     for label, names, there in (
         ("linux", [name for step in steps for name in step.owns], owned),
@@ -241,6 +255,12 @@ def contents(steps: Sequence[Step]) -> dict[str, Path]:
             made = _without(patch, owned)
             found |= {name: path for name, path in made.items() if last[name] == step}
     return found
+
+
+def variant(steps: Sequence[Step]) -> Variant:
+    """What TREE is with these steps alone."""
+    names = frozenset(name for step in steps for name in (*step.owns, *step.hooks))
+    return Variant(linked=True, changing=True, only=names, instead=contents(steps))
 
 
 def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:

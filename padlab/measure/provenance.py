@@ -8,6 +8,7 @@ measurement, so that git shows what a change did to the figures:
     results/compare-MACHINE-exact.json   the same, exact mode
     results/sweep-MACHINE.csv, .png      ./lab sweep --machine MACHINE
     results/growth.json                  ./lab growth: exact mode, several sizes
+    results/parts.json                   ./lab parts: exact mode, after each part of the series
     results/elapsed.json                 ./lab growth --elapsed: times of boots that wait, and that do not
     results/timeline-MACHINE.png         ./lab timeline --machine MACHINE
     results/starts.json                  ./lab starts

@@ -156,7 +156,7 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     said = {"mm/old.c": "../mm/old.c:1:1: warning: old", "mm/new.c": "../mm/new.c:1:1: warning: new"}
     asked: list[Sequence[str]] = []
 
-    def have(*names: str) -> Path:
+    def have(*names: str, **_instead: object) -> Path:
         return trees / ("patched" if names else "stock")
 
     def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,17 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.kernel import tree
 from padlab.kernel.build import Build
-from padlab.kernel.mailseries import Step
+from padlab.kernel.steps import Step
 
 STEPS = [
     Step("01-a.msg", "sched: a", ("kernel/a.c",), ("a.patch",), "Text.\n"),
     Step("02-b.msg", "mm: b", (), ("b.patch",), "Text.\n"),
 ]
+
+
+def contents(made: Sequence[Step]) -> dict[str, Path]:
+    """One file, which is another one after each step: it is named after what there is."""
+    return {"kernel/a.c": Path(str(sum(len(step.owns) + len(step.hooks) for step in made)))}
 
 
 class Lab:
@@ -33,7 +39,8 @@ class Lab:
         self.boots: dict[int, Outcome] = {}
         self.broken: set[int] = set()
 
-    def have(self, *names: str) -> Path:
+    def have(self, *names: str, instead: Mapping[str, Path]) -> Path:
+        assert instead == {"kernel/a.c": Path(str(len(names)))}
         self.had.append(sorted(names))
         return self.top
 
@@ -46,8 +53,10 @@ class Lab:
         log.write_text(self.builds.get(count, ""))
         return Build(kernel, config, self.top, self.top / "obj-perf", self.top, "1", "6.12.1")
 
-    def said(self, config: str, names: list[str], *variables: str) -> set[str]:
-        assert config == steps.CONFIG and "W=1" in variables
+    def said(
+        self, config: str, names: list[str], *variables: str, instead: Mapping[str, Path] | None = None
+    ) -> set[str]:
+        assert config == steps.CONFIG and "W=1" in variables and bool(instead) == bool(names)
         return self.remarks.get(len(names), set())
 
     def boot(self, _case: object, kernel: str) -> Outcome:
@@ -64,7 +73,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     monkeypatch.setattr(steps.packages, "ensure", lambda *groups: None)
     monkeypatch.setattr(steps.guests, "build", made.build)
     monkeypatch.setattr(steps.memmap, "case", made.boot)
-    monkeypatch.setattr(steps.mailseries, "read_steps", lambda: STEPS)
+    monkeypatch.setattr(steps.series, "read_steps", lambda: STEPS)
+    monkeypatch.setattr(steps.series, "contents", contents)
     return made
 
 
@@ -110,6 +120,7 @@ def test_deferred_init_is_told_by_stock_and_by_ours() -> None:
 
 def test_the_tree_has_what_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / kernel)
-    assert remarks.have("a.patch") == tmp_path / remarks.TREE
+    assert remarks.have("a.patch", instead={"a.c": tmp_path}) == tmp_path / remarks.TREE
     variant = tree.VARIANTS[remarks.TREE]
-    assert variant.only == {"a.patch"} and tree.is_changing(remarks.TREE)
+    assert variant.only == {"a.patch"} and variant.instead == {"a.c": tmp_path}
+    assert tree.is_changing(remarks.TREE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The mailable series: its descriptions, and that git am gives the patched tree byte for byte."""
+"""The mailable series: git am gives the patched tree byte for byte, whether it is cut into parts or not."""
 
 from __future__ import annotations
 
@@ -10,56 +10,7 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, mailseries, state, tree
-
-MESSAGE = (
-    "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nHook: a.patch\n\nThe problem.\n\nMore.\n"
-)
-
-
-class TestDescriptions:
-    def test_parse(self) -> None:
-        step = mailseries.parse_step("01-a.msg", MESSAGE)
-        assert step.subject == "padata: new"
-        assert step.owns == ("kernel/a.c", "tools/x/")
-        assert step.hooks == ("a.patch",)
-        assert step.body == "The problem.\n\nMore.\n"
-
-    def test_folders_stand_for_their_files(self) -> None:
-        step = mailseries.expand(
-            mailseries.parse_step("01-a.msg", MESSAGE), ["tools/x/run.sh", "tools/x/lib.sh", "tools/xy"]
-        )
-        assert step.owns == ("kernel/a.c", "tools/x/run.sh", "tools/x/lib.sh")
-
-    @pytest.mark.parametrize(
-        ("text", "why"),
-        [
-            ("Owns: a\n\nBody\n", "one Subject"),
-            ("Subject: a\nSubject: b\n\nBody\n", "one Subject"),
-            ("Subject: a\nOwn: a\n\nBody\n", "cannot read"),
-            ("Subject: a\n", "no message"),
-        ],
-    )
-    def test_bad(self, text: str, why: str) -> None:
-        with pytest.raises(LabError, match=why):
-            mailseries.parse_step("01-a.msg", text)
-
-    def test_everything_is_in_exactly_one_step(self) -> None:
-        steps = [
-            mailseries.Step("1", "s", ("a.c", "b.c"), ("x.patch",), "b"),
-            mailseries.Step("2", "s", ("b.c", "gone.c"), (), "b"),
-        ]
-        assert mailseries.coverage(steps, {"a.c", "b.c", "new.c"}, {"x.patch", "y.patch"}) == [
-            "linux/new.c: in no step",
-            "linux/gone.c: does not exist",
-            "linux/b.c: in 2 steps",
-            "patches/y.patch: in no step",
-        ]
-
-    def test_ours_cover_the_repository(self) -> None:
-        steps = mailseries.read_steps()
-        assert len(steps) > 1
-        assert [name for step in steps for name in step.hooks] == hooks.read_series(paths.PATCHES)
+from padlab.kernel import mailseries, state, steps, tree
 
 
 def test_diff_output(tmp_path: Path) -> None:
@@ -75,9 +26,9 @@ def test_diff_output(tmp_path: Path) -> None:
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
     """A made-up clone: two steps, an owned script, a hook."""
-    for name in ("LINUX", "PATCHES", "TREES", "LOGS"):
+    for name in ("LINUX", "PATCHES", "TREES", "LOGS", "BUILD"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())
-    monkeypatch.setattr(mailseries, "STEPS", tmp_path / "series")
+    monkeypatch.setattr(steps, "STEPS", tmp_path / "series")
     monkeypatch.setattr(mailseries, "_WORK", tmp_path / "work")
     for module in (tree, mailseries):
         monkeypatch.setattr(module.packages, "ensure", lambda *groups: None)
@@ -140,6 +91,64 @@ class TestExport:
         mailseries.export(out)
         assert not (out / "0009-old.patch").exists()
         assert (out / "notes").exists()
+
+
+@pytest.fixture
+def parts(clone: Path) -> Path:
+    """The same in two parts, of which the second adds to a file of the first."""
+    series = clone / "series"
+    (series / "00-cover.msg").unlink()
+    files = {
+        "parts.toml": '[[part]]\nname = "engine"\nsteps = ["01-engine.msg"]\n'
+        '[[part]]\nname = "tests"\nsteps = ["03-rest.msg", "02-tests.msg"]\n',
+        "cover-engine.msg": "Subject: the engine\n\nWhat it is.\n",
+        "cover-tests.msg": "Subject: tests\n\nWhat they are.\n",
+        "01-engine.msg": "Subject: padata: new engine\nOwns: kernel/padata_mt.c\n"
+        "Without: half.patch\nHook: makefile.patch\n\nWhy.\n",
+        "03-rest.msg": "Subject: padata: the rest\nOwns: kernel/padata_mt.c\n\nWhy.\n",
+        "half.patch": "--- a/kernel/padata_mt.c\n+++ b/kernel/padata_mt.c\n@@ -1 +1 @@\n-engine\n+half\n",
+    }
+    for name, text in files.items():
+        (series / name).write_text(text)
+    return clone
+
+
+@pytest.mark.usefixtures("installed")
+class TestParts:
+    def test_git_am_of_all_gives_the_patched_tree(self, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        mails = mailseries.export(parts / "out")
+        assert [str(mail.relative_to(parts / "out")) for mail in mails] == [
+            "1-engine/0000-cover-letter.patch",
+            "1-engine/0001-padata-new-engine.patch",
+            "2-tests/0000-cover-letter.patch",
+            "2-tests/0001-padata-the-rest.patch",
+            "2-tests/0002-selftests-padata.patch",
+        ]
+        mailseries.check(parts / "out")
+        assert (parts / "work/check/kernel/padata_mt.c").read_text() == "engine\n"
+
+    def test_each_says_what_it_is_against(self, parts: Path) -> None:
+        mails = mailseries.export(parts / "out")
+        first, second = mails[0].read_text(), mails[2].read_text()
+        assert "[PATCH 0/1] the engine" in first and "[PATCH 0/2] tests" in second
+        assert "This is part 1 of 2, against Debian's linux-source-6.12, version 6.12.1-1." in first
+        assert "version 6.12.1-1 with part 1 applied." in second
+
+    def test_a_file_is_without_what_a_later_step_adds(self, parts: Path) -> None:
+        mails = mailseries.export(parts / "out")
+        assert "+half\n" in mails[1].read_text()
+        assert "-half\n+engine\n" in mails[3].read_text()
+
+    def test_older_ones_go(self, parts: Path) -> None:
+        old = parts / "out/9-old"
+        old.mkdir(parents=True)
+        (old / "0001-old.patch").write_text("old\n")
+        mailseries.export(parts / "out")
+        assert not old.exists()
+        (parts / "out/1-engine/notes").write_text("mine\n")
+        mailseries.export(parts / "out")
+        assert (parts / "out/1-engine/notes").exists()
 
 
 @pytest.mark.series

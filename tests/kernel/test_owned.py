@@ -10,7 +10,7 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import AbsentError, LabError
-from padlab.kernel import hooks, kconfig, mailseries, owned, refresh, source, state, tree
+from padlab.kernel import hooks, kconfig, mailseries, owned, refresh, source, state, steps, tree
 
 VERSION = "7.3.1-1"
 ENGINE = "".join(f"line {number}\n" for number in range(1, 21))
@@ -262,7 +262,7 @@ def test_options_of_kunit_that_differ(clone: Path, monkeypatch: pytest.MonkeyPat
 class TestSeries:
     @pytest.fixture
     def series(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        monkeypatch.setattr(mailseries, "STEPS", clone / "series")
+        monkeypatch.setattr(steps, "STEPS", clone / "series")
         monkeypatch.setattr(mailseries, "_WORK", clone / "work")
         monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
         write(clone / "series/00-cover.msg", "Subject: the cover\n\nFor 6.12.\n")

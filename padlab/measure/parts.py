@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab parts``: what a boot costs after each part of the series, beside stock.
+
+Exact mode: stock, and a kernel with the first part, with the first two, and so on, are
+booted on one CPU, as ``./lab growth`` does with stock and the whole series.  Boot waits for
+deferred init in all of them, so that its parts come one after the other.
+
+All but stock are built in one tree, one after the other: only what a part changes is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from padlab.core import paths, table
+from padlab.core.errors import LabError
+from padlab.kernel import source, steps, tree
+from padlab.kernel.build import Build
+from padlab.measure import provenance
+from padlab.measure.growth import LOW_GIB, PAGES_PER_GIB, SIZES_GIB, Costs, costs_of
+from padlab.measure.phases import DEFERRED, EARLY_FREE, EARLY_INIT
+from padlab.vm import boot, machine
+from padlab.vm.accel import Accel
+
+STOCK = "stock"
+
+
+@dataclass(frozen=True)
+class Boots:
+    """The boots of one kernel."""
+
+    sizes: Mapping[int, Costs]  # GiB -> costs
+    low: Mapping[int, Costs]  # GiB below 4 GiB -> costs
+
+    def per_gib(self) -> float:
+        """Instructions from the kernel's start to init, for each GiB."""
+        small, large = (self.sizes[gib].boot for gib in SIZES_GIB)
+        return 1e6 * (large - small) / (SIZES_GIB[1] - SIZES_GIB[0])
+
+    def lower(self) -> float:
+        """Instructions for a page of the lower zones, from memmap init to being free."""
+        few, many = (self.low[gib].phases for gib in LOW_GIB)
+        grown = sum(many[phase.name] - few[phase.name] for phase in (EARLY_INIT, EARLY_FREE))
+        return 1e6 * grown / ((LOW_GIB[1] - LOW_GIB[0]) * PAGES_PER_GIB)
+
+    def deferred(self, pages: int) -> float:
+        """Instructions for a deferred page, of which there are ``pages`` more in the larger size."""
+        small, large = (self.sizes[gib].phases[DEFERRED.name] for gib in SIZES_GIB)
+        return 1e6 * (large - small) / pages
+
+    def figures(self, pages: int) -> dict[str, float]:
+        return {
+            "a deferred page": round(self.deferred(pages), 2),
+            "a page of the lower zones": round(self.lower(), 2),
+            "boot to init, a GiB": round(self.per_gib()),
+        }
+
+
+def kernels() -> dict[str, tree.Variant]:
+    """What there is after each part, by its name."""
+    parts = steps.read_parts()
+    if len(parts) == 1:
+        raise LabError("parts", f"the series of base {paths.BASE} has none", "choose another base")
+    found: dict[str, tree.Variant] = {}
+    done: list[steps.Step] = []
+    for part in parts:
+        done += part.steps
+        found[part.name] = steps.variant(done)
+    return found
+
+
+def more_pages(boots: Mapping[str, Boots]) -> int:
+    """How many more pages are deferred in the larger size: of a kernel that says it.  Pure."""
+    for of_kernel in boots.values():
+        small, large = (of_kernel.sizes[gib].pages for gib in SIZES_GIB)
+        if small is not None and large is not None:
+            return large - small
+    raise LabError("instructions per page", "no kernel says how many are deferred", "see the consoles")
+
+
+def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
+    """All boots of one kernel."""
+    build, initrd = ready
+    accels: list[Accel] = []
+
+    def costs(name: str) -> Costs:
+        spec = boot.BootSpec(machine.load(name), kernel, build.config, exact=True, sync=True, initrd=initrd)
+        result = boot.boot(spec, build, "exact")
+        accels.append(result.accel)
+        return costs_of(result.dmesg, result.deferred_ms, f"{kernel} on {name}")
+
+    boots = Boots(
+        {gib: costs(f"memory-{gib}") for gib in SIZES_GIB},
+        {gib: costs(f"low-memory-{gib}") for gib in LOW_GIB},
+    )
+    return boots, accels[-1]
+
+
+def main(json: bool = False) -> int:
+    """Measure, show, record."""
+    boots: dict[str, Boots] = {}
+    with boot.quiet_stdout():
+        wanted = kernels()
+        boots[STOCK], _ = measure(STOCK, boot.prepare(STOCK))
+        for name, variant in wanted.items():
+            tree.VARIANTS[steps.TREE] = variant
+            ready = boot.prepare(steps.TREE)
+            boots[name], accel = measure(steps.TREE, ready)
+    build = ready[0]
+    provenance.record("parts.json", as_dict(boots, build, accel), json, partial(show, boots, build))
+    return 0
+
+
+def show(boots: Mapping[str, Boots], build: Build) -> None:
+    console = table.console()
+    console.print(
+        "[bold]parts[/]: one node, one CPU, guest instructions counted; "
+        f"{source.described(build.source_version)}"
+    )
+    pages = more_pages(boots)
+    figures = {name: of_kernel.figures(pages) for name, of_kernel in boots.items()}
+    grid = table.grid(("instructions", *figures), left={"instructions"})
+    for figure in figures[STOCK]:
+        grid.add_row(figure, *(f"{of_kernel[figure]:,}" for of_kernel in figures.values()))
+    console.print(grid)
+
+
+def as_dict(boots: Mapping[str, Boots], build: Build, accel: Accel) -> dict[str, Any]:
+    """For --json and for results/."""
+    pages = more_pages(boots)
+    return {
+        **provenance.provenance("./lab parts", build, accel),
+        "unit": "guest instructions; of boots: millions",
+        "per_gib_from_to": list(SIZES_GIB),
+        "figures": {name: of_kernel.figures(pages) for name, of_kernel in boots.items()},
+        "boots": {
+            name: {
+                **{f"memory-{gib}": asdict(costs) for gib, costs in of_kernel.sizes.items()},
+                **{f"low-memory-{gib}": asdict(costs) for gib, costs in of_kernel.low.items()},
+            }
+            for name, of_kernel in boots.items()
+        },
+    }

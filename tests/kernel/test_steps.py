@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The steps of the mailable series: their descriptions, and that everything is in exactly one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import hooks, owned, steps
+from padlab.kernel.steps import Step
+
+MESSAGE = (
+    "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nWithout: b.patch\n"
+    "Hook: a.patch\n\nThe problem.\n\nMore.\n"
+)
+
+
+class TestDescriptions:
+    def test_parse(self) -> None:
+        step = steps.parse_step("01-a.msg", MESSAGE)
+        assert step.subject == "padata: new"
+        assert step.owns == ("kernel/a.c", "tools/x/")
+        assert step.hooks == ("a.patch",)
+        assert step.without == ("b.patch",)
+        assert step.body == "The problem.\n\nMore.\n"
+
+    def test_folders_stand_for_their_files(self) -> None:
+        step = steps.expand(
+            steps.parse_step("01-a.msg", MESSAGE), ["tools/x/run.sh", "tools/x/lib.sh", "tools/xy"]
+        )
+        assert step.owns == ("kernel/a.c", "tools/x/run.sh", "tools/x/lib.sh")
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("Owns: a\n\nBody\n", "one Subject"),
+            ("Subject: a\nSubject: b\n\nBody\n", "one Subject"),
+            ("Subject: a\nOwn: a\n\nBody\n", "cannot read"),
+            ("Subject: a\n", "no message"),
+        ],
+    )
+    def test_bad(self, text: str, why: str) -> None:
+        with pytest.raises(LabError, match=why):
+            steps.parse_step("01-a.msg", text)
+
+
+class TestCoverage:
+    def test_everything_is_in_exactly_one_step(self) -> None:
+        made = [
+            Step("1", "s", ("a.c", "b.c"), ("x.patch",), "b"),
+            Step("2", "s", ("b.c", "gone.c"), (), "b"),
+        ]
+        assert steps.coverage(made, {"a.c", "b.c", "new.c"}, {"x.patch", "y.patch"}) == [
+            "linux/new.c: in no step",
+            "linux/gone.c: does not exist",
+            "linux/b.c: in 2 steps",
+            "patches/y.patch: in no step",
+        ]
+
+    @staticmethod
+    def without(*owns: tuple[str, ...]) -> list[str]:
+        """Steps with these files, the first of which is without a part of a.c."""
+        made = [
+            Step(str(number), "s", files, (), "b", () if number else ("half.patch",))
+            for number, files in enumerate(owns)
+        ]
+        return steps.coverage(made, {"a.c", "b.c"}, set(), {"half.patch": ["a.c"]}.__getitem__)
+
+    def test_a_later_step_adds_to_a_file(self) -> None:
+        assert self.without(("a.c", "b.c"), ("a.c",)) == []
+
+    def test_but_it_has_to(self) -> None:
+        assert self.without(("a.c",), ("b.c",)) == ["0: no later step adds the rest of linux/a.c"]
+
+    def test_and_only_one(self) -> None:
+        assert self.without(("a.c", "b.c"), ("a.c",), ("a.c",)) == ["linux/a.c: in 3 steps"]
+
+    def test_who_is_without_owns_it(self) -> None:
+        assert self.without(("b.c",), ("a.c",)) == [
+            "0: it is without a part of linux/a.c, which it does not own"
+        ]
+
+    @pytest.mark.usefixtures("installed")
+    def test_ours_cover_the_repository(self) -> None:
+        made = steps.read_steps()
+        assert len(made) > 1
+        assert [name for step in made for name in step.hooks] == hooks.read_series(paths.PATCHES)
+
+    @pytest.mark.usefixtures("installed")
+    def test_ours_end_as_the_tree_is(self) -> None:
+        assert steps.contents(steps.read_steps()) == owned.owned_files()
+
+
+@pytest.mark.usefixtures("installed")
+class TestParts:
+    """On a second base, whose series is cut into parts."""
+
+    @pytest.fixture
+    def base(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        own = tmp_path / "bases/7.3"
+        places = {
+            "LINUX": tmp_path / "linux",
+            "PATCHES": own / "patches",
+            "OWN": own,
+            "BUILD": tmp_path / "build",
+        }
+        for name, value in places.items():
+            monkeypatch.setattr(paths, name, value)
+        monkeypatch.setattr(steps, "STEPS", tmp_path / "series")
+        self.write(tmp_path / "linux/a.c", "one\ntwo\n")
+        self.write(tmp_path / "series/00-cover.msg", "Subject: all\n\nText.\n")
+        self.write(tmp_path / "series/01-a.msg", "Subject: a\nOwns: a.c\n\nText.\n")
+        self.write(own / "series/00-cover.msg", "# Each part has its own.\n")
+        self.write(own / "series/parts.toml", '[[part]]\nname = "first"\nsteps = ["01-a.msg"]\n')
+        self.write(own / "series/cover-first.msg", "Subject: the first\n\nText.\n")
+        return own
+
+    @staticmethod
+    def write(path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def test_have_messages_of_the_base_and_shared_ones(self, base: Path) -> None:
+        (part,) = steps.read_parts()
+        assert part.name == "1-first" and [step.subject for step in part.steps] == ["a"]
+        assert steps.cover_letter(part).subject == "the first"
+
+    def test_a_message_in_no_part(self, base: Path) -> None:
+        self.write(base / "series/02-b.msg", "Subject: b\n\nText.\n")
+        with pytest.raises(LabError) as error:
+            steps.read_parts()
+        assert error.value.detail == ["02-b.msg: in no part"]
+
+    def test_a_message_in_two(self, base: Path) -> None:
+        with (base / "series/parts.toml").open("a") as file:
+            file.write('[[part]]\nname = "second"\nsteps = ["01-a.msg"]\n')
+        self.write(base / "series/cover-second.msg", "Subject: the second\n\nText.\n")
+        with pytest.raises(LabError) as error:
+            steps.read_parts()
+        assert error.value.detail == ["01-a.msg: in 2 parts", "linux/a.c: in 2 steps"]
+
+    def test_one_that_is_not_there(self, base: Path) -> None:
+        self.write(base / "series/parts.toml", '[[part]]\nname = "first"\nsteps = ["09-z.msg"]\n')
+        with pytest.raises(LabError, match="no such message"):
+            steps.read_parts()
+
+    def test_without_a_cover_letter(self, base: Path) -> None:
+        (part,) = steps.read_parts()
+        (base / "series/cover-first.msg").unlink()
+        with pytest.raises(LabError, match="no cover letter"):
+            steps.cover_letter(part)
+
+    def test_contents_grow(self, base: Path) -> None:
+        self.write(base / "series/half.patch", "--- a/a.c\n+++ b/a.c\n@@ -1,2 +1 @@\n one\n-two\n")
+        first = Step("1", "s", ("a.c",), (), "b", ("half.patch",))
+        second = Step("2", "s", ("a.c",), (), "b")
+        assert steps.contents([first])["a.c"].read_text() == "one\n"
+        assert steps.contents([first, second])["a.c"].read_text() == "one\ntwo\n"
+        self.write(paths.LINUX / "a.c", "one\ntwo\nthree\n")
+        with pytest.raises(LabError, match="half.patch"):
+            steps.contents([first])
