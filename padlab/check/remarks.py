@@ -17,9 +17,9 @@ from padlab.core import packages, paths
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import mailseries, steps, tree
-from padlab.kernel.steps import TREE
 from padlab.kernel.tree import Variant
 
+TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
 CONFIGS = ("perf", "debug", "arm64")
 STRICT = ("W=1", "C=2", "CHECK=sparse")

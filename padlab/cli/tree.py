@@ -110,11 +110,16 @@ def build(kernel: str, config: str) -> None:
 def series(directory: Path, check: bool) -> None:
     """Export the mailable series to DIR: a cover letter and one patch per step.
 
+    The series of a base that has it in parts has a folder for each of them, to be applied
+    in the order of their numbers.
+
     \b
     Examples:
       ./lab series /tmp/padata
       ./lab series /tmp/padata --check
       git am /tmp/padata/000[1-9]-*.patch       in a tree of the same version
+      ./lab series /tmp/padata --base 7.3
+      git am /tmp/padata/*/000[1-9]-*.patch     all parts
     """
     from padlab.core import paths
     from padlab.kernel import hooktable

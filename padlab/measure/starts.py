@@ -76,9 +76,9 @@ def starts_of(trace: Trace) -> Starts:
 
 def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, BootResult]:
     build, initrd = ready
-    spec = boot.BootSpec(
-        machine, kernel, build.config, append=(f"trace_event={EVENTS}", "trace_buf_size=4M"), initrd=initrd
-    )
+    append = (f"trace_event={EVENTS}", "trace_buf_size=4M")
+    # Boot waits, so that no thread is made for anything else meanwhile.
+    spec = boot.BootSpec(machine, kernel, build.config, sync=True, append=append, initrd=initrd)
     result = boot.boot(spec, build, "trace")
     found = starts_of(result.guest.trace)
     if not found.queued and machine.cpus > 1:

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a boot costs after each part of the series: what is built and booted, and what it comes to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.kernel import steps, tree
+from padlab.kernel.build import Build
+from padlab.kernel.steps import Part, Step
+from padlab.measure import parts
+from padlab.measure.growth import Costs
+from padlab.measure.parts import Boots
+from padlab.measure.phases import PHASES
+from padlab.vm.accel import Accel
+
+GIB = 1 << 18  # its pages
+FIRST = Step("01-a.msg", "a", ("a.c",), ("a.patch",), "Text.\n")
+SECOND = Step("02-b.msg", "b", (), ("b.patch",), "Text.\n")
+
+
+def costs(boot: float, deferred: float = 0.0, early: float = 0.0, pages: int | None = None) -> Costs:
+    phases = {phase.name: 0.0 for phase in PHASES}
+    phases |= {"deferred init": deferred, "struct pages, early": early, "memblock retires": early}
+    return Costs(phases, boot, pages)
+
+
+def boots(a_page: float, pages: bool) -> Boots:
+    """Of a kernel with that many instructions a page, deferred or not, in a boot of a million others."""
+    sizes = {
+        gib: costs(1 + a_page * gib * GIB / 1e6, a_page * gib * GIB / 1e6, pages=gib * GIB if pages else None)
+        for gib in (64, 256)
+    }
+    low = {gib: costs(0, early=a_page * gib * GIB / 2e6) for gib in (1, 3)}
+    return Boots(sizes, low)
+
+
+def test_figures() -> None:
+    assert boots(20, pages=False).figures(192 * GIB) == {
+        "a deferred page": 20.0,
+        "a page of the lower zones": 20.0,
+        "boot to init, a GiB": 20 * GIB,
+    }
+
+
+def test_pages_are_of_a_kernel_that_says_them() -> None:
+    assert parts.more_pages({"stock": boots(20, pages=False), "1-a": boots(10, pages=True)}) == 192 * GIB
+    with pytest.raises(LabError, match="no kernel says"):
+        parts.more_pages({"stock": boots(20, pages=False)})
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, frozenset[str] | None]]:
+    """Two parts; what is booted, and what of the series it has."""
+    booted: list[tuple[str, frozenset[str] | None]] = []
+
+    def measure(kernel: str, _ready: Any) -> tuple[Boots, Accel]:
+        variant = tree.VARIANTS.get(kernel)
+        booted.append((kernel, variant.only if variant else None))
+        return boots(30 - 10 * len(booted), pages=len(booted) > 2), Accel("tcg", "one thread", True)
+
+    build = Build("steps", "perf", tmp_path, tmp_path, tmp_path, "1", "7.3.1-1")
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    monkeypatch.setattr(steps, "read_parts", lambda: [Part("1-a", "", (FIRST,)), Part("2-b", "", (SECOND,))])
+    monkeypatch.setattr(steps, "contents", lambda _steps: {})
+    monkeypatch.setattr(parts.boot, "prepare", lambda _kernel: (build, tmp_path))
+    monkeypatch.setattr(parts, "measure", measure)
+    monkeypatch.setattr(parts.provenance, "provenance", lambda *_args: {"command": "./lab parts"})
+    return booted
+
+
+def test_each_has_the_parts_before_it(
+    lab: list[tuple[str, frozenset[str] | None]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parts.main() == 0
+    assert lab == [
+        ("stock", None),
+        (steps.TREE, {"a.c", "a.patch"}),
+        (steps.TREE, {"a.c", "a.patch", "b.patch"}),
+    ]
+    figures = json.loads((tmp_path / "parts.json").read_text())["figures"]
+    assert [figures[name]["a deferred page"] for name in ("stock", "1-a", "2-b")] == [20.0, 10.0, 0.0]
+    assert "a page of the lower zones" in capsys.readouterr().out
+
+
+def test_a_series_without_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "read_parts", lambda: [Part("", "", (FIRST,))])
+    with pytest.raises(LabError, match="has none"):
+        parts.kernels()
