@@ -51,16 +51,18 @@ PERCENT = 95
 TAKEN_SLOW, SLOW_MACHINE = ("small", "order9", "atomic"), SMT
 SLOWER = "deferred_init_slow=2000,1000000"
 
-# Who asks for struct pages; two with pages at these addresses, of sections that are among the last.
+# Who asks for struct pages; some with pages at these addresses, of sections that are among the last
+# of their node.
 ASKED_ARGS = (
-    "test_beside=0x12c345000,0x130345000",
-    "cma=64M@1G",
+    "test_beside=0x12c345000,0x130345000,0x124345000",
+    "cma=64M@0x74000000",
     "deferred_init_slow=1000,1000000",
     "deferred_init_late=200",
 )
 ASKS = (
     "free_reserved_page()",
     "memblock_free_late()",
+    "ioremap()",
     "deferred_init_pfns()",
     "looked at pages that were not there",
     "pages that are online",
@@ -244,6 +246,20 @@ def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     fast = {f"{title} deferred init, {kind}": (SMALL, kind, ()) for kind in TAKEN}
     slow = {f"{title} slow jobs, {kind}": (SLOW_MACHINE, kind, (SLOWER,)) for kind in TAKEN_SLOW}
     return {**fast, **slow}
+
+
+def boots() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """All that the faulty kernel is booted for here, beside the jobs: machines and command lines."""
+    return {
+        **{f"{who} waits": wait for who, wait in WAITS.items()},
+        **{f"struct pages asked for, {name}": (name, ASKED_ARGS) for name in ASKED["perf"][0]},
+        **{
+            title: (name, (f"test_take={PERCENT},{kind}", *slow))
+            for title, (name, kind, slow) in pressures().items()
+        },
+        "the last sections": (SMALL, UNHURRIED),
+        "a job that hangs": (SMALL, HUNG),
+    }
 
 
 def taken_problems(console: str, kind: str) -> list[str]:

@@ -63,7 +63,7 @@ class Margin:
             "limit": self.limit,
             "seconds": {
                 "least": min(self.seconds),
-                "median": statistics.median(self.seconds),
+                "median": round(statistics.median(self.seconds), 3),
                 "most": max(self.seconds),
             },
             "most of limit": round(self.share, 3),
