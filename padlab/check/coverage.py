@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from padlab.check import gcov, guests, matrix, memmap, suites
+from padlab.check import beside, gcov, guests, matrix, memmap, suites
 from padlab.check.gcov import File
 from padlab.check.guests import KMEMLEAK_OFF, SMALL, SMT
 from padlab.core import packages, paths, pool, progress, table, toml
@@ -115,19 +115,23 @@ def _is_of(one: Reason, line: Line) -> bool:
 
 @dataclass(frozen=True)
 class Guest:
-    """One of the guests.  ``timed``: its clock counts instructions, see suites.py."""
+    """One of the guests.  ``timed``: its clock counts instructions, see suites.py.
+
+    A faulty kernel has initcalls and tasks that do what only devices and users do, and slow jobs.
+    """
 
     name: str
     machine: str
     role: str
     append: tuple[str, ...] = ()
     timed: bool = False
+    kernel: str = "patched"
 
     def boot(self) -> BootResult:
         if self.timed:
             return suites.boot_timed("patched", CONFIG, " ".join(self.append), suites.TIME_LIMIT_S)
         append = (*self.append, *suites.preempt(CONFIG, self.role), KMEMLEAK_OFF)
-        return guests.boot(self.machine, "patched", CONFIG, self.role, append)
+        return guests.boot(self.machine, self.kernel, CONFIG, self.role, append)
 
 
 def all_guests() -> list[Guest]:
@@ -143,6 +147,14 @@ def all_guests() -> list[Guest]:
         *(
             Guest(f"deferred_init_threads={value}", SMALL, "boot", (f"deferred_init_threads={value}",))
             for value in ("abc", "1000000000000")
+        ),
+        *(
+            Guest(f"deferred_init={value}", SMALL, "boot", (f"deferred_init={value}",))
+            for value in ("abc", "async")
+        ),
+        *(
+            Guest(title, machine, "boot", append, kernel=beside.KERNEL)
+            for title, (machine, append) in beside.boots().items()
         ),
         Guest("a node without CPUs", "node-without-cpus", "boot"),
         Guest("the same, the first node not the nearest", "far-node", "boot"),
@@ -164,13 +176,15 @@ def _measure(jobs: int) -> tuple[dict[str, File], list[str], BootResult]:
     every = all_guests()
     total: dict[str, File] = {}
     problems: list[str] = []
-    guests.built("patched", CONFIG)
+    tree = guests.built("patched", CONFIG).tree
+    guests.built(beside.KERNEL, CONFIG)
     results = pool.in_order(Guest.boot, every, jobs)
     for nr, (guest, result) in enumerate(zip(every, results, strict=True), start=1):
         problems += _complaints(guest.name, result)
-        gcov.add(total, gcov.read(result.guest, result.build, PLACE / str(nr)))
+        ran = gcov.read(result.guest, result.build, PLACE / str(nr))
+        gcov.add(total, gcov.moved(ran, result.build.tree, tree))
         progress.note(f"{nr} of {len(every)}: {guest.name}, {progress.seconds(result.wall_s)}")
-    return gcov.ours(total, result.build.tree), problems, result
+    return gcov.ours(total, tree), problems, result
 
 
 def _complaints(name: str, result: BootResult) -> list[str]:
@@ -186,7 +200,7 @@ def _complaints(name: str, result: BootResult) -> list[str]:
 def check() -> Outcome:
     """Every line of ours runs in some guest, or there is a reason."""
     files, problems, result = _measure(JOBS)
-    coverage = judged(files, reasons().values(), result.build.tree)
+    coverage = judged(files, reasons().values(), guests.patched_tree())
     never = [f"{line} never ran" for line in coverage.unexplained()]
     return judge([*problems, *never], result.log)
 
@@ -195,7 +209,7 @@ def main(jobs: int = 1, json: bool = False) -> int:
     with boots.quiet_stdout():
         packages.ensure("build", "quilt", "qemu", "guest")
         files, problems, result = _measure(jobs)
-        coverage = judged(files, reasons().values(), result.build.tree)
+        coverage = judged(files, reasons().values(), guests.patched_tree())
         made_by = provenance.provenance("./lab coverage", result.build, result.accel)
         report = as_dict(coverage, made_by)
         provenance.write_json(provenance.path_of(RECORD), report)

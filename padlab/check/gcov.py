@@ -25,7 +25,7 @@ from padlab.kernel.owned import owned_files
 from padlab.vm.channel import Guest
 
 LOG = paths.LOGS / "gcov.log"
-_ADDED = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @dataclass
@@ -89,10 +89,41 @@ def add(total: dict[str, File], more: dict[str, File]) -> None:
         total.setdefault(name, File()).add(file)
 
 
+def moved(found: Mapping[str, File], tree: Path, to: Path) -> dict[str, File]:
+    """What ran of ``tree``, by the lines of another that has most of it, too."""
+    return {
+        name: _moved(file, tree / name, to / name) for name, file in found.items() if (to / name).exists()
+    }
+
+
+def _moved(file: File, source: Path, to: Path) -> File:
+    if source.read_bytes() == to.read_bytes():
+        return file
+    command = ["diff", "-U0", source, to]
+    numbers = same_lines(process.run(command, what=f"comparing {to}", log=LOG, ok=(0, 1)), max(file.runs))
+    return File(
+        {numbers[number]: count for number, count in file.runs.items() if number in numbers},
+        {numbers[number]: name for number, name in file.functions.items() if number in numbers},
+    )
+
+
+def same_lines(diff: str, last: int) -> dict[int, int]:
+    """Numbers of the lines up to ``last`` that ``diff -U0`` leaves, and what they are after it."""
+    numbers: dict[int, int] = {}
+    number, shift = 1, 0
+    for match in _HUNK.finditer(diff):
+        start, gone, new = int(match[1]), int(match[2] or 1), int(match[4] or 1)
+        # Where nothing goes, what is new comes after the line that is named.
+        first = start if gone else start + 1
+        numbers |= {kept: kept + shift for kept in range(number, first)}
+        number, shift = first + gone, shift + new - gone
+    return numbers | {kept: kept + shift for kept in range(number, last + 1)}
+
+
 def added_lines(diff: str) -> Iterator[int]:
     """Numbers of the lines that ``diff -U0`` says are new."""
-    for match in _ADDED.finditer(diff):
-        start, count = int(match[1]), int(match[2] or 1)
+    for match in _HUNK.finditer(diff):
+        start, count = int(match[3]), int(match[4] or 1)
         yield from range(start, start + count)
 
 
