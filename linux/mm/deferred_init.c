@@ -50,7 +50,9 @@
 #include <linux/pgtable.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/topology.h>
@@ -69,8 +71,8 @@ struct deferred_free {
  * The deferred pages of a node, by sections: bit 0 of the bitmaps is the section that
  * begins at first_pfn.
  *
- * Made by deferred_init_prepare().  All that changes later are the bitmaps and the
- * counts.  Freed by deferred_init_finish(), when nobody is left who looks at it.
+ * Made by deferred_init_prepare().  All that changes later are the bitmaps, the counts
+ * and max_threads.  Freed by deferred_init_finish(), when nobody is left who looks at it.
  */
 struct deferred_node {
 	struct zone *zone;
@@ -102,7 +104,7 @@ struct deferred_node {
 	unsigned long nr_free;
 	struct deferred_free *free;
 
-	/* How often deferred_grow_zone() has grown the zone.  Protected by the resize lock. */
+	/* How often deferred_grow_atomic() has grown the zone.  Protected by the resize lock. */
 	unsigned long nr_grown;
 };
 
@@ -584,10 +586,9 @@ static bool __init deferred_claim(struct deferred_node *node, unsigned long pfn)
 	return test_and_clear_bit(deferred_section_idx(node, pfn), node->unclaimed);
 }
 
-/* Initialise and free what is in a section that this thread has claimed.  Return pages. */
-static unsigned long __init deferred_init_section(struct deferred_node *node,
-						  struct deferred_walk *walk,
-						  unsigned long pfn)
+/* Initialise and free what is in a section that this thread has claimed. */
+static void __init deferred_init_section(struct deferred_node *node,
+					 struct deferred_walk *walk, unsigned long pfn)
 {
 	unsigned long end_pfn = min(ALIGN(pfn + 1, PAGES_PER_SECTION), node->end_pfn);
 	unsigned long nr = 0;
@@ -605,18 +606,19 @@ static unsigned long __init deferred_init_section(struct deferred_node *node,
 	/* Pairs with deferred_wait_pending(): none pending means that all bits are clear. */
 	smp_mb__before_atomic();
 	atomic_long_dec(&node->nr_pending);
-	return nr;
 }
 
 /*
  * Whether a thread of the job is to leave the CPU to others.  Beside boot it is: boot is
  * what somebody waits for, and what boot needs of the memory it gets by itself.  Not when
- * somebody waits for struct pages, and not with the last sections, which are all claimed:
- * allocations have to wait for these, or fail.
+ * somebody waits for struct pages, and not when each thread may be at its last section, with
+ * none left to claim: allocations have to wait for these, or fail.  Nor where zone->lock is a
+ * sleeping lock: a thread with it that does not get to run would keep all others out.
  */
 static bool __init deferred_in_no_hurry(const struct deferred_node *node)
 {
-	return deferred_go_on && !atomic_read(&deferred_waiters) &&
+	return deferred_go_on && !IS_ENABLED(CONFIG_PREEMPT_RT) &&
+	       !atomic_read(&deferred_waiters) &&
 	       atomic_long_read(&node->nr_pending) > node->max_threads;
 }
 
@@ -718,7 +720,7 @@ static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pg
 	node->unclaimed = bitmap_zalloc(nr, gfp);
 	node->pending = bitmap_zalloc(nr, gfp);
 	deferred_fill_free(node, node->first_pfn, 0);
-	node->free = kcalloc(node->nr_free, sizeof(*node->free), gfp);
+	node->free = kvcalloc(node->nr_free, sizeof(*node->free), gfp);
 	return true;
 }
 
@@ -780,8 +782,8 @@ static void __init deferred_wait_pending(struct deferred_node *node)
 	smp_rmb();
 }
 
-/* Of a chunk beside boot. */
-#define MAX_SECTIONS	4
+/* Pages of a chunk beside boot: some sections, or what is worth a chunk if they are small. */
+#define MAX_CHUNK	max(4 * PAGES_PER_SECTION, SZ_512M >> PAGE_SHIFT)
 
 static void __init deferred_init_node(struct deferred_node *node)
 {
@@ -795,7 +797,7 @@ static void __init deferred_init_node(struct deferred_node *node)
 		.align       = PAGES_PER_SECTION,
 		.min_chunk   = PAGES_PER_SECTION,
 		/* Beside boot, a thread may hardly get to run.  Its chunk waits for it. */
-		.max_chunk   = deferred_go_on ? MAX_SECTIONS * PAGES_PER_SECTION : 0,
+		.max_chunk   = deferred_go_on ? MAX_CHUNK : 0,
 		.max_threads = deferred_max_threads(cpus),
 		.cpumask     = cpus,
 	};
@@ -817,6 +819,12 @@ static void __init deferred_init_over(void)
 {
 	int nid;
 
+	/*
+	 * A barrier on each CPU, for readers that have none: those who see that a zone is
+	 * contiguous, or that the key is off where code is not patched, may otherwise have
+	 * read a struct page before it was initialised.
+	 */
+	kick_all_cpus_sync();
 	page_alloc_init_rest();
 	/* Where there was nothing to reclaim yet, kswapd is not to have given up. */
 	for_each_node_state(nid, N_MEMORY)
@@ -904,7 +912,7 @@ static void deferred_wait_over(const char *who)
 {
 	nodemask_t mask;
 
-	/* A hint to threads of the jobs, see deferred_init_chunk(). */
+	/* A hint to threads of the jobs, see deferred_in_no_hurry(). */
 	atomic_inc(&deferred_waiters);
 	/* Pairs with the release in deferred_init_over(). */
 	while (!wait_event_timeout(deferred_wait, smp_load_acquire(&deferred_over), 30 * HZ)) {
@@ -958,7 +966,7 @@ void __init deferred_init_finish(void)
 	for (i = 0; i < nodes->nr; i++) {
 		bitmap_free(nodes->node[i].unclaimed);
 		bitmap_free(nodes->node[i].pending);
-		kfree(nodes->node[i].free);
+		kvfree(nodes->node[i].free);
 	}
 	kfree(nodes);
 }
@@ -1002,8 +1010,8 @@ static bool deferred_node_pending(const struct deferred_node *node, unsigned lon
 }
 
 /*
- * deferred_pfn_pending() while there are deferred pages.  Of a section in which two nodes
- * meet, both have to have initialised their part.
+ * deferred_pfn_pending() while there are deferred pages.  Of a section in which the deferred
+ * pages of two nodes meet, both have to have initialised their part.
  */
 bool __deferred_pfn_pending(unsigned long pfn)
 {
@@ -1059,6 +1067,7 @@ void __ref __deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
 	struct deferred_nodes *nodes;
 	int i;
 
+	might_sleep();
 	if (!deferred_enter())
 		return;
 	nodes = deferred_get_nodes();
@@ -1099,6 +1108,7 @@ void __deferred_init_wait(const char *who)
 {
 	u64 begin = sched_clock(), ns;
 
+	might_sleep();
 	if (!deferred_enter())
 		return;
 	/* Until the jobs start, boot is on one thread, which is to start them. */
@@ -1148,8 +1158,9 @@ unsigned long __ref deferred_init_reserved(unsigned long pfn,
 }
 
 /* Grow a zone whose job is not ready, from its first deferred page on. */
-static bool __init deferred_grow_early(struct zone *zone, unsigned long want)
+static bool __init deferred_grow_early(struct zone *zone, unsigned int order)
 {
+	unsigned long want = ALIGN(1UL << order, PAGES_PER_SECTION);
 	pg_data_t *pgdat = zone->zone_pgdat;
 	unsigned long first_pfn = READ_ONCE(pgdat->first_deferred_pfn);
 	unsigned long flags, next_pfn, nr = 0;
@@ -1158,8 +1169,8 @@ static bool __init deferred_grow_early(struct zone *zone, unsigned long want)
 	/* Pairs with the lock in deferred_prepare_node(), and with other growers. */
 	pgdat_resize_lock(pgdat, &flags);
 
-	/* Somebody was faster.  There may be enough now. */
-	if (pgdat->first_deferred_pfn != first_pfn)
+	/* Somebody was faster.  There may be enough now, or the job is ready. */
+	if (first_pfn == ULONG_MAX || pgdat->first_deferred_pfn != first_pfn)
 		goto out;
 
 	deferred_walk_init(&walk, zone, NULL, first_pfn);
@@ -1217,41 +1228,44 @@ static bool __init deferred_claim_last(struct deferred_node *node, unsigned long
 	return deferred_claim_below(node, nr, pfn);
 }
 
-/*
- * Grow a zone beside the job, or before it starts: by one section, as interrupts are off.  If
- * that does not do, the allocation comes again.
- */
+/* Grow a zone by a section, beside the job or before it starts.  Return false if none is left. */
 static bool __init deferred_grow_section(struct deferred_node *node)
 {
-	unsigned long flags, pfn, nr_grown = READ_ONCE(node->nr_grown);
-	pg_data_t *pgdat = node->zone->zone_pgdat;
 	struct deferred_walk walk;
-	bool claimed;
+	unsigned long pfn;
+
+	if (!deferred_claim_last(node, &pfn))
+		return false;
+	deferred_walk_init(&walk, node->zone, node, pfn);
+	deferred_init_section(node, &walk, pfn);
+	return true;
+}
+
+/*
+ * The same where the caller cannot sleep.  Interrupts are off, so CPUs do this one by one: the
+ * first one's section is enough for all who wait for the lock.
+ */
+static bool __init deferred_grow_atomic(struct deferred_node *node)
+{
+	unsigned long flags, nr_grown = READ_ONCE(node->nr_grown);
+	pg_data_t *pgdat = node->zone->zone_pgdat;
+	bool grown = true;
 
 	pgdat_resize_lock(pgdat, &flags);
-
-	/* Somebody was faster.  There may be enough now. */
-	if (node->nr_grown != nr_grown) {
-		pgdat_resize_unlock(pgdat, &flags);
-		return true;
-	}
-
-	claimed = deferred_claim_last(node, &pfn);
-	if (claimed) {
-		deferred_walk_init(&walk, node->zone, node, pfn);
-		deferred_init_section(node, &walk, pfn);
-		WRITE_ONCE(node->nr_grown, nr_grown + 1);
+	if (node->nr_grown == nr_grown) {
+		grown = deferred_grow_section(node);
+		WRITE_ONCE(node->nr_grown, nr_grown + grown);
 	}
 	pgdat_resize_unlock(pgdat, &flags);
-	return claimed;
+	return grown;
 }
 
 /* Wait until one more section is initialised.  Return false if none is under way. */
-static bool __init deferred_wait_grown(struct deferred_node *node, gfp_t gfp)
+static bool __init deferred_wait_grown(struct deferred_node *node)
 {
 	long nr = atomic_long_read(&node->nr_pending);
 
-	if (!nr || !gfpflags_allow_blocking(gfp))
+	if (!nr)
 		return false;
 	while (atomic_long_read(&node->nr_pending) == nr)
 		deferred_sleep();
@@ -1260,20 +1274,22 @@ static bool __init deferred_wait_grown(struct deferred_node *node, gfp_t gfp)
 
 static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp)
 {
-	unsigned long want = ALIGN(1UL << order, PAGES_PER_SECTION);
 	struct deferred_nodes *nodes;
 	int i;
 
 	/* Pairs with the release in deferred_prepare_node(), so that its node is found below. */
 	if (smp_load_acquire(&zone->zone_pgdat->first_deferred_pfn) != ULONG_MAX)
-		return deferred_grow_early(zone, want);
+		return deferred_grow_early(zone, order);
 
 	nodes = deferred_get_nodes();
 	for (i = 0; nodes && i < nodes->nr; i++) {
 		struct deferred_node *node = &nodes->node[i];
 
-		if (node->zone == zone)
-			return deferred_grow_section(node) || deferred_wait_grown(node, gfp);
+		if (node->zone != zone)
+			continue;
+		if (!gfpflags_allow_blocking(gfp))
+			return deferred_grow_atomic(node);
+		return deferred_grow_section(node) || deferred_wait_grown(node);
 	}
 	return false;
 }
@@ -1288,8 +1304,8 @@ static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gf
  * worth of free pages and for @order.  If others are at work on all that are left, it waits
  * for one of these, if @gfp allows.
  *
- * Context: Any context that may allocate, interrupts included.  Takes the node's
- * resize lock.
+ * Context: Any context that may allocate, interrupts included.  Takes the node's resize lock
+ * if @gfp does not allow to sleep, or the jobs are not ready.
  * Return: true if the zone may have grown, by us or by somebody else: the allocation is
  * worth one more try.
  */
