@@ -19,7 +19,6 @@ from padlab.core import exclusive, packages, paths, process, progress, toml
 from padlab.kernel import compiler, tree
 from padlab.kernel.content import Stamp
 
-SOURCES = paths.TESTS / "outside"
 PROGRAMS = paths.table("outside/programs.toml")
 PACKAGES = ("build", "outside")
 
@@ -111,7 +110,7 @@ def host_program(kernel: str, name: str, *variables: str) -> Path:
     variant = "-".join((kernel, name, *variables)).replace("=", "")
     place = _PLACE / variant
     program = place / name
-    shim = SOURCES / "vma_close.h"
+    shim = paths.table("outside/vma_close.h")
     stamp = Stamp(place / ".padlab-built", [*_parts(kernel), shim.read_text()])
     if not stamp.matches():
         with stamp.renewed(), progress.step(f"building {name} of {kernel}"):
