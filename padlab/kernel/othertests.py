@@ -19,7 +19,7 @@ from padlab.core import exclusive, packages, paths, process, progress, toml
 from padlab.kernel import compiler, tree
 from padlab.kernel.content import Stamp
 
-PROGRAMS = paths.table("outside/programs.toml")
+PROGRAMS = "outside/programs.toml"
 PACKAGES = ("build", "outside")
 
 _RECIPE = "1"  # change when the way of building changes
@@ -49,9 +49,9 @@ class Program(Struct, forbid_unknown_fields=True):
         return [*([] if first.endswith(".sh") else [first]), *self.needs]
 
 
-def programs(path: Path = PROGRAMS) -> dict[str, Program]:
-    """By suite and name, as in ``mm/cow``."""
-    return toml.load(path, dict[str, Program])
+def programs(path: Path = paths.TESTS / PROGRAMS) -> dict[str, Program]:
+    """By suite and name, as in ``mm/cow``; those of the base in use."""
+    return toml.load(path, dict[str, Program], paths.over(PROGRAMS))
 
 
 def suite_of(name: str) -> str:

@@ -35,6 +35,7 @@ def test_gigantic_pages_are_for_the_first_programs() -> None:
     assert pages == sorted(pages, reverse=True)
 
 
+@pytest.mark.usefixtures("default_base")
 def test_a_wrong_table_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "programs.toml"
     table.write_text('"mm/cow" = { run = "./cow", limits = 3 }\n')
