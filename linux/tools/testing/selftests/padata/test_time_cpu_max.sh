@@ -13,8 +13,10 @@
 
 MS=5000
 QUOTA="50000 100000"
-# Some 200 ms of work a time, in chunks of half a millisecond.
-JOB="rules=now size=400 max_chunk=1 fn=busy us=500"
+# Some 40 ms of work a time, in chunks of half a millisecond.  A task that has used up its
+# quota may go on in the kernel, and is held up when it leaves that: long jobs would begin
+# with nothing left for helpers.
+JOB="rules=now size=80 max_chunk=1 fn=busy us=500"
 
 # work NAME WORD...: jobs in the cgroup for $MS.  Prints what they cost the shell.
 work()
