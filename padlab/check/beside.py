@@ -27,6 +27,7 @@ SLOW = "deferred_init_slow=500,1000000"
 # Hardly slow, so that the kernel says how many sections were begun at which priority, and an
 # initcall that takes longer than all of them.
 UNHURRIED = ("deferred_init_slow=1,1000000", "test_sleep=2000")
+LAST_TRIES = 3
 # One section only; and then threads stay for a while in code that boot is about to free.
 HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
 LEAST_INITCALLS = 20
@@ -204,15 +205,24 @@ def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
 
 
 def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
-    """Nobody waits for jobs that are done before boot is, and all but their last sections are unhurried."""
-    result = guests.boot(SMALL, kernel, append=UNHURRIED, limit=limit_s)
-    problems = guests.trouble(result)
-    low, other, last = nices(result.dmesg.text)
-    if low <= other or not other or last:
-        problems.append(f"{low} sections were begun at the lowest priority, {other} not, the last at {last}")
-    if result.dmesg.waited != dmesg.Waited(0, 0, None):
-        problems.append(f"somebody waited: {result.dmesg.waited}")
-    return judge(problems, result.log)
+    """Nobody waits for jobs that are done before boot is, and all but their last sections are unhurried.
+
+    A thread that has just found more sections left than threads may still be the one that begins
+    the last, and a busy host may hold up jobs for as long as boot takes: one of a few boots will do.
+    """
+    for _ in range(LAST_TRIES):
+        result = guests.boot(SMALL, kernel, append=UNHURRIED, limit=limit_s)
+        trouble, problems = guests.trouble(result), []
+        low, other, last = nices(result.dmesg.text)
+        if low <= other or not other or last:
+            problems.append(
+                f"{low} sections were begun at the lowest priority, {other} not, the last at {last}"
+            )
+        if result.dmesg.waited != dmesg.Waited(0, 0, None):
+            problems.append(f"somebody waited: {result.dmesg.waited}")
+        if trouble or not problems:
+            break
+    return judge([*trouble, *problems], result.log)
 
 
 def hung(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:

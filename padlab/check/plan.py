@@ -281,7 +281,7 @@ def _beside(everything: bool) -> Iterator[Check]:
     for who, (name, _) in beside.WAITS.items():
         yield _guest(f"{who}: waits for deferred init", partial(beside.waits, who), name, boots_each=2)
     yield _guest("boot says what it waits for", beside.hung, SMALL, boots_each=2)
-    yield _guest("the last sections beside boot", beside.last_sections, SMALL)
+    yield _guest("the last sections beside boot", beside.last_sections, SMALL, boots_each=beside.LAST_TRIES)
     for name in beside.SIZES:
         yield _guest(f"sizes beside deferred init, {name}", partial(beside.sizes, name), name, boots_each=3)
     for title, (config, name) in beside.asked().items():
