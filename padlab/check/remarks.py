@@ -17,7 +17,6 @@ from padlab.core import packages, paths
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import mailseries, steps, tree
-from padlab.kernel.tree import Variant
 
 TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
@@ -51,13 +50,13 @@ def have(*names: str, instead: Mapping[str, Path] = MappingProxyType({})) -> Pat
 
     ``instead`` has owned files that are otherwise: a later step adds to them.
     """
-    tree.VARIANTS[TREE] = Variant(linked=True, changing=True, only=frozenset(names), instead=instead)
+    tree.VARIANTS[TREE] = steps.having(names, instead)
     return tree.ensure_tree(TREE)
 
 
 def all_names() -> list[str]:
     """All owned files and hooks."""
-    return [name for step in steps.read_steps() for name in (*step.owns, *step.hooks)]
+    return steps.names_of(steps.read_steps())
 
 
 def touched(*suffixes: str) -> list[str]:

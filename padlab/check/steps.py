@@ -48,7 +48,7 @@ def check() -> Outcome:
 def try_step(steps: list[Step], known: set[str]) -> Outcome:
     """The last of ``steps``, on top of those before it; ``known`` is what is said of stock."""
     subject = steps[-1].subject
-    names = [name for step in steps for name in (*step.owns, *step.hooks)]
+    names = series.names_of(steps)
     try:
         instead = series.contents(steps)
         top = remarks.have(*names, instead=instead)

@@ -257,10 +257,19 @@ def contents(steps: Sequence[Step]) -> dict[str, Path]:
     return found
 
 
+def names_of(steps: Iterable[Step]) -> list[str]:
+    """Their owned files and hooks."""
+    return [name for step in steps for name in (*step.owns, *step.hooks)]
+
+
+def having(names: Iterable[str], instead: Mapping[str, Path]) -> Variant:
+    """What TREE is with these owned files and hooks alone; ``instead`` has files that are otherwise."""
+    return Variant(linked=True, changing=True, only=frozenset(names), instead=instead)
+
+
 def variant(steps: Sequence[Step]) -> Variant:
     """What TREE is with these steps alone."""
-    names = frozenset(name for step in steps for name in (*step.owns, *step.hooks))
-    return Variant(linked=True, changing=True, only=names, instead=contents(steps))
+    return having(names_of(steps), contents(steps))
 
 
 def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:
