@@ -36,7 +36,7 @@ class Case:
     short: bool = True
     allowance: int = oracle.ALLOWANCE
     stock_breaks: bool = False  # the oracle's rules, and ours should break the same
-    reports: str = ""  # a report that stock has, and so ours has as well
+    stock_reports: str = ""  # a report that stock has to have, and ours has not
     mirrored: tuple[str, ...] = ()  # memory that is, if any: kernels that can be made to believe it
 
     @property

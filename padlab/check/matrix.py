@@ -266,10 +266,11 @@ SLOW_PATHS = (
     replace(slow("plain", "a sanitizer", config="kasan"), never=WAITS[1:], short=False),
     # It sees whether memblock is asked when it has retired.  Stock does so in a
     # place that the series leaves as it is: node_dev_init() has memblock look for the node of each page.
-    # Beside the jobs that may come before memblock retires, or not.
+    # With ours that may come before memblock retires; and KASAN is not told of what is freed
+    # until deferred init is over, of which memblock's arrays are the last.
     replace(
-        slow("many ranges", "a sanitizer", MANY_RANGES, SYNC, config="kasan"),
-        reports=" in memblock_search_pfn_nid+",  # free, or another object by now
+        slow("many ranges", "a sanitizer", MANY_RANGES, config="kasan"),
+        stock_reports=" in memblock_search_pfn_nid+",  # free, or another object by now
         short=False,
     ),
     # sizeof(struct page) is 80.

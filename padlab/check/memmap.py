@@ -88,7 +88,7 @@ def case(one: asked.Case, ours: str = "patched", limit_s: float | None = None) -
     kernels = ("mirrored", "faulty") if one.mirrored else ("stock", ours)
     result = _boot(one.machine, kernels[1], one.config, append, limit_s)
     stock = _boot(one.machine, kernels[0], one.config, append)
-    theirs, memmap = (_report(booted, one.reports) for booted in (stock, result))
+    theirs, memmap = _report(stock, one.stock_reports), _report(result)
     found = oracle.compare(theirs, memmap, one.allowance, one.stock_breaks)
     found += available_problems(stock.dmesg.text, result.dmesg.text)
     return judge(found + asked.problems(one, result), result.log)
