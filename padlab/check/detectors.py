@@ -26,13 +26,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from padlab.check import (
     asked,
-    beside,
+    besideplan,
     charge,
     deferred,
     fences,
@@ -181,36 +181,21 @@ def _boots() -> dict[str, Booted]:
         f"deferred_init_threads={value}": Booted("perf", partial(deferred.parameter, value, threads))
         for value, threads in deferred.PARAMETERS
     }
-    found |= {
-        f"initcalls beside deferred init, {name}": Booted("perf", partial(beside.initcalls, name))
-        for name in beside.MACHINES
-    }
     grown = {"memmap oracle, a zone that grew on demand": Booted("perf", memmap.grown)}
-    return found | grown | {name: replace(one, base=mutantkernel.FAULTY) for name, one in _faulty().items()}
+    return found | grown | _beside()
 
 
-def _faulty() -> dict[str, Booted]:
-    """Those of the faulty kernel."""
-    found = {
-        f"sizes beside deferred init, {name}": Booted("perf", partial(beside.sizes, name))
-        for name in beside.SIZES
-    }
-    found |= {
-        f"{who}: waits for deferred init": Booted("perf", partial(beside.waits, who)) for who in beside.WAITS
-    }
-    found |= {
-        title: Booted("perf", partial(beside.pressure, name, kind, slow))
-        for title, (name, kind, slow) in beside.pressures().items()
-    }
-    found |= {
-        title: Booted(config, partial(beside.asked_for, config, name))
-        for title, (config, name) in beside.asked().items()
-    }
+def _beside() -> dict[str, Booted]:
+    """Beside deferred init, nearly all with the faulty kernel."""
+    interrupted = "memmap oracle, allocation in interrupts meanwhile"
     return {
-        **found,
-        "boot says what it waits for": Booted("perf", beside.hung),
-        "the last sections beside boot": Booted("perf", beside.last_sections),
-        "memmap oracle, allocation in interrupts meanwhile": Booted("perf", memmap.interrupted),
+        interrupted: Booted("perf", memmap.interrupted, mutantkernel.FAULTY),
+        **{
+            one.title: Booted(
+                one.config, one.run, mutantkernel.FAULTY if one.faulty else mutantkernel.PATCHED
+            )
+            for one in besideplan.checks()
+        },
     }
 
 

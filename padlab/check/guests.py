@@ -109,9 +109,10 @@ def boot(
     role: str = "boot",
     append: tuple[str, ...] = (),
     limit: float | None = None,
+    disk: Path | None = None,
 ) -> BootResult:
     """A machine of machines/.  ``limit``: in seconds, if not what such a boot has."""
-    return boot_on(machine.load(name), kernel, config, role, append, limit)
+    return boot_on(machine.load(name), kernel, config, role, append, limit, disk)
 
 
 def boot_on(
@@ -121,12 +122,13 @@ def boot_on(
     role: str,
     append: tuple[str, ...] = (),
     limit: float | None = None,
+    disk: Path | None = None,
 ) -> BootResult:
     """Any machine."""
     made, initrd = ready(kernel, role, config)
     limit = limit or limit_s(target, config, role)
     append = (*append, *arguments(kernel))
-    spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit)
+    spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit, disk=disk)
     return boots.boot(spec, made)
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 
 from padlab.check import (
-    beside,
+    besideplan,
     building,
     charge,
     costs,
@@ -253,12 +254,9 @@ def _debug_kernel(everything: bool) -> Iterator[Check]:
         boots_each=2,
         mib=_whole(lockstat.PTLOCK_MACHINE),
     )
-    for name in deferred.MACHINES:
-        run = partial(deferred.debug_boot, name)
-        yield _guest(f"boot, {name} (debug)", run, name, config="debug")
-        if everything:
-            run = partial(deferred.debug_boot, name, "rt")
-            yield _guest(f"boot, {name} (rt)", run, name, config="rt")
+    for name, config in product(deferred.MACHINES, ("debug", "rt") if everything else ("debug",)):
+        run = partial(deferred.debug_boot, name, config)
+        yield _guest(f"boot, {name} ({config})", run, name, config=config)
     yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=suites.KASAN, role="selftest")
     for title, name, role, check in races.checks() if everything else ():
         mib = _whole(name) if role == "selftest" else 0
@@ -272,23 +270,9 @@ def _deferred(everything: bool) -> Iterator[Check]:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
     for value, threads in deferred.PARAMETERS:
         yield _guest(f"deferred_init_threads={value}", partial(deferred.parameter, value, threads), SMALL)
-    yield from _beside(everything)
-
-
-def _beside(everything: bool) -> Iterator[Check]:
-    for name in beside.MACHINES:
-        yield _guest(f"initcalls beside deferred init, {name}", partial(beside.initcalls, name), name)
-    for who, (name, _) in beside.WAITS.items():
-        yield _guest(f"{who}: waits for deferred init", partial(beside.waits, who), name, boots_each=2)
-    yield _guest("boot says what it waits for", beside.hung, SMALL, boots_each=2)
-    yield _guest("the last sections beside boot", beside.last_sections, SMALL, boots_each=beside.LAST_TRIES)
-    for name in beside.SIZES:
-        yield _guest(f"sizes beside deferred init, {name}", partial(beside.sizes, name), name, boots_each=3)
-    for title, (config, name) in beside.asked().items():
-        if config == "perf" or everything:
-            yield _guest(title, partial(beside.asked_for, config, name), name, config=config)
-    for title, (name, kind, slow) in beside.pressures().items():
-        yield _guest(title, partial(beside.pressure, name, kind, slow), name, boots_each=2)
+    for one in besideplan.checks():
+        if one.short or everything:
+            yield _guest(one.title, one.run, one.machine, config=one.config, boots_each=one.boots_each)
 
 
 def _memmap(everything: bool) -> Iterator[Check]:

@@ -61,6 +61,7 @@ class BootSpec:
     initrd: Path | None = None
     time_limit_s: float | None = None
     memory: Path | None = None  # see qemu.command()
+    disk: Path | None = None  # as well
     gdb: bool = False  # waits for a debugger, and is not in time for anything
 
     @property
@@ -195,6 +196,7 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
         ports=ports,
         gdb=spec.gdb,
         memory=spec.memory,
+        disk=spec.disk,
     )
 
 

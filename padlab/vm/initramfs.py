@@ -29,7 +29,7 @@ from padlab.kernel.arch import Arch
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
     *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks"),
-    *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes"),
+    *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes", "hibernate", "handover"),
 )
 
 
@@ -163,6 +163,12 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
+    if role == "handover":
+        return [
+            regular("bin/kexec", native.static(GUEST / "kexec.c", build.arch), executable=True),
+            regular("kernel", build.image.read_bytes()),
+            regular("next", cpio(_base("boot", build.arch))),
+        ]
     if role == "stress":
         packages.ensure("stress")
         return _of_host("stress-ng")

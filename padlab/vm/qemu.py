@@ -77,6 +77,7 @@ def command(
     ports: Ports | None = None,
     gdb: bool = False,
     memory: Path | None = None,
+    disk: Path | None = None,
 ) -> list[str]:
     """The QEMU command line that boots ``kernel`` on ``machine``.
 
@@ -87,7 +88,8 @@ def command(
     with what others do meanwhile.
 
     ``memory`` is a file that the machine's only node has its memory in: what a boot has touched of
-    it is there for the next one, for which the host need not find and zero pages again.
+    it is there for the next one, for which the host need not find and zero pages again.  ``disk`` is
+    the image of a disk, /dev/vda in a guest that knows virtio.
     """
     ports = ports or Ports()
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
@@ -99,6 +101,8 @@ def command(
     args += ["-serial", ports.console]
     args += virt.channel(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
     args += GDB_ARGS if gdb else ()
+    if disk:
+        args += ["-drive", f"file={disk},format=raw,if=none,id=disk", "-device", "virtio-blk-pci,drive=disk"]
     args += ["-kernel", str(kernel)]
     if initrd:
         args += ["-initrd", str(initrd)]

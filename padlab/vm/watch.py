@@ -28,7 +28,7 @@ TAIL_LINES = 20
 _TAIL_BYTES = 4096
 # Short, since lines are timed by when they are seen (see hostclock.py).
 _POLL_S = 0.004
-# From the guest's last word to QEMU's exit.
+# From the last word, of the guest or of a kernel that still has something to do, to QEMU's exit.
 _EXIT_GRACE_S = 15.0
 _PANIC = re.compile(messages.PANIC)
 
@@ -92,8 +92,8 @@ def run(
             if new:
                 clock.feed(new, now)
                 shown = _last_line(console.end)
-                if _PANIC.search(console.end):
-                    last_word = last_word or now
+                if last_word is not None or _PANIC.search(console.end):
+                    last_word = now
             if guest.read():
                 shown = _last_line(guest.end)
                 if channel.parse(guest.end).done is not None:
