@@ -8,15 +8,15 @@ the series edits only moves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from types import MappingProxyType
 
 from padlab.check import guests
 from padlab.core import packages, paths
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import mailseries, steps, tree
+from padlab.kernel.tree import Variant
 
 TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
@@ -45,18 +45,10 @@ def new(stock: set[str], ours: set[str], log: Path) -> Outcome:
     return judge(sorted(ours - stock), log)
 
 
-def have(*names: str, instead: Mapping[str, Path] = MappingProxyType({})) -> Path:
-    """Give the tree these owned files and hooks, and no others of the series; return it.
-
-    ``instead`` has owned files that are otherwise: a later step adds to them.
-    """
-    tree.VARIANTS[TREE] = steps.having(names, instead)
+def have(variant: Variant) -> Path:
+    """Give the tree what ``variant`` has of the series; return it."""
+    tree.VARIANTS[TREE] = variant
     return tree.ensure_tree(TREE)
-
-
-def all_names() -> list[str]:
-    """All owned files and hooks."""
-    return steps.names_of(steps.read_steps())
 
 
 def touched(*suffixes: str) -> list[str]:
@@ -66,11 +58,9 @@ def touched(*suffixes: str) -> list[str]:
 # Compilers
 
 
-def said(
-    config: str, names: Iterable[str], *variables: str, instead: Mapping[str, Path] = MappingProxyType({})
-) -> set[str]:
-    """Of the C files that the series adds or edits, with these ``names`` of it; for make ``variables``."""
-    top = have(*names, instead=instead)
+def said(config: str, variant: Variant, *variables: str) -> set[str]:
+    """Of C files that the series adds or edits, with what ``variant`` has of it; for make ``variables``."""
+    top = have(variant)
     guests.built("patched", config)  # which says what is compiled
     files = [name for name in touched(".c") if builds.is_built("patched", config, name)]
     there = [name for name in files if (top / name).exists()]
@@ -96,5 +86,5 @@ def _of_a_guard(remark: str, top: Path) -> bool:
 def compilers(config: str) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
-    stock = said(config, [], *STRICT)
-    return new(stock, said(config, all_names(), *STRICT), paths.LOGS / f"objects-{TREE}-{config}.log")
+    stock, ours = (said(config, steps.variant(some), *STRICT) for some in ([], steps.read_steps()))
+    return new(stock, ours, paths.LOGS / f"objects-{TREE}-{config}.log")

@@ -37,7 +37,7 @@ _MODULES = {
 def check() -> Outcome:
     """A case for each step."""
     packages.ensure("sparse")
-    known = remarks.said(CONFIG, [], *remarks.STRICT)
+    known = remarks.said(CONFIG, series.variant([]), *remarks.STRICT)
     steps = series.read_steps()
     total = Outcome()
     for count in range(1, len(steps) + 1):
@@ -48,14 +48,13 @@ def check() -> Outcome:
 def try_step(steps: list[Step], known: set[str]) -> Outcome:
     """The last of ``steps``, on top of those before it; ``known`` is what is said of stock."""
     subject = steps[-1].subject
-    names = series.names_of(steps)
     try:
-        instead = series.contents(steps)
-        top = remarks.have(*names, instead=instead)
+        variant = series.variant(steps)
+        top = remarks.have(variant)
         build = guests.build(remarks.TREE, CONFIG)
         log = paths.LOGS / f"build-{remarks.TREE}-{CONFIG}.log"
         found = remarks.parse(log.read_text(errors="replace").splitlines(), top)
-        found |= remarks.said(CONFIG, names, *remarks.STRICT, instead=instead)
+        found |= remarks.said(CONFIG, variant, *remarks.STRICT)
         problems = [f"new: {remark}" for remark in sorted(found - known)]
         problems += missing_modules(top, set(builds.modules(build)))
         booted = memmap.case(BOOT, remarks.TREE)

@@ -262,14 +262,9 @@ def names_of(steps: Iterable[Step]) -> list[str]:
     return [name for step in steps for name in (*step.owns, *step.hooks)]
 
 
-def having(names: Iterable[str], instead: Mapping[str, Path]) -> Variant:
-    """What TREE is with these owned files and hooks alone; ``instead`` has files that are otherwise."""
-    return Variant(linked=True, changing=True, only=frozenset(names), instead=instead)
-
-
 def variant(steps: Sequence[Step]) -> Variant:
     """What TREE is with these steps alone."""
-    return having(names_of(steps), contents(steps))
+    return Variant(linked=True, changing=True, only=frozenset(names_of(steps)), instead=contents(steps))
 
 
 def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:

@@ -12,6 +12,8 @@ from padlab.check import checkers, remarks
 from padlab.core import paths
 from padlab.core.outcome import Outcome
 from padlab.kernel import mailseries, tree
+from padlab.kernel.steps import Step
+from padlab.kernel.tree import Variant
 
 TOP = Path("/trees/patched")
 LOG = Path("/log")
@@ -156,8 +158,8 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     said = {"mm/old.c": "../mm/old.c:1:1: warning: old", "mm/new.c": "../mm/new.c:1:1: warning: new"}
     asked: list[Sequence[str]] = []
 
-    def have(*names: str, **_instead: object) -> Path:
-        return trees / ("patched" if names else "stock")
+    def have(variant: Variant) -> Path:
+        return trees / ("patched" if variant.only else "stock")
 
     def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[str]) -> list[str]:
         assert (kernel, config) == (remarks.TREE, "debug")
@@ -165,7 +167,10 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
         return [said[name] for name in files]
 
     monkeypatch.setattr(remarks, "have", have)
-    monkeypatch.setattr(remarks, "all_names", lambda: ["mm/new.c"])
+    monkeypatch.setattr(
+        remarks.steps, "read_steps", lambda: [Step("01-a.msg", "mm: a", ("mm/new.c",), (), "")]
+    )
+    monkeypatch.setattr(remarks.steps, "contents", lambda _steps: {})
     monkeypatch.setattr(remarks.builds, "objects", objects)
     monkeypatch.setattr(remarks.builds, "is_built", lambda *_args: True)
     monkeypatch.setattr(remarks.guests, "built", lambda *_args: None)

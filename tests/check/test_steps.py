@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,11 @@ from padlab.check import remarks, steps
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from padlab.kernel import steps as kernel_steps
 from padlab.kernel import tree
 from padlab.kernel.build import Build
 from padlab.kernel.steps import Step
+from padlab.kernel.tree import Variant
 
 STEPS = [
     Step("01-a.msg", "sched: a", ("kernel/a.c",), ("a.patch",), "Text.\n"),
@@ -39,9 +41,10 @@ class Lab:
         self.boots: dict[int, Outcome] = {}
         self.broken: set[int] = set()
 
-    def have(self, *names: str, instead: Mapping[str, Path]) -> Path:
-        assert instead == {"kernel/a.c": Path(str(len(names)))}
-        self.had.append(sorted(names))
+    def have(self, variant: Variant) -> Path:
+        assert variant.only is not None
+        assert variant.instead == {"kernel/a.c": Path(str(len(variant.only)))}
+        self.had.append(sorted(variant.only))
         return self.top
 
     def build(self, kernel: str, config: str) -> Build:
@@ -53,11 +56,9 @@ class Lab:
         log.write_text(self.builds.get(count, ""))
         return Build(kernel, config, self.top, self.top / "obj-perf", self.top, "1", "6.12.1")
 
-    def said(
-        self, config: str, names: list[str], *variables: str, instead: Mapping[str, Path] | None = None
-    ) -> set[str]:
-        assert config == steps.CONFIG and "W=1" in variables and bool(instead) == bool(names)
-        return self.remarks.get(len(names), set())
+    def said(self, config: str, variant: Variant, *variables: str) -> set[str]:
+        assert config == steps.CONFIG and "W=1" in variables and variant.only is not None
+        return self.remarks.get(len(variant.only), set())
 
     def boot(self, _case: object, kernel: str) -> Outcome:
         assert kernel == remarks.TREE
@@ -120,7 +121,8 @@ def test_deferred_init_is_told_by_stock_and_by_ours() -> None:
 
 def test_the_tree_has_what_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / kernel)
-    assert remarks.have("a.patch", instead={"a.c": tmp_path}) == tmp_path / remarks.TREE
+    monkeypatch.setattr(kernel_steps, "contents", lambda steps: {"a.c": tmp_path})
+    assert remarks.have(kernel_steps.variant(STEPS[1:])) == tmp_path / remarks.TREE
     variant = tree.VARIANTS[remarks.TREE]
-    assert variant.only == {"a.patch"} and variant.instead == {"a.c": tmp_path}
+    assert variant.only == {"b.patch"} and variant.instead == {"a.c": tmp_path}
     assert tree.is_changing(remarks.TREE)
