@@ -244,10 +244,14 @@ def pressure(
     """An initcall takes nearly all memory, as it could if boot had waited."""
     problems = []
     for append in (slow, (SYNC,)):
-        args = (f"test_take={PERCENT},{kind}", *append)
-        result = guests.boot(name, kernel, append=args, limit=limit_s)
+        result = guests.boot(name, kernel, append=(taking(kind), *append), limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
     return judge(problems, result.log)
+
+
+def taking(kind: str) -> str:
+    """On the command line: an initcall takes nearly all memory in that way."""
+    return f"test_take={PERCENT},{kind}"
 
 
 def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
@@ -263,10 +267,7 @@ def boots() -> dict[str, tuple[str, tuple[str, ...]]]:
     return {
         **{f"{who} waits": wait for who, wait in WAITS.items()},
         **{f"struct pages asked for, {name}": (name, ASKED_ARGS) for name in ASKED["perf"][0]},
-        **{
-            title: (name, (f"test_take={PERCENT},{kind}", *slow))
-            for title, (name, kind, slow) in pressures().items()
-        },
+        **{title: (name, (taking(kind), *slow)) for title, (name, kind, slow) in pressures().items()},
         "the last sections": (SMALL, UNHURRIED),
         "a job that hangs": (SMALL, HUNG),
     }
