@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from padlab.core import paths
+from padlab.measure import structpages
 
 BASE = "7.3"
 CPUS = ("epyc-7551-kvm-small", "epyc-7551-kvm", "cpus-64")
 KERNELS = ("stock", "patched")
+WAYS = (("mainline", 1), ("whole", 1), ("ours", 1), ("ours", 2))
 
 
 def recorded(name: str) -> Any:
@@ -30,10 +32,10 @@ def threads_made(machine: str) -> list[float]:
     return [found["stock"]["queued"], *(found[kernel]["made"] for kernel in KERNELS)]
 
 
-def cpu_time(kib: int, unit_us: int, ways: Sequence[tuple[str, int]]) -> list[float]:
-    """CPU time of all threads that zero a page, by way and number of threads."""
+def zeroed(kib: int, unit_us: int, ways: Sequence[tuple[str, int]] = WAYS) -> list[float]:
+    """How long it takes to zero a page, by way and number of threads."""
     rows = {(row["kib"], row["way"], row["threads"]): row for row in recorded("hugepages.json")["native"]}
-    return [rows[kib, *way]["cpu_us"]["median"] / unit_us for way in ways]
+    return [rows[kib, *way]["us"]["median"] / unit_us for way in ways]
 
 
 def tables() -> dict[str, dict[str, list[float]]]:
@@ -41,8 +43,15 @@ def tables() -> dict[str, dict[str, list[float]]]:
     pages = ("a deferred page", "a page of the lower zones", "boot to init, a GiB")
     helper = recorded("hugepages.json")["exact"]["helper"]
     critical = recorded("growth.json")["critical_ms"]
-    ways = (("mainline", 1), ("whole", 1), ("ours", 1), ("ours", 2))
+    stores = {
+        "rep stosb, page by page": "stock",
+        "rep stosb, extents of 32 MiB": "mainline",
+        "rep stosb, one for all": "whole",
+        "CLZERO, 2 MiB and a fence at a time": "clzero",
+        "this patch": "ours",
+    }
     return {
+        "15-x86-zero-pages": {row: zeroed(1 << 20, 1000, [(way, 1)]) for row, way in stores.items()},
         "cover-engine": {
             **{f"{made} CPUs": threads_made(name) for made, name in zip((4, 16, 64), CPUS, strict=True)},
             **{page: of_parts(page, "stock", "1-engine") for page in pages},
@@ -60,8 +69,8 @@ def tables() -> dict[str, dict[str, list[float]]]:
             "when it leaves": [helper[kind]["end"] for kind in ("boot", "task", "limited")],
         },
         "cover-huge-pages": {
-            "2 MiB, us": cpu_time(2048, 1, ways),
-            "1 GiB, ms": cpu_time(1 << 20, 1000, ways),
+            "2 MiB, us": zeroed(2048, 1),
+            "1 GiB, ms": zeroed(1 << 20, 1000),
         },
     }
 
@@ -104,6 +113,33 @@ def test_of_both_bases_and_of_all_parts() -> None:
         lines = [line for line in section.splitlines() if line.startswith(f"| {row} |")]
         for line, told in zip(lines, (values, of_parts(row, *parts)), strict=True):
             check(line, [cell.strip() for cell in line.strip("|").split("|")][1:], told)
+
+
+def of_natives() -> dict[str, list[float]]:
+    """Rows of docs/results.md."""
+    rows = {
+        (row["bench"], row["threads"], row["way"]): row["ns"]["median"]
+        for bench in recorded("bench.json")["benches"]
+        for row in bench["rows"]
+    }
+    titles = {
+        "UML, 1 thread": ("UML", 1),
+        "userspace, 1 thread": ("userspace", 1),
+        "userspace, 2 threads": ("userspace", 2),
+    }
+    return {
+        **{row: [rows[*key, way] for way in ("stock", structpages.OURS)] for row, key in titles.items()},
+        "2 MiB, us": zeroed(2048, 1),
+        "1 GiB, ms": zeroed(1 << 20, 1000),
+    }
+
+
+@pytest.mark.parametrize("row", list(of_natives()))
+def test_of_native_times(row: str) -> None:
+    text = (paths.ROOT / "docs/results.md").read_text()
+    section = text[text.index("\n## Linux 7.3\n") :]
+    (line,) = (line for line in section.splitlines() if line.startswith(f"| {row} |"))
+    check(line, [cell.strip() for cell in line.strip("|").split("|")][1:], of_natives()[row])
 
 
 def check(line: str, cells: Sequence[str], values: Sequence[float]) -> None:
