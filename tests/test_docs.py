@@ -125,7 +125,7 @@ def readme_figures() -> dict[str, tuple[float, float]]:
         "a deferred page": of_chart(chart.counted(growth)["deferred page"]),
         "whole boot with 768 GiB": tuple(boots[k]["memory-768"]["boot"] for k in ("stock", "patched")),
         "the same without hash": tuple(growth["critical_ms"][k]["memory-768"] for k in ("stock", "patched")),
-        "a struct page": of_chart(chart.timed(bench)["User-mode Linux,\n1 thread"]),
+        "a struct page": of_chart(chart.timed(bench)["User-mode Linux, 1 thread"]),
         "1 GiB zeroed": (zeroed_ms("stock", 1), zeroed_ms("ours", 2)),
     }
 

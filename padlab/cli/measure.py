@@ -184,7 +184,7 @@ def chart() -> int:
     """Draw the README's chart from what growth and bench have recorded.
 
     Nothing is built, booted or measured.  The picture is results/chart.png, of
-    results/growth.json and results/bench.json.
+    growth.json and bench.json in results/ of all bases.
 
     \b
     Example:

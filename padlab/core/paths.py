@@ -52,6 +52,11 @@ def bases() -> list[str]:
     return [DEFAULT_BASE, *own]
 
 
+def results_of(base: str) -> Path:
+    """Where the results of a base are, whatever base is in use."""
+    return RECORDED if base == DEFAULT_BASE else RECORDED / base
+
+
 def use_base(name: str) -> None:
     """Let this process, and what it starts, work on the base ``name``."""
     if name not in bases():
@@ -61,9 +66,10 @@ def use_base(name: str) -> None:
     os.environ[BASE_VARIABLE] = name
 
 
-def command(words: str) -> str:
-    """How the user calls a command of the lab for the base in use."""
-    return f"./lab {words}" if BASE == DEFAULT_BASE else f"./lab {words} --base {BASE}"
+def command(words: str, base: str | None = None) -> str:
+    """How the user calls a command of the lab for a base, or the one in use."""
+    name = base or BASE
+    return f"./lab {words}" if name == DEFAULT_BASE else f"./lab {words} --base {name}"
 
 
 def shown(path: Path) -> str:
@@ -87,7 +93,7 @@ def _set(name: str) -> None:
     BASE = name
     OWN = None if name == DEFAULT_BASE else BASES / name
     PATCHES = OWN / "patches" if OWN else ROOT / "patches"
-    RESULTS = RECORDED / name if OWN else RECORDED
+    RESULTS = results_of(name)
     BUILD = SHARED / name if OWN else SHARED
     TREES = BUILD / "trees"
     LOGS = BUILD / "logs"

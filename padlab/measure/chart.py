@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab chart``: what a struct page costs, stock beside patched, as a picture for the README.
 
-It is drawn from recorded results alone: instructions from results/growth.json,
+It is drawn from recorded results of all bases alone: instructions from results/growth.json,
 times from results/bench.json.  Nothing is measured here.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from padlab.core import plot, table
+from padlab.core import paths, plot, table
 from padlab.core.errors import LabError
 from padlab.measure import provenance, structpages
 
@@ -22,12 +22,12 @@ NAME = "chart.png"
 # The goals of ./lab growth that are shown, and how they are called in the picture.
 GOALS = {
     "a deferred page": "deferred page",
-    "a page of the lower zones": "page below 4 GiB,\nuntil it is free",
+    "a page of the lower zones": "page below 4 GiB",
 }
 BENCHES = {"UML": "User-mode Linux", "userspace": "userspace"}
 
 _WHAT = "drawing the chart"
-_INCHES = (10.5, 4.3)
+_INCHES = (10.5, 6.0)
 _STOCK, _PATCHED = "#a8a8a8", "#3b7dc4"
 
 
@@ -42,20 +42,21 @@ class Recorded:
 
 def main() -> int:
     """Draw, and say which files it was drawn from."""
-    sources = growth, bench = read("growth.json", "./lab growth --large"), read("bench.json", "./lab bench")
-    picture = draw(growth, bench)
-    path = provenance.path_of(NAME)
+    growths = {base: read(base, "growth.json", "growth --large") for base in paths.bases()}
+    benches = {base: read(base, "bench.json", "bench") for base in paths.bases()}
+    picture = draw(growths, benches)
+    path = paths.RECORDED / NAME
     provenance.write(path, picture)
     out = table.console()
-    for source in sources:
+    for source in (*growths.values(), *benches.values()):
         out.print(f"drawn from {source.path}", markup=False, soft_wrap=True)
     out.print(f"recorded in {path}", markup=False, soft_wrap=True)
     return 0
 
 
-def read(name: str, command: str) -> Recorded:
-    """A result that ``command`` has recorded."""
-    path = provenance.path_of(name)
+def read(base: str, name: str, words: str) -> Recorded:
+    """A result that a command has recorded for ``base``."""
+    path, command = paths.results_of(base) / name, paths.command(words, base)
     try:
         data = json.loads(path.read_text())
     except FileNotFoundError:
@@ -75,17 +76,29 @@ def _known_form(source: Recorded) -> Iterator[None]:
         raise LabError(_WHAT, why, f"record it again with: {source.command}") from None
 
 
-def draw(growth: Recorded, bench: Recorded) -> bytes:
-    """The picture: counted instructions on the left, native times on the right."""
-    with _known_form(growth):
-        left = plot.Bars("Counted in exact mode", "guest instructions per page", counted(growth.data))
-        note = f"Left: {_provenance(growth.data)}, {growth.data['config']} config, QEMU {growth.data['qemu']}"
-    with _known_form(bench):
-        right = plot.Bars("Timed natively", "ns per struct page", timed(bench.data))
-        rounds = _rows(bench.data)[0]["ns"]["n"]
-        note += f"\nRight: {_provenance(bench.data)}; median, least and most of {rounds} rounds"
+def draw(growths: Mapping[str, Recorded], benches: Mapping[str, Recorded]) -> bytes:
+    """The picture: counted instructions on the left, native times on the right, by base."""
+    bars: tuple[dict[str, list[plot.Bar]], dict[str, list[plot.Bar]]] = ({}, {})
+    note = []
+    for base, growth in growths.items():
+        with _known_form(growth):
+            bars[0].update(_of_base(base, counted(growth.data)))
+            note.append(f"Left, {base}: {_provenance(growth.data)}, QEMU {growth.data['qemu']}")
+    for base, bench in benches.items():
+        with _known_form(bench):
+            bars[1].update(_of_base(base, timed(bench.data)))
+            rounds = _rows(bench.data)[0]["ns"]["n"]
+            note.append(
+                f"Right, {base}: {_provenance(bench.data)}; median, least and most of {rounds} rounds"
+            )
+    left = plot.Bars("Counted in exact mode", "guest instructions per page", bars[0])
+    right = plot.Bars("Timed natively", "ns per struct page", bars[1])
     title = "What it costs to initialise a struct page and free its page"
-    return plot.figure([left, right], title, 2, _INCHES, note)
+    return plot.figure([left, right], title, 2, _INCHES, "\n".join(note))
+
+
+def _of_base(base: str, groups: dict[str, list[plot.Bar]]) -> dict[str, list[plot.Bar]]:
+    return {f"{name},\nLinux {base}": bars for name, bars in groups.items()}
 
 
 def _provenance(data: dict[str, Any]) -> str:
@@ -104,7 +117,7 @@ def timed(data: dict[str, Any]) -> dict[str, list[plot.Bar]]:
     groups = {}
     for bench, threads, way in rows:
         if way == "stock":
-            name = f"{BENCHES[bench]},\n{threads} thread{'s' * (threads > 1)}"
+            name = f"{BENCHES[bench]}, {threads} thread{'s' * (threads > 1)}"
             ours = rows[bench, threads, structpages.OURS]
             groups[name] = _pair_of_ranges(rows[bench, threads, way], ours)
     return groups

@@ -21,7 +21,7 @@ measurement, so that git shows what a change did to the figures:
     results/outside.json                 ./lab outside: all of its programs
     results/full.json                    ./lab test --full: all checks
     results/margins.json                 ./lab margins: what is known of each check, run often
-    results/chart.png                    ./lab chart: drawn from growth.json and bench.json
+    results/chart.png                    ./lab chart: drawn from growth.json and bench.json of all bases
     results/predict-published.csv, .png  ./lab predict: the published machines
     results/predict-large.csv, .png      the same: machines of 1 to 24 TiB
 

@@ -18,9 +18,12 @@ from padlab.vm.accel import Accel
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the recorded results that the chart is drawn from."""
-    for name in ("growth.json", "bench.json"):
-        shutil.copy(paths.RECORDED / name, tmp_path)
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    for base in paths.bases():
+        place = tmp_path / paths.results_of(base).relative_to(paths.RECORDED)
+        place.mkdir(exist_ok=True)
+        for name in ("growth.json", "bench.json"):
+            shutil.copy(paths.results_of(base) / name, place)
+    monkeypatch.setattr(paths, "RECORDED", tmp_path)
     return tmp_path
 
 
@@ -45,7 +48,8 @@ def test_draws_a_picture_and_names_its_sources(results: Path, capsys: pytest.Cap
     assert chart.main() == 0
     said = capsys.readouterr().out
     assert (results / "chart.png").read_bytes().startswith(b"\x89PNG")
-    assert str(results / "growth.json") in said and str(results / "bench.json") in said
+    names = ("growth.json", "bench.json", "7.3/growth.json", "7.3/bench.json")
+    assert all(str(results / name) in said for name in names)
 
 
 def test_equal_results_give_an_equal_picture(results: Path) -> None:
@@ -60,11 +64,13 @@ def test_shows_what_is_recorded(results: Path, panels: list[plot.Bars]) -> None:
         {"name": "a deferred page", "stock": 30.0, "patched": 15.0},
         {"name": "a page of the lower zones", "stock": 40.0, "patched": 10.0},
     ]
-    replace(results / "growth.json", goals=goals)
+    replace(results / "7.3/growth.json", goals=goals)
     chart.main()
     counted, timed = panels
-    assert [[bar.value for bar in bars] for bars in counted.groups.values()] == [[30.0, 15.0], [40.0, 10.0]]
-    assert counted.groups["deferred page"][1].text == "patched 15.00 (0.50 of stock)"
+    groups = list(counted.groups.values())
+    assert [[bar.value for bar in bars] for bars in groups[2:]] == [[30.0, 15.0], [40.0, 10.0]]
+    assert counted.groups["deferred page,\nLinux 7.3"][1].text == "patched 15.00 (0.50 of stock)"
+    assert next(iter(counted.groups)) == "deferred page,\nLinux 6.12"
     assert all(bar.low and bar.low <= bar.value for bars in timed.groups.values() for bar in bars)
 
 
@@ -80,12 +86,13 @@ def test_its_goals_are_those_of_growth() -> None:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize("name", ["growth.json", "bench.json"])
+    @pytest.mark.parametrize("name", ["growth.json", "bench.json", "7.3/growth.json", "7.3/bench.json"])
     def test_missing(self, results: Path, name: str) -> None:
         (results / name).unlink()
         with pytest.raises(LabError, match=name) as error:
             chart.main()
-        assert f"./lab {name.removesuffix('.json')}" in error.value.todo
+        assert f"./lab {Path(name).stem}" in error.value.todo
+        assert ("--base 7.3" in error.value.todo) == name.startswith("7.3")
         assert not (results / "chart.png").exists()
 
     def test_not_json(self, results: Path) -> None:
@@ -101,6 +108,7 @@ class TestBadInput:
             ("growth.json", {"goals": None}),
             ("bench.json", {"benches": []}),
             ("bench.json", {"benches": [{"rows": [1]}]}),
+            ("7.3/growth.json", {"goals": []}),
         ],
     )
     def test_of_another_form(self, results: Path, name: str, values: dict[str, object]) -> None:
