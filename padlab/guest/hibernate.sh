@@ -4,11 +4,17 @@
 # that does not resume runs all of it and sleeps again.
 
 disk=/dev/vda
-mkswap $disk >/dev/null && swapon $disk || say trouble "no swap on $disk"
+if ! mkswap $disk >/dev/null || ! swapon $disk; then
+	say trouble "no swap on $disk"
+fi
 dd if=/dev/urandom of=/tmp/known bs=1M count=32 2>/dev/null
 before=$(sha256sum /tmp/known)
 echo shutdown >/sys/power/disk
 # The last word of the boot that sleeps: its machine is switched off then.
 say "done" 0
 echo disk >/sys/power/state || say trouble "the system does not sleep"
-say resumed "$([ "$before" = "$(sha256sum /tmp/known)" ] && echo whole || echo broken)"
+if [ "$before" = "$(sha256sum /tmp/known)" ]; then
+	say resumed whole
+else
+	say resumed broken
+fi
