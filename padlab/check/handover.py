@@ -12,10 +12,11 @@ import re
 
 from padlab.check import beside, guests
 from padlab.core.outcome import Outcome, judge
-from padlab.vm import dmesg
+from padlab.vm import dmesg, machine
 from padlab.vm.boot import SYNC
 
 CONFIG = "features"
+ROLE = "handover"
 TITLE = "kexec handover: pages that were preserved"
 # Nearly all memory is deferred; and the test preserves more than is not, in bytes.
 MACHINE = "low-memory-1"
@@ -28,7 +29,9 @@ RESTORED = "KHO restore succeeded"
 
 def restores(kernel: str = beside.KERNEL, limit_s: float | None = None) -> Outcome:
     """All that was preserved is there, and it was asked for before all struct pages were."""
-    result = guests.boot(MACHINE, kernel, CONFIG, "handover", ARGS, limit_s)
+    # Two kernels boot in this one guest.
+    limit_s = limit_s or 2 * guests.limit_s(machine.load(MACHINE), CONFIG, ROLE)
+    result = guests.boot(MACHINE, kernel, CONFIG, ROLE, ARGS, limit_s)
     problems = guests.trouble(result) + restored_problems(result.dmesg.text)
     return judge(problems, result.log)
 
