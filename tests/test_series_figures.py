@@ -147,6 +147,25 @@ def check(line: str, cells: Sequence[str], values: Sequence[float]) -> None:
         assert cell == f"{value:,.{len(cell.partition('.')[2])}f}", f"{line}: recorded is {value}"
 
 
+def prose() -> dict[str, list[str]]:
+    """Message -> figures in its sentences."""
+    (stock, ours) = zeroed(2048, 1, [("mainline", 1), ("ours", 1)])
+    (bare,) = zeroed(1 << 20, 1000, [("split", 2)])
+    return {
+        "15-x86-zero-pages": [f"stock takes {stock:.1f} us", f"this patch {ours:.1f} us"],
+        "cover-huge-pages": [
+            f"need {bare:.1f} ms",
+            f"{recorded('hugepages.json')['exact']['fault']:,} instructions",
+        ],
+    }
+
+
+@pytest.mark.parametrize("message", list(prose()))
+def test_in_the_sentences_of_a_message(message: str) -> None:
+    text = (paths.BASES / BASE / "series" / f"{message}.msg").read_text()
+    assert [figure for figure in prose()[message] if figure not in " ".join(text.split())] == []
+
+
 @pytest.mark.parametrize("message", list(tables()))
 def test_of_a_message(message: str) -> None:
     text = (paths.BASES / BASE / "series" / f"{message}.msg").read_text()
