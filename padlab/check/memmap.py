@@ -15,11 +15,13 @@ from padlab.kernel import tree
 from padlab.vm import machine
 from padlab.vm.boot import SYNC, BootResult
 
-# What a broken build does wrong, and what the oracle has to say of it.
+# What a broken build does wrong, and what the oracle has to say of it: one of some, of each tuple.
+# A block that is freed twice counts twice.  It lies inside another free block, or somebody has
+# allocated it before the oracle looks, and then there are pages in use inside of one.
 FAULTS = {
-    "skip-section": "uninitialised 65536",  # one section on each of two nodes
-    "free-twice": "broken rule: overlap",
-    "wrong-type": "types=22",
+    "skip-section": (("uninitialised 65536",),),  # one section on each of two nodes
+    "free-twice": (("broken rule: managed 2 ",), ("rule: overlap ", "rule: free_ref ")),
+    "wrong-type": (("types=22",),),
 }
 GROWN = "one-cpu"
 
@@ -115,16 +117,15 @@ def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome
 def fault(name: str) -> Outcome:
     """The oracle is silent without a fault, and names the one that there is.
 
-    Boot waits for the jobs of a kernel that has one: what is freed twice is allocated twice if
-    drivers run meanwhile, and then it depends on them which rule is broken.
+    Boot waits for the jobs of a kernel that has one: fewer have allocated what is freed twice.
     """
     append = (f"deferred_init_fault={name}", SYNC) if name else ()
     found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
     if not name:
         return judge(found)
-    if any(FAULTS[name] in line for line in found):
-        return Outcome(1)
-    return judge([f"the oracle does not say '{FAULTS[name]}' but {found or 'nothing'}"])
+    said = "\n".join(found) or "nothing"
+    missing = [some for some in FAULTS[name] if not any(text in said for text in some)]
+    return judge([f"the oracle does not say {' or '.join(some)} but {said}" for some in missing])
 
 
 def small_machines() -> list[str]:
