@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from padlab.check import checkers, guests, matrix, outside, races, remarks, steps, suites
+from padlab.check import checkers, guests, installed, matrix, outside, races, remarks, steps, suites
 from padlab.check.guests import ARM64
 from padlab.check.runner import Check
 from padlab.core.outcome import Outcome
@@ -14,6 +14,7 @@ from padlab.core.outcome import Outcome
 SOURCE_LIMIT_S = 300
 BUILD_LIMIT_S = 3600
 STEPS_LIMIT_S = 3 * 3600
+CLOUD_LIMIT_S = 4 * 3600
 
 
 def sources(everything: bool = False) -> Iterator[Check]:
@@ -45,6 +46,15 @@ def compilers(everything: bool) -> Iterator[Check]:
     if everything:
         name = "each step of the series builds without a new warning, and boots"
         yield Check(name, steps.check, STEPS_LIMIT_S, alone=True)
+
+
+def installing(everything: bool) -> Iterator[Check]:
+    """Debian packages, on a bare Debian."""
+    limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
+    yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)
+    if everything:
+        name = "packages with Debian's configuration for clouds: its system comes up, huge pages have helpers"
+        yield Check(name, installed.of_cloud, CLOUD_LIMIT_S, alone=True)
 
 
 def _build(kernel: str, config: str) -> Outcome:

@@ -91,6 +91,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
         *building.compilers(everything),
+        *building.installing(everything),
         # It changes the environment, which all threads share.
         Check("a missing QEMU is reported", endings.no_qemu, MAKING_S, alone=True),
         *_suites(everything),

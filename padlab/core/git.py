@@ -28,6 +28,14 @@ def commit(root: Path = paths.ROOT) -> str:
     return f"{name}-dirty" if changed else name
 
 
+def commit_time(root: Path = paths.ROOT) -> str:
+    """When the last commit was made, UTC, as a number that grows from commit to commit; 0 if unknown."""
+    try:
+        return _git(root, "log", "-1", "--format=%cd", "--date=format-local:%Y%m%d%H%M%S").strip()
+    except LabError:
+        return "0"
+
+
 def files(root: Path = paths.ROOT) -> list[str]:
     """What a commit of everything would have: files that are tracked, or new and not ignored.
 
@@ -43,5 +51,5 @@ def files(root: Path = paths.ROOT) -> list[str]:
 def _git(root: Path, *args: str) -> str:
     # Of this clone, whoever owns it, and not of one that it lies in.
     command = ["git", "--no-optional-locks", "-c", f"safe.directory={root}", "-C", root, *args]
-    env = {"GIT_CEILING_DIRECTORIES": str(root.parent)}
+    env = {"GIT_CEILING_DIRECTORIES": str(root.parent), "TZ": "UTC"}
     return process.run(command, what=f"git {args[0]}", env=env)

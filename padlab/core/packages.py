@@ -31,6 +31,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rsync": "rsync",
         "python3": "/usr/bin/python3",
     },
+    "package": {"debhelper": "dh_builddeb"},
     "quilt": {"quilt": "quilt", "patch": "patch", "diffutils": "diff"},
     "qemu": {"qemu-system-x86": "qemu-system-x86_64"},
     "arm64": {
@@ -56,6 +57,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "coreutils": "fmt",
     },
     "stress": {"stress-ng": "stress-ng"},
+    "disk": {"e2fsprogs": "/sbin/mke2fs"},
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},
     "fresh-user": {"uidmap": "newuidmap"},  # for who is not root
 }

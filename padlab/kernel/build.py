@@ -89,7 +89,7 @@ def ensure_build(kernel: str, config: str = "perf") -> Build:
         with stamp.renewed():
             _configure(kernel, config, top, obj)
             log = f"build-{kernel}-{config}.log"
-            _make(top, obj, arch, targets, what, log, _COMPILATIONS[config])
+            make(top, obj, arch, targets, what, log, _COMPILATIONS[config])
     release = (obj / "include/config/kernel.release").read_text().strip()
     return Build(kernel, config, top, obj, image(kernel, config), version, release)
 
@@ -130,7 +130,7 @@ def ensure_module(build: Build, srcdir: Path) -> Path:
                 shutil.copy(path, place / name)
         what = f"building module {srcdir.name} for {build.kernel} ({build.config})"
         log = f"module-{srcdir.name}-{build.kernel}-{build.config}.log"
-        _make(build.tree, build.obj, build.arch, [f"M={place}", "modules"], what, log, total=None)
+        make(build.tree, build.obj, build.arch, [f"M={place}", "modules"], what, log, total=None)
         result = list(place.glob("*.ko"))
         if len(result) != 1:
             raise LabError(
@@ -154,7 +154,7 @@ def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[
         (obj / target).unlink(missing_ok=True)
     what = f"compiling {len(files)} files of {kernel} ({config})"
     log = f"objects-{kernel}-{config}.log"
-    _make(top, obj, arch, [*variables, *targets], what, log, len(files))
+    make(top, obj, arch, [*variables, *targets], what, log, len(files))
     return read(paths.LOGS / log).splitlines()
 
 
@@ -179,7 +179,7 @@ def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
         return
     what = f"configuring {kernel} ({config})"
     obj.mkdir(exist_ok=True)
-    make = partial(_make_command, top, obj, archs.of_config(config))
+    make = partial(make_command, top, obj, archs.of_config(config))
     log = paths.LOGS / f"config-{kernel}-{config}.log"
     with stamp.renewed(), progress.step(what):
         dot_config = obj / ".config"
@@ -252,14 +252,16 @@ def environment() -> dict[str, str]:
     }
 
 
-def _make_command(top: Path, obj: Path, arch: Arch, targets: list[str]) -> list[str]:
+def make_command(top: Path, obj: Path, arch: Arch, targets: list[str]) -> list[str]:
+    """How make is called to make ``targets`` of the tree ``top`` in its folder ``obj``."""
     jobs = len(os.sched_getaffinity(0))
     return ["make", f"-j{jobs}", "-C", str(top), f"O={obj}", *arch.make_variables(), *targets]
 
 
-def _make(
+def make(
     top: Path, obj: Path, arch: Arch, targets: list[str], what: str, log: str, total: int | None
 ) -> None:
+    """Run make, which shows what it does; ``total`` compilations make up a build from nothing."""
     compiled = 0
     with progress.step(what) as shown:
 
@@ -271,7 +273,7 @@ def _make(
 
         paths.CCACHE.mkdir(parents=True, exist_ok=True)
         process.stream(
-            _make_command(top, obj, arch, targets),
+            make_command(top, obj, arch, targets),
             count,
             what=what,
             env=environment(),

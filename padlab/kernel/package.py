@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian packages of the patched kernel, by the kernel's own bindeb-pkg.
+
+The kernel's release, which is in the packages' names, ends with what tells it from
+Debian's: "6.12.117-padata-mt-cloud-amd64".  Packages of a later commit have the same
+names and a higher version, so that they replace those of an earlier one.
+
+Objects are in a folder of the patched tree, as those of any build are (see build.py).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import git, packages, paths, process, progress
+from padlab.core.errors import LabError
+from padlab.kernel import arch as archs
+from padlab.kernel import build as builds
+from padlab.kernel import givenconfig, source, tree
+from padlab.kernel.content import Stamp
+from padlab.kernel.givenconfig import GivenConfig
+from padlab.kernel.kconfig import parse_config
+from padlab.kernel.state import some
+
+NAME = "padata-mt"
+FRAGMENT = paths.CONFIGS / "package.config"
+PERF = "perf"
+# What deferred init depends on: mm/Kconfig.
+NEEDS = {
+    "CONFIG_64BIT": "y",
+    "CONFIG_SPARSEMEM": "y",
+    "CONFIG_NEED_PER_CPU_KM": "n",
+    "CONFIG_KMSAN": "n",
+}
+_SIGNED = "CONFIG_MODULE_SIG_ALL"
+_KEYS = "CONFIG_SYSTEM_TRUSTED_KEYS"
+_VERSION = "CONFIG_LOCALVERSION"
+# With which boot waits for all struct pages: deferred_can_go_on() in mm/deferred_init.c.
+_WAITS = ("CONFIG_KASAN",)
+# Facts about the compiler that a configuration was made with.
+_COMPILER = re.compile(r"CONFIG_(?:AS|BINDGEN|CC|CLANG|GCC|LD|LLD|PAHOLE|RUSTC?|TOOLS)_")
+_ROOM = 2 << 30
+_ROOM_MODULE = 3 << 20  # for a module and its objects
+_LEFT = ("linux-*.deb", "linux-upstream_*")  # beside the folder that dpkg-buildpackage runs in
+
+
+@dataclass(frozen=True)
+class Packages:
+    """What was made: files, the kernel's release, the packages' version, and how they came about."""
+
+    release: str
+    version: str
+    files: tuple[Path, ...]
+    config: str
+    remarks: tuple[str, ...]
+
+
+def make(directory: Path, given: GivenConfig) -> Packages:
+    """Packages of the patched kernel with a configuration, in ``directory``."""
+    packages.ensure("build", "package")
+    top = tree.ensure_tree("patched")
+    obj = top / f"obj-package-{given.flavour or 'own'}"
+    what = f"building packages ({given.flavour or 'own configuration'}, Linux {tree.source_version()})"
+    modules = sum(value == "m" for value in given.options.values())
+    if not obj.exists():
+        source.check_room(paths.TREES, _ROOM + modules * _ROOM_MODULE, what)
+    remarks = _configure(top, obj, given)
+    log = f"package-{given.flavour or 'own'}.log"
+    builds.make(top, obj, archs.X86_64, [archs.X86_64.target, "modules"], what, log, None)
+    release = (obj / "include/config/kernel.release").read_text().strip()
+    version = version_of(release, git.commit(), git.commit_time())
+    files = _pack(top, obj, directory, version)
+    return Packages(release, version, files, given.what, (*remarks, f"modules: {modules}, {_signed(obj)}"))
+
+
+def choose(config: Path | None) -> GivenConfig:
+    """What the user gave; without, the running system's if that is Debian's, else perf."""
+    path = config or givenconfig.of_this_system()
+    if path:
+        return givenconfig.read(path)
+    progress.note(
+        "note: this system has no configuration of Debian's; perf is taken, which has no drivers "
+        "but those of the lab's machines: for a real one give --config FILE"
+    )
+    return perf()
+
+
+def perf() -> GivenConfig:
+    """What the lab measures with."""
+    built = builds.ensure_build("patched", PERF)
+    return GivenConfig(f"kernel configuration {PERF}", PERF, (built.obj / ".config").read_text())
+
+
+# Configuring
+
+
+def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
+    """Write .config; what it has otherwise than what was given."""
+    what = f"configuring the packages ({given.flavour or 'own configuration'})"
+    wanted = FRAGMENT.read_text() + f'{_VERSION}="{local_version(given)}"\n'
+    keys = given.options.get(_KEYS, "").strip('"')
+    if keys and not (top / keys).exists():
+        wanted += f'{_KEYS}=""\n'
+    obj.mkdir(exist_ok=True)
+    stamp = Stamp(obj / ".padlab-configured", [given.text, wanted, tree.content_key("patched")])
+    dot_config, fragment = obj / ".config", obj / ".padlab-fragment"
+    if not (stamp.matches() and dot_config.exists()):
+        with stamp.renewed(), progress.step(what):
+            dot_config.write_text(given.text)
+            fragment.write_text(wanted)
+            log = paths.LOGS / "config-package.log"
+            merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, fragment]
+            process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
+            command = builds.make_command(top, obj, archs.X86_64, ["olddefconfig"])
+            process.run(command, what=what, env=builds.environment(), log=log)
+            found = parse_config(dot_config.read_text())
+            if missing := lacks(found):
+                raise LabError(
+                    given.what,
+                    f"it lacks what the series needs: {', '.join(missing)}",
+                    "give a configuration of a 64-bit server",
+                    log=log,
+                )
+    return differences(given.options, parse_config(dot_config.read_text()), parse_config(wanted))
+
+
+def local_version(given: GivenConfig) -> str:
+    """What the kernel's release ends with: the configuration's own end, ours, and the flavour."""
+    own = given.options.get(_VERSION, "").strip('"').partition(f"-{NAME}")[0]
+    return "-".join([own, NAME, *filter(None, [given.flavour])])
+
+
+def lacks(options: Mapping[str, str]) -> list[str]:
+    """What has to be otherwise for deferred init, by option; nothing if that is there.  Pure."""
+    if options.get("CONFIG_DEFERRED_STRUCT_PAGE_INIT") == "y":
+        return []
+    wrong = [
+        f"{name} is {'off' if value == 'y' else 'on'}"
+        for name, value in NEEDS.items()
+        if options.get(name, "n") != value
+    ]
+    return wrong or ["CONFIG_DEFERRED_STRUCT_PAGE_INIT is off"]
+
+
+def differences(given: Mapping[str, str], made: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
+    """What the packages have otherwise than the configuration that was given.  Pure."""
+    lines = []
+    for name in asked:
+        before, after = given.get(name, "n"), made.get(name, "n")
+        if before != after and name != _VERSION:
+            how = {"y": "switched on", "n": "switched off"}.get(after, f"set to {after}")
+            lines.append(f"{how}: {name}, which was {'off' if before == 'n' else before}")
+    changed = (name for name, value in given.items() if value != made.get(name, "n") and name not in asked)
+    rest = [name for name in changed if not _COMPILER.match(name)]
+    if rest:
+        lines.append(f"{len(rest)} more that depend on those or on this Linux: {some(rest)}")
+    lines += [f"boot waits for struct pages: {name} is on" for name in _WAITS if made.get(name) == "y"]
+    return lines
+
+
+def _signed(obj: Path) -> str:
+    on = parse_config((obj / ".config").read_text()).get(_SIGNED) == "y"
+    return f"{'signed' if on else 'not signed'}, as {_SIGNED} is {'on' if on else 'off'}"
+
+
+# Packing
+
+
+def version_of(release: str, commit: str, time: str) -> str:
+    """The packages' version: of Linux, and of this repository, in the order of its commits.  Pure."""
+    linux = re.match(r"[\d.]+(?:-rc\d+)?", release)
+    name = re.sub(r"[^\w.+~]", ".", commit)
+    return f"{linux[0].replace('-', '~') if linux else release}+{time}.g{name}-1"
+
+
+def _pack(top: Path, obj: Path, directory: Path, version: str) -> tuple[Path, ...]:
+    _remove_left(top)
+    # dpkg-buildpackage would have every dependency of a build checked, those of no use here, too.
+    variables = [
+        f"KDEB_PKGVERSION={version}",
+        "KDEB_CHANGELOG_DIST=unstable",
+        "DEB_BUILD_PROFILES=pkg.linux-upstream.nokerneldbg",
+        "DPKG_FLAGS=-d",
+    ]
+    try:
+        what = f"packing {version}"
+        builds.make(top, obj, archs.X86_64, ["bindeb-pkg", *variables], what, "package-pack.log", None)
+        directory.mkdir(parents=True, exist_ok=True)
+        made = sorted((*top.glob("linux-image-*.deb"), *top.glob("linux-headers-*.deb")))
+        if len(made) != 2:
+            raise LabError(
+                what, f"{len(made)} packages came out of it, not 2", "see build/logs/package-pack.log"
+            )
+        return tuple(Path(shutil.move(path, directory / path.name)) for path in reversed(made))
+    finally:
+        _remove_left(top)
+
+
+def _remove_left(top: Path) -> None:
+    """linux-libc-dev has the name of Debian's, and nothing of ours in it."""
+    for pattern in _LEFT:
+        for path in top.glob(pattern):
+            path.unlink()
