@@ -1,174 +1,317 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures in messages of a base whose series is in parts, and in docs/results.md, are those recorded."""
+"""The figures in messages of the series of each base are those recorded."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from padlab.core import paths
-from padlab.measure import structpages
+from tests import figures
+from tests.figures import DEFAULT, STOCK_AND_OURS, WITH_LIMIT, Values, bench_row, check, recorded, zeroed
 
-BASE = "7.3"
+MAINLINE = "7.3"
 CPUS = ("epyc-7551-kvm-small", "epyc-7551-kvm", "cpus-64")
 KERNELS = ("stock", "patched")
 WAYS = (("mainline", 1), ("whole", 1), ("ours", 1), ("ours", 2))
+MESSAGES = {
+    **{(DEFAULT, path.stem): path for path in sorted((paths.ROOT / "series").glob("*.msg"))},
+    **{(MAINLINE, path.stem): path for path in sorted((paths.BASES / MAINLINE / "series").glob("*.msg"))},
+}
+# Instructions that are recorded beside times are those of any CPU.
+EXACT_ON = "family 26"
+Rows = list[tuple[str, Values]]
+# Times in sentences that are not ours: of others' series, as their authors report them, and a parameter.
+NOT_OURS = {
+    (DEFAULT, "16-hugetlbfs-populate"): ["2 ms"],
+    (MAINLINE, "cover-memmap"): ["97 ms"],
+    (MAINLINE, "cover-deferred"): ["304 ms", "32 ms"],
+}
+_TIME = re.compile(r"\d[\d.,]* (?:ns|us|ms)\b")
 
 
-def recorded(name: str) -> Any:
-    return json.loads((paths.RECORDED / BASE / name).read_text())
+def text_of(key: tuple[str, str]) -> str:
+    return MESSAGES[key].read_text()
+
+
+def said_before(text: str, row: str) -> str:
+    """What is said of a row: the last paragraph before its table, whose lines are indented."""
+    paragraphs = text[: text.index(row)].split("\n\n")
+    return next(one for one in reversed(paragraphs) if one and not one.startswith(" "))
+
+
+# Rows that count, which do not depend on the CPU
 
 
 def of_parts(figure: str, *parts: str) -> list[float]:
-    figures = recorded("parts.json")["figures"]
-    return [figures[part][figure] for part in parts]
+    found = recorded("parts.json", MAINLINE)["figures"]
+    return [found[part][figure] for part in parts]
 
 
-def threads_made(machine: str) -> list[float]:
-    found = recorded("starts.json")["machines"][machine]
-    return [found["stock"]["queued"], *(found[kernel]["made"] for kernel in KERNELS)]
-
-
-def zeroed(kib: int, unit_us: int, ways: Sequence[tuple[str, int]] = WAYS) -> list[float]:
-    """How long it takes to zero a page, by way and number of threads."""
-    rows = {(row["kib"], row["way"], row["threads"]): row for row in recorded("hugepages.json")["native"]}
-    return [rows[kib, *way]["us"]["median"] / unit_us for way in ways]
-
-
-def tables() -> dict[str, dict[str, list[float]]]:
-    """Message -> the beginning of a row -> what its cells are."""
+def of_pages(*parts: str) -> Rows:
     pages = ("a deferred page", "a page of the lower zones", "boot to init, a GiB")
-    helper = recorded("hugepages.json")["exact"]["helper"]
-    critical = recorded("growth.json")["critical_ms"]
-    stores = {
-        "rep stosb, page by page": "stock",
+    return [(page, of_parts(page, *parts)) for page in pages]
+
+
+def goal(name: str) -> list[float]:
+    (found,) = (one for one in recorded("growth.json")["goals"] if one["name"] == name)
+    return [found[kernel] for kernel in KERNELS]
+
+
+def per_gib(name: str) -> list[float]:
+    found = recorded("growth.json")["per_gib"]
+    return [1e6 * found[kernel][name] for kernel in KERNELS]
+
+
+def critical(base: str, gib: int) -> list[float]:
+    found = recorded("growth.json", base)["critical_ms"]
+    return [found[kernel][f"memory-{gib}"] for kernel in KERNELS]
+
+
+def of_machine(machine: str) -> list[float]:
+    """A deferred page of a machine."""
+    found = {one["name"]: one for one in recorded(f"compare-{machine}-exact.json")["figures"]}
+    return [found["per deferred page"][kernel]["median"] for kernel in KERNELS]
+
+
+def counted() -> dict[tuple[str, str], Rows]:
+    boots = recorded("growth.json")["boots"]
+    small, large = critical(DEFAULT, 16), critical(DEFAULT, 768)
+    return {
+        (DEFAULT, "00-cover"): [
+            ("a deferred page", goal("a deferred page")),
+            ("a page below 4 GiB, until it is free", goal("a page of the lower zones")),
+            ("boot to init, per GiB", per_gib("whole boot to init")),
+            ("boot to init, 768 GiB, millions", [boots[kernel]["memory-768"]["boot"] for kernel in KERNELS]),
+            (
+                "without hash tables: times that of 16 GiB",
+                [most / least for most, least in zip(large, small, strict=True)],
+            ),
+        ],
+        (DEFAULT, "07-mm-memmap-bulk"): [
+            ("a page below 4 GiB, until it is free", goal("a page of the lower zones")),
+            ("from deferred init to devtmpfs, per GiB", per_gib("serial rest after it")),
+        ],
+        (DEFAULT, "08-mm-deferred-init"): [
+            ("slope from 64 to 256 GiB", goal("a deferred page")),
+            ("16 GiB, one node", of_machine("epyc-7551-kvm-small")),
+            ("4 GiB, three unaligned nodes", of_machine("three-nodes")),
+            *((f"{gib} GiB", critical(DEFAULT, gib)) for gib in (16, 256, 768)),
+        ],
+        (MAINLINE, "cover-engine"): of_pages("stock", "1-engine"),
+        (MAINLINE, "cover-memmap"): of_pages("stock", "1-engine", "2-memmap"),
+        (MAINLINE, "07-mm-memmap-bulk"): of_pages("stock", "2-memmap"),
+        (MAINLINE, "cover-deferred"): of_pages("stock", "2-memmap", "3-deferred"),
+        (MAINLINE, "cover-async"): [
+            *of_pages("stock", "3-deferred", "4-async"),
+            *((f"{gib} GiB", critical(MAINLINE, gib)) for gib in (16, 256)),
+        ],
+    }
+
+
+# Rows that depend on the CPU that their text names
+
+
+def stores(said: str, base: str, names: dict[str, str]) -> Rows:
+    huge = recorded("hugepages.json", base, said)
+    return [(row, [zeroed(huge, 1 << 20, way, unit_us=1000)]) for row, way in names.items()]
+
+
+def used(said: str) -> Rows:
+    """Pages of 2 MiB that are zeroed and then used."""
+    huge = recorded("hugepages.json", said=said)
+    uses = [*huge["native_first_use"], *huge["native_dependent_reads"]]
+    of = {(r["page"], r["how"], r["way"]): r for r in uses if r["kib"] == 2048}
+
+    def pair(page: int, how: str, what: str) -> list[float]:
+        return [of[page, how, way][what]["median"] for way in ("stock", "ours")]
+
+    rows: Rows = []
+    for where, page in {"at its start": 0, "after a third": 170}.items():
+        rows.append((f"2 MiB, touched {where}", pair(page, "forward", "zero")))
+        rows.append(("and half of it used from there on", pair(page, "forward", "both")))
+        rows.append(("and half of it used at random", pair(page, "random", "both")))
+    return [
+        *rows,
+        ("2 MiB, touched at its end", pair(511, "forward", "zero")),
+        ("from what was read before", pair(511, "dependent", "both")),
+        ("2 MiB, touched at its start, read so", pair(0, "dependent", "both")),
+    ]
+
+
+def threads_made(said: str) -> Rows:
+    machines = recorded("starts.json", MAINLINE, said)["machines"]
+    return [
+        (f"{cpus} CPUs", [of["stock"]["queued"], *(of[kernel]["made"] for kernel in KERNELS)])
+        for cpus, of in zip((4, 16, 64), (machines[name] for name in CPUS), strict=True)
+    ]
+
+
+def helpers(_said: str) -> Rows:
+    found = recorded("hugepages.json", MAINLINE, EXACT_ON)["exact"]["helper"]
+    rows = {"for each chunk": "chunk", "when it begins": "begin", "when it leaves": "end"}
+    return [(row, [found[kind][key] for kind in ("boot", "task", "limited")]) for row, key in rows.items()]
+
+
+def of_threads(said: str, base: str) -> Rows:
+    bench = recorded("bench.json", base, said)
+    rows = {"one thread": 1, "two threads": 2}
+    return [(row, bench_row(bench, "userspace", threads, WITH_LIMIT)) for row, threads in rows.items()]
+
+
+def cover(said: str) -> Rows:
+    bench = recorded("bench.json", said=said)
+    return [
+        ("User-mode Linux, one CPU", bench_row(bench, "UML", 1, STOCK_AND_OURS)),
+        ("userspace, two threads", bench_row(bench, "userspace", 2, STOCK_AND_OURS)),
+        ("what the memory takes, one CPU", bench_row(bench, "UML", 1, WITH_LIMIT[-1:])),
+    ]
+
+
+def folio(said: str) -> Rows:
+    huge = recorded("hugepages.json", said=said)
+    one, two = (zeroed(huge, 1 << 20, "ours", threads, 1000) for threads in (1, 2))
+    stock = zeroed(huge, 1 << 20, "stock", unit_us=1000)
+    return [("1 GiB, one thread", [stock, one]), ("1 GiB, two threads", ["n/a", two]), *used(said)]
+
+
+def several(said: str) -> Rows:
+    huge = recorded("hugepages.json", MAINLINE, said)
+    sizes = {"2 MiB, us": (2048, 1), "1 GiB, ms": (1 << 20, 1000)}
+    return [
+        (row, [zeroed(huge, kib, way, threads, unit) for way, threads in WAYS])
+        for row, (kib, unit) in sizes.items()
+    ]
+
+
+def timed(key: tuple[str, str], text: str) -> Rows:
+    """Those of a message; the CPU is named by what is said before the first of them."""
+    ways = {
         "rep stosb, extents of 32 MiB": "mainline",
         "rep stosb, one for all": "whole",
         "CLZERO, 2 MiB and a fence at a time": "clzero",
         "this patch": "ours",
     }
-    return {
-        "15-x86-zero-pages": {row: zeroed(1 << 20, 1000, [(way, 1)]) for row, way in stores.items()},
-        "cover-engine": {
-            **{f"{made} CPUs": threads_made(name) for made, name in zip((4, 16, 64), CPUS, strict=True)},
-            **{page: of_parts(page, "stock", "1-engine") for page in pages},
-        },
-        "cover-memmap": {page: of_parts(page, "stock", "1-engine", "2-memmap") for page in pages},
-        "07-mm-memmap-bulk": {page: of_parts(page, "stock", "2-memmap") for page in pages},
-        "cover-deferred": {page: of_parts(page, "stock", "2-memmap", "3-deferred") for page in pages},
-        "cover-async": {
-            **{page: of_parts(page, "stock", "3-deferred", "4-async") for page in pages},
-            **{f"{gib} GiB": [critical[kernel][f"memory-{gib}"] for kernel in KERNELS] for gib in (16, 256)},
-        },
-        "cover-limits": {
-            "for each chunk": [helper[kind]["chunk"] for kind in ("boot", "task", "limited")],
-            "when it begins": [helper[kind]["begin"] for kind in ("boot", "task", "limited")],
-            "when it leaves": [helper[kind]["end"] for kind in ("boot", "task", "limited")],
-        },
-        "cover-huge-pages": {
-            "2 MiB, us": zeroed(2048, 1),
-            "1 GiB, ms": zeroed(1 << 20, 1000),
-        },
+    makers: dict[tuple[str, str], tuple[str, Any]] = {
+        (DEFAULT, "00-cover"): ("  User-mode Linux", cover),
+        (DEFAULT, "10-x86-memmap-bulk"): ("  one thread", lambda said: of_threads(said, DEFAULT)),
+        (DEFAULT, "14-mm-folio-zero"): ("  1 GiB", folio),
+        (DEFAULT, "15-x86-zero-pages"): (
+            "  clear_page()",
+            lambda said: stores(said, DEFAULT, {"clear_page(), page by page": "stock", **ways}),
+        ),
+        (MAINLINE, "10-x86-memmap-bulk"): ("  one thread", lambda said: of_threads(said, MAINLINE)),
+        (MAINLINE, "15-x86-zero-pages"): (
+            "  rep stosb",
+            lambda said: stores(said, MAINLINE, {"rep stosb, page by page": "stock", **ways}),
+        ),
+        (MAINLINE, "cover-engine"): ("  4 CPUs", threads_made),
+        (MAINLINE, "cover-limits"): ("  for each chunk", helpers),
+        (MAINLINE, "cover-huge-pages"): ("  2 MiB, us", several),
     }
+    if key not in makers:
+        return []
+    first, maker = makers[key]
+    rows: Rows = maker(said_before(text, first))
+    return rows
 
 
-def of_both_bases() -> dict[str, list[float]]:
-    """Rows of docs/results.md: stock and ours on 6.12, stock and ours on 7.3."""
-    growth = json.loads((paths.RECORDED / "growth.json").read_text())
-    boots = growth["boots"]
-    goals = {goal["name"]: [goal[kernel] for kernel in KERNELS] for goal in growth["goals"]}
-
-    def grown(kernel: str, *keys: str) -> float:
-        small, large = (boots[kernel][f"memory-{gib}"] for gib in (64, 256))
-        for key in keys:
-            small, large = small[key], large[key]
-        return float(large - small)
-
-    pages = grown("patched", "pages")
-    last = ("stock", list(recorded("parts.json")["figures"])[-1])
-    return {
-        "a deferred page": [
-            *(1e6 * grown(kernel, "phases", "deferred init") / pages for kernel in KERNELS),
-            *of_parts("a deferred page", *last),
-        ],
-        "a page of the lower zones": [
-            *goals["a page of the lower zones"],
-            *of_parts("a page of the lower zones", *last),
-        ],
-        "boot to init, a GiB": [
-            *(1e6 * grown(kernel, "boot") / 192 for kernel in KERNELS),
-            *of_parts("boot to init, a GiB", *last),
-        ],
-    }
+def expected(key: tuple[str, str], text: str) -> Rows:
+    return [*counted().get(key, []), *timed(key, text)]
 
 
-def test_of_both_bases_and_of_all_parts() -> None:
-    text = (paths.ROOT / "docs/results.md").read_text()
-    section = text[text.index("\n## Linux 7.3\n") :]
-    parts = list(recorded("parts.json")["figures"])
-    for row, values in of_both_bases().items():
-        lines = [line for line in section.splitlines() if line.startswith(f"| {row} |")]
-        for line, told in zip(lines, (values, of_parts(row, *parts)), strict=True):
-            check(line, [cell.strip() for cell in line.strip("|").split("|")][1:], told)
+@pytest.mark.parametrize("key", list(MESSAGES), ids="/".join)
+def test_tables_of_a_message(key: tuple[str, str]) -> None:
+    """A row that is not known here has figures from nowhere."""
+    text = text_of(key)
+    told, known = figures.rows_of_message(text), expected(key, text)
+    assert sorted(what for what, _ in told) == sorted(what for what, _ in known)
+    for what in dict.fromkeys(what for what, _ in told):
+        values = [row for name, row in known if name == what]
+        for cells, row in zip([row for name, row in told if name == what], values, strict=True):
+            check(cells, row)
 
 
-def of_natives() -> dict[str, list[float]]:
-    """Rows of docs/results.md."""
-    rows = {
-        (row["bench"], row["threads"], row["way"]): row["ns"]["median"]
-        for bench in recorded("bench.json")["benches"]
-        for row in bench["rows"]
-    }
-    titles = {
-        "UML, 1 thread": ("UML", 1),
-        "userspace, 1 thread": ("userspace", 1),
-        "userspace, 2 threads": ("userspace", 2),
-    }
-    return {
-        **{row: [rows[*key, way] for way in ("stock", structpages.OURS)] for row, key in titles.items()},
-        "2 MiB, us": zeroed(2048, 1),
-        "1 GiB, ms": zeroed(1 << 20, 1000),
-    }
+# Sentences
 
 
-@pytest.mark.parametrize("row", list(of_natives()))
-def test_of_native_times(row: str) -> None:
-    text = (paths.ROOT / "docs/results.md").read_text()
-    section = text[text.index("\n## Linux 7.3\n") :]
-    (line,) = (line for line in section.splitlines() if line.startswith(f"| {row} |"))
-    check(line, [cell.strip() for cell in line.strip("|").split("|")][1:], of_natives()[row])
-
-
-def check(line: str, cells: Sequence[str], values: Sequence[float]) -> None:
-    for cell, value in zip(cells, values, strict=True):
-        assert cell == f"{value:,.{len(cell.partition('.')[2])}f}", f"{line}: recorded is {value}"
-
-
-def prose() -> dict[str, list[str]]:
+def prose() -> dict[tuple[str, str], list[str]]:
     """Message -> figures in its sentences."""
-    (stock, ours) = zeroed(2048, 1, [("mainline", 1), ("ours", 1)])
-    (bare,) = zeroed(1 << 20, 1000, [("split", 2)])
+    old, new = ({"base": base, "said": text_of((base, "15-x86-zero-pages"))} for base in (DEFAULT, MAINLINE))
+    huge, mainline = recorded("hugepages.json", **old), recorded("hugepages.json", **new)
+    bare = zeroed(mainline, 1 << 20, "split", 2, 1000)
     return {
-        "15-x86-zero-pages": [f"stock takes {stock:.1f} us", f"this patch {ours:.1f} us"],
-        "cover-huge-pages": [
+        (DEFAULT, "10-x86-memmap-bulk"): uses(DEFAULT),
+        (DEFAULT, "14-mm-folio-zero"): [f"{zeroed(huge, 1 << 20, 'stock', unit_us=1000):.1f} ms for 1 GiB"],
+        (MAINLINE, "10-x86-memmap-bulk"): uses(MAINLINE),
+        (MAINLINE, "14-mm-folio-zero"): [
+            f"{zeroed(mainline, 1 << 20, 'mainline', unit_us=1000):.1f} ms for 1 GiB"
+        ],
+        (MAINLINE, "15-x86-zero-pages"): [
+            f"stock takes {zeroed(mainline, 2048, 'mainline'):.1f} us",
+            f"this patch {zeroed(mainline, 2048, 'ours'):.1f} us",
+        ],
+        (MAINLINE, "cover-huge-pages"): [
             f"need {bare:.1f} ms",
-            f"{recorded('hugepages.json')['exact']['fault']:,} instructions",
+            f"{mainline['exact']['fault']:,} instructions",
         ],
     }
 
 
-@pytest.mark.parametrize("message", list(prose()))
-def test_in_the_sentences_of_a_message(message: str) -> None:
-    text = (paths.BASES / BASE / "series" / f"{message}.msg").read_text()
-    assert [figure for figure in prose()[message] if figure not in " ".join(text.split())] == []
+def uses(base: str) -> list[str]:
+    """What else would take with stores past the cache."""
+    bench = recorded("bench.json", base, text_of((base, "10-x86-memmap-bulk")))
+    rows = {(row["use"], row["way"]): row for one in bench["benches"] for row in one["uses"]}
+    hotplug, singly = (rows[use, "movnti"]["ratio"]["value"] for use in ("hotplug", "singly"))
+    return [
+        f"hotplug would take {hotplug:.1f} times as long",
+        f"blocks that are freed one by one {singly:.1f} times",
+    ]
 
 
-@pytest.mark.parametrize("message", list(tables()))
-def test_of_a_message(message: str) -> None:
-    text = (paths.BASES / BASE / "series" / f"{message}.msg").read_text()
-    for row, values in tables()[message].items():
-        (line,) = (line.strip() for line in text.splitlines() if line.strip().startswith(row))
-        check(line, line.removeprefix(row).split(), values)
+def said_in_sentences(text: str) -> str:
+    return " ".join(" ".join(line for line in text.splitlines() if not line.startswith("  ")).split())
+
+
+@pytest.mark.parametrize("key", list(MESSAGES), ids="/".join)
+def test_sentences_of_a_message(key: tuple[str, str]) -> None:
+    """All figures that are known are there, and no time that is not."""
+    text, known = said_in_sentences(text_of(key)), prose().get(key, [])
+    assert [figure for figure in known if figure not in text] == []
+    sources: Sequence[str] = [*known, *NOT_OURS.get(key, [])]
+    assert [time for time in _TIME.findall(text) if not any(time in source for source in sources)] == []
+
+
+@pytest.mark.parametrize("key", [key for key in MESSAGES if key[0] == DEFAULT], ids="/".join)
+def test_no_message_has_figures_of_another_base(key: tuple[str, str]) -> None:
+    if figures.rows_of_message(text_of(key)) or prose().get(key):
+        assert (MAINLINE, key[1]) in MESSAGES, f"7.3 has no message {key[1]} of its own"
+
+
+class TestReaders:
+    """The tests above see what they should."""
+
+    def test_rows(self, tmp_path: Path) -> None:
+        text = "Words 12\n\n      stock   ours\n  1 GiB, one thread   45.5 ms  12.3 ms\n    b  n/a  1,500\n  x=1 y=2\n"
+        assert figures.rows_of_message(text) == [
+            ("1 GiB, one thread", "45.5 ms  12.3 ms"),
+            ("b", "n/a  1,500"),
+        ]
+
+    def test_a_figure_that_is_not_recorded(self) -> None:
+        check("1,234 and 0.5", [1234.4, 0.46])
+        for line in ("1,235 and 0.5", "1,234", "1,234 and 0.5 and 7"):
+            with pytest.raises((AssertionError, ValueError)):
+                check(line, [1234.4, 0.46])
+
+    def test_the_cpu_that_is_named(self) -> None:
+        slugs = ["amd-family-26-model-2", "intel-family-6-model-106", "intel-family-6-model-143"]
+        assert figures.slug_named("an AMD EPYC (family\n26, Zen 5)", slugs) == slugs[0]
+        assert figures.slug_named("an Intel Xeon (family 6, model 143)", slugs) == slugs[2]
+        for text in ("an AMD EPYC", "family 6", "family 26 and family 6, model 143", "family 25"):
+            with pytest.raises(AssertionError):
+                figures.slug_named(text, slugs)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json as jsons
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +225,6 @@ def as_dict(coverage: Coverage, made_by: dict[str, str]) -> dict[str, Any]:
     """What is recorded."""
     return {
         **made_by,
-        "date": date.today().isoformat(),
         "files": {
             file: dict(zip(("lines", "ran"), coverage.of(file), strict=True)) for file in coverage.files
         },

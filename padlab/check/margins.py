@@ -132,7 +132,7 @@ def _record(margins: Margins) -> None:
     kept = [one for one in known if (one["name"], one["load"]) not in margins]
     made = provenance.of_native("./lab margins")
     for one in new:
-        one |= {"host": made["host"], "commit": made["commit"]}
+        one |= {key: made[key] for key in ("host", "commit", "date")}
     everything = sorted([*kept, *new], key=lambda one: (one["name"], one["load"]))
     provenance.write_json(path, {"command": made["command"], "source": made["source"], "margins": everything})
 

@@ -236,6 +236,7 @@ def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
         "compiler": compiler.name(),
         "commit": git.commit(),
         "host": host.cpu(),
+        "date": provenance.today(),
         "models": [
             {
                 "name": one.name,

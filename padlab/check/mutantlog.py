@@ -9,7 +9,6 @@ it is decided again.
 from __future__ import annotations
 
 import csv
-import datetime
 import io
 import json
 import threading
@@ -50,10 +49,6 @@ class Verdict:
     seconds: float = 0.0
     said: str = ""
     date: str = ""
-
-
-def now() -> str:
-    return datetime.date.today().isoformat()
 
 
 @once
@@ -166,7 +161,6 @@ def record(verdicts: list[Verdict]) -> None:
     files = Counter(one.mutant.file for one in verdicts)
     data = {
         **provenance.of_native("./lab mutants"),
-        "date": now(),
         "mutants": len(verdicts),
         **counts(verdicts),
         "killed by": dict(by.most_common()),

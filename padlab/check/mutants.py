@@ -24,6 +24,7 @@ from padlab.core import packages, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
+from padlab.measure import provenance
 from padlab.vm import boot as boots
 
 GROUPS = ("build", "quilt", "guest")
@@ -174,7 +175,7 @@ def attempt_of(check: Detector, one: Mutant | None, limit_s: float) -> Attempt:
     if one is None and not (noticed or outcome.passed):
         raise Unfit(f"check {check.name}", f"it is skipped here: {outcome.skips}", "use another one")
     said = " ".join("; ".join(outcome.failures).split())[:_SAID]
-    return Attempt(noticed, said, round(time.monotonic() - start, 1), mutantlog.now())
+    return Attempt(noticed, said, round(time.monotonic() - start, 1), provenance.today())
 
 
 # What it comes to

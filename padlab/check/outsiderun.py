@@ -7,7 +7,6 @@ import json as jsons
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date
 from typing import Any
 
 from padlab.check import cases, guests, outside, selection
@@ -71,7 +70,6 @@ def _one(part: tuple[tuple[str, ...], str]) -> Comparison:
 def as_dict(done: Sequence[Comparison]) -> dict[str, Any]:
     return {
         **provenance.provenance(COMMAND, guests.build("patched", outside.CONFIG), done[0].log.accel),
-        "date": date.today().isoformat(),
         "machine": machine.load(outside.MACHINE).summary(),
         "suites": [suite_dict(one) for one in done],
     }

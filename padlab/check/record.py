@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,6 @@ def write_full(checks: Sequence[dict[str, Any]]) -> None:
         provenance.path_of(FULL),
         {
             **provenance.of_native(FULL_COMMAND),
-            "date": date.today().isoformat(),
             "seconds": round(sum(check["seconds"] for check in checks)),
             "passed": sum(check["passed"] for check in checks),
             "failed": sum(len(check["failed"]) for check in checks),

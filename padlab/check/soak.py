@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, TypeVar
 
 from padlab.check import guests, matrix, oracle
@@ -248,7 +247,6 @@ def as_dict(all_drawn: Sequence[Drawn], tried: dict[int, Tried]) -> dict[str, An
     return {
         **made_by,
         "config": dict(Counter(drawn.config for drawn in all_drawn)),
-        "date": date.today().isoformat(),
         "seeds": [all_drawn[0].seed, all_drawn[-1].seed],
         "machines": len(all_drawn),
         "equal": len(all_drawn) - len(different),

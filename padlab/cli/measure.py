@@ -68,8 +68,9 @@ def growth(large: bool, elapsed: bool, json: bool) -> int:
     With --elapsed nothing is counted: nine boots each with 16, 64 and 256 GiB and
     two CPUs are timed by the host's clock, of stock, of ours if it waits for
     deferred init at once, and of ours, in turns.  The result is recorded in
-    results/elapsed.json.  Emulated CPUs have to run at the same time for that,
-    which takes QEMU 8.1 or later, and nothing else should run on the host.
+    elapsed.json of results/ and the CPU.  Emulated CPUs have to run at the same
+    time for that, which takes QEMU 8.1 or later, and nothing else should run on
+    the host.
 
     \b
     Examples:
@@ -114,7 +115,7 @@ def parts(json: bool) -> int:
 def starts(machines: tuple[Machine, ...], json: bool) -> int:
     """Trace how the helpers of deferred init come to work, stock's and ours.
 
-    By default on machines of 4, 16 and 64 CPUs, recorded in results/starts.json.
+    By default on machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.
     The exit status is 1 if ours had to make a thread for a helper.
 
     \b
@@ -140,8 +141,8 @@ def bench(what: str, quick: bool, json: bool) -> int:
     hugepages: pages of 512 KiB to 1 GiB in userspace on 1 to all CPUs, then the
     whole page fault in a guest, and what a job costs before the first byte is
     zeroed.  The ways take turns in one run.  What each can show, and what not,
-    is printed below the table.  Results go to results/bench.json and .csv, and to
-    results/hugepages.json.  Nothing else should run on the host meanwhile.
+    is printed below the table.  Results go to bench.json and .csv, or hugepages.json, in
+    the folder of this CPU in results/.  Nothing else should run on the host meanwhile.
 
     \b
     Examples:
@@ -184,7 +185,7 @@ def chart() -> int:
     """Draw the README's chart from what growth and bench have recorded.
 
     Nothing is built, booted or measured.  The picture is results/chart.png, of
-    growth.json and bench.json in results/ of all bases.
+    growth.json and bench.json in results/ of all bases and CPUs.
 
     \b
     Example:

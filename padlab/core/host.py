@@ -12,20 +12,60 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STAT = Path("/proc/stat")
+CPUINFO = Path("/proc/cpuinfo")
 # From so much on, times measured meanwhile are those of a busy host.
 MAX_STEAL = 0.02  # of all CPUs' time, taken by the host's hypervisor
 MAX_OTHERS = 0.10  # of one CPU's time, used by other programs
 MAX_SPREAD = 1.2  # most over median of a loop that always does the same
 
 
+# As slugs have them.
+_VENDORS = {"AuthenticAMD": "amd", "GenuineIntel": "intel"}
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """The first CPU of /proc/cpuinfo; what that lacks is "unknown".
+
+    Virtual machines often hide the name of the model, so family and model are needed to tell
+    one CPU from another.
+    """
+
+    vendor: str
+    name: str
+    family: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.name} (family {self.family}, model {self.model})"
+
+    @property
+    def slug(self) -> str:
+        """A name for a folder."""
+        words = (_VENDORS.get(self.vendor, self.vendor), "family", self.family, "model", self.model)
+        return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
+
+
+def parse_cpu(text: str) -> Cpu:
+    def field(name: str) -> str:
+        found = re.search(rf"^{name}[ \t]*:[ \t]*(\S.*?)[ \t]*$", text, re.MULTILINE)
+        return found[1] if found else "unknown"
+
+    return Cpu(*map(field, ("vendor_id", "model name", "cpu family", "model")))
+
+
 def cpu() -> str:
-    """The CPU's model and how many there are, such as "AMD EPYC, 2 CPUs"."""
-    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return f"{found[1] if found else 'unknown'}, {os.cpu_count()} CPUs"
+    """The CPU and how many there are, such as "AMD EPYC (family 26, model 2), 2 CPUs"."""
+    return f"{parse_cpu(CPUINFO.read_text())}, {os.cpu_count()} CPUs"
+
+
+def cpu_slug() -> str:
+    """The folder of what is recorded on such a CPU, such as "amd-family-26-model-2"."""
+    return parse_cpu(CPUINFO.read_text()).slug
 
 
 def is_intel() -> bool:
-    return "GenuineIntel" in Path("/proc/cpuinfo").read_text()
+    return "GenuineIntel" in CPUINFO.read_text()
 
 
 def free_mib() -> int:

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab chart``: what a struct page costs, stock beside patched, as a picture for the README.
 
-It is drawn from recorded results of all bases alone: instructions from results/growth.json,
-times from results/bench.json.  Nothing is measured here.
+It is drawn from recorded results alone: instructions from growth.json of all bases, times
+from bench.json of all bases and of all CPUs that it was recorded on.  Nothing is measured here.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,9 @@ GOALS = {
 BENCHES = {"UML": "User-mode Linux", "userspace": "userspace"}
 
 _WHAT = "drawing the chart"
-_INCHES = (10.5, 6.0)
+_WIDTH, _HEIGHT, _MORE = 10.5, 6.0, 0.75  # inches; more for each group from the seventh on
+_GROUPS = 6
+_FILLER = re.compile(r"\(R\)| Processor| CPU| @.*")  # of CPUs' names
 _STOCK, _PATCHED = "#a8a8a8", "#3b7dc4"
 
 
@@ -43,12 +47,12 @@ class Recorded:
 def main() -> int:
     """Draw, and say which files it was drawn from."""
     growths = {base: read(base, "growth.json", "growth --large") for base in paths.bases()}
-    benches = {base: read(base, "bench.json", "bench") for base in paths.bases()}
+    benches = {base: read_all(base, "bench.json", "bench") for base in paths.bases()}
     picture = draw(growths, benches)
     path = paths.RECORDED / NAME
     provenance.write(path, picture)
     out = table.console()
-    for source in (*growths.values(), *benches.values()):
+    for source in (*growths.values(), *itertools.chain(*benches.values())):
         out.print(f"drawn from {source.path}", markup=False, soft_wrap=True)
     out.print(f"recorded in {path}", markup=False, soft_wrap=True)
     return 0
@@ -56,7 +60,20 @@ def main() -> int:
 
 def read(base: str, name: str, words: str) -> Recorded:
     """A result that a command has recorded for ``base``."""
-    path, command = paths.results_of(base) / name, paths.command(words, base)
+    return _read(paths.results_of(base) / name, paths.command(words, base))
+
+
+def read_all(base: str, name: str, words: str) -> list[Recorded]:
+    """The same for what depends on the CPU: of each one."""
+    command = paths.command(words, base)
+    found = [_read(path, command) for path in provenance.of_cpus(name, base).values()]
+    if not found:
+        wanted = paths.results_of(base) / provenance.CPUS / "*" / name
+        raise LabError(_WHAT, f"there is no {wanted}", f"record it with: {command}")
+    return found
+
+
+def _read(path: Path, command: str) -> Recorded:
     try:
         data = json.loads(path.read_text())
     except FileNotFoundError:
@@ -76,17 +93,17 @@ def _known_form(source: Recorded) -> Iterator[None]:
         raise LabError(_WHAT, why, f"record it again with: {source.command}") from None
 
 
-def draw(growths: Mapping[str, Recorded], benches: Mapping[str, Recorded]) -> bytes:
-    """The picture: counted instructions on the left, native times on the right, by base."""
+def draw(growths: Mapping[str, Recorded], benches: Mapping[str, Sequence[Recorded]]) -> bytes:
+    """The picture: counted instructions on the left, native times on the right, by base and CPU."""
     bars: tuple[dict[str, list[plot.Bar]], dict[str, list[plot.Bar]]] = ({}, {})
     note = []
     for base, growth in growths.items():
         with _known_form(growth):
-            bars[0].update(_of_base(base, counted(growth.data)))
+            bars[0].update(_of(f"Linux {base}", counted(growth.data)))
             note.append(f"Left, {base}: {_provenance(growth.data)}, QEMU {growth.data['qemu']}")
-    for base, bench in benches.items():
+    for base, bench in ((base, one) for base, found in benches.items() for one in found):
         with _known_form(bench):
-            bars[1].update(_of_base(base, timed(bench.data)))
+            bars[1].update(_of(f"Linux {base}, {named(bench.data)}", timed(bench.data)))
             rounds = _rows(bench.data)[0]["ns"]["n"]
             note.append(
                 f"Right, {base}: {_provenance(bench.data)}; median, least and most of {rounds} rounds"
@@ -94,11 +111,21 @@ def draw(growths: Mapping[str, Recorded], benches: Mapping[str, Recorded]) -> by
     left = plot.Bars("Counted in exact mode", "guest instructions per page", bars[0])
     right = plot.Bars("Timed natively", "ns per struct page", bars[1])
     title = "What it costs to initialise a struct page and free its page"
-    return plot.figure([left, right], title, 2, _INCHES, "\n".join(note))
+    more = max(0, *(len(groups) - _GROUPS for groups in bars))
+    inches = (_WIDTH, _HEIGHT + _MORE * more)
+    return plot.figure([left, right], title, 2, inches, "\n".join(note))
 
 
-def _of_base(base: str, groups: dict[str, list[plot.Bar]]) -> dict[str, list[plot.Bar]]:
-    return {f"{name},\nLinux {base}": bars for name, bars in groups.items()}
+def _of(what: str, groups: dict[str, list[plot.Bar]]) -> dict[str, list[plot.Bar]]:
+    return {f"{name},\n{what}": bars for name, bars in groups.items()}
+
+
+def named(data: dict[str, Any]) -> str:
+    """The CPU of a result, in two lines."""
+    name, _, which = data["host"].rpartition(",")[0].partition(" (family ")
+    if not which:
+        raise KeyError("the family of its CPU")
+    return f"{_FILLER.sub('', name)},\nfamily {which.rstrip(')')}"
 
 
 def _provenance(data: dict[str, Any]) -> str:

@@ -4,16 +4,10 @@
 Only these commands record, and always under the same name for the same
 measurement, so that git shows what a change did to the figures:
 
-    results/compare-MACHINE.json         ./lab compare --machine MACHINE, timed
-    results/compare-MACHINE-exact.json   the same, exact mode
-    results/sweep-MACHINE.csv, .png      ./lab sweep --machine MACHINE
+    results/compare-MACHINE-exact.json   ./lab compare --machine MACHINE, exact mode
     results/growth.json                  ./lab growth: exact mode, several sizes
     results/parts.json                   ./lab parts: exact mode, after each part of the series
-    results/elapsed.json                 ./lab growth --elapsed: times of boots that wait, and that do not
     results/timeline-MACHINE.png         ./lab timeline --machine MACHINE
-    results/starts.json                  ./lab starts
-    results/bench.json, .csv             ./lab bench: native, all rounds in the CSV
-    results/hugepages.json               ./lab bench hugepages
     results/models.json                  ./lab models --full
     results/mutants.csv, .json           ./lab mutants: what is known of all, whatever was run last
     results/coverage.json                ./lab coverage
@@ -21,20 +15,32 @@ measurement, so that git shows what a change did to the figures:
     results/outside.json                 ./lab outside: all of its programs
     results/full.json                    ./lab test --full: all checks
     results/margins.json                 ./lab margins: what is known of each check, run often
-    results/chart.png                    ./lab chart: drawn from growth.json and bench.json of all bases
+    results/chart.png                    ./lab chart: growth.json and bench.json of all bases and CPUs
     results/predict-published.csv, .png  ./lab predict: the published machines
     results/predict-large.csv, .png      the same: machines of 1 to 24 TiB
 
-Every file names its command and, unless it is a prediction, the Debian source version
-of the kernels, the commit of this repository, and the host's CPU; the accelerator and
+What depends on the host's CPU, native times and times of boots, is in a folder of that CPU,
+such as results/cpus/amd-family-26-model-2, so that nothing recorded on another one is lost:
+
+    bench.json, .csv                     ./lab bench: native, all rounds in the CSV
+    hugepages.json                       ./lab bench hugepages
+    elapsed.json                         ./lab growth --elapsed: times of boots that wait, and that do not
+    compare-MACHINE.json                 ./lab compare --machine MACHINE, timed
+    starts.json                          ./lab starts
+    sweep-MACHINE.csv, .png              ./lab sweep --machine MACHINE
+
+Every file names its command and, unless it is a prediction, the day (UTC), the Debian source
+version of the kernels, the commit of this repository, and the host's CPU; the accelerator and
 QEMU's version where guests were booted, the compiler where native programs ran.
 Those of another base than 6.12 are in results/NAME, and their command says which.
 """
 
 from __future__ import annotations
 
+import datetime
 import json as jsonlib
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +50,36 @@ from padlab.kernel import compiler, source, tree
 from padlab.kernel.build import Build
 from padlab.vm.accel import Accel
 
+CPUS = "cpus"  # the folder of CPUs' folders
+# What depends on the CPU; of names that fit both, the second are the exact ones.
+_BY_CPU = ("bench.*", "hugepages.json", "elapsed.json", "compare-*.json", "starts.json", "sweep-*")
+_EXACT = "*-exact.json"
+
+
+def is_of_cpu(name: str) -> bool:
+    """Whether a result depends on the host's CPU."""
+    return any(fnmatch(name, one) for one in _BY_CPU) and not fnmatch(name, _EXACT)
+
 
 def path_of(name: str) -> Path:
-    return paths.RESULTS / name
+    """Where a result of the base in use is recorded on this host."""
+    return paths.RESULTS / CPUS / host.cpu_slug() / name if is_of_cpu(name) else paths.RESULTS / name
+
+
+def of_cpus(name: str, base: str | None = None) -> dict[str, Path]:
+    """By CPU, in order, where a result that depends on it has been recorded for a base, or the one in use."""
+    top = paths.results_of(base or paths.BASE) / CPUS
+    return {path.parent.name: path for path in sorted(top.glob(f"*/{name}"), key=_by_cpu)}
+
+
+def _by_cpu(path: Path) -> list[tuple[str, int]]:
+    """Families and models in the order of their numbers."""
+    words = path.parent.name.split("-")
+    return [("", int(word)) if word.isdigit() else (word, 0) for word in words]
+
+
+def today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
@@ -58,6 +91,7 @@ def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
         "commit": git.commit(),
         **accel.as_dict(),
         "host": host.cpu(),
+        "date": today(),
     }
 
 
@@ -69,6 +103,7 @@ def of_native(command: str) -> dict[str, str]:
         "compiler": compiler.name(),
         "commit": git.commit(),
         "host": host.cpu(),
+        "date": today(),
     }
 
 

@@ -40,7 +40,7 @@ def test_runs_add_up_by_check_part_and_load() -> None:
 def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(margins.command, "checks", lambda *args, **options: [])
     monkeypatch.setattr(provenance, "path_of", lambda name: tmp_path / name)
-    made = {"command": "./lab margins", "source": "linux", "host": "a CPU", "commit": "abc"}
+    made = {"command": "./lab margins", "source": "linux", "host": "a CPU", "commit": "abc", "date": "today"}
     monkeypatch.setattr(provenance, "of_native", lambda command: made)
     return tmp_path / margins.RECORD
 

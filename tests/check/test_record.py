@@ -13,6 +13,7 @@ from padlab.check.report import Report
 from padlab.core.outcome import Outcome, Took
 from padlab.measure import provenance
 
+MADE = {"host": "a CPU", "date": "a day"}
 REPORTS = [
     Report("good", Outcome(3, took=(Took("test_x.sh", 20.04, 300),)), elapsed=42.55, limit_s=100),
     Report("bad", Outcome(1, ("first: why\nmore",), ("no SMT",)), elapsed=1, limit_s=60),
@@ -37,9 +38,9 @@ def test_each_check_with_its_times_and_what_failed(tmp_path: Path) -> None:
 
 def test_a_run_of_all_has_its_date_host_and_sums(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(provenance, "path_of", lambda name: tmp_path / name)
-    monkeypatch.setattr(provenance, "of_native", lambda command: {"command": command, "host": "a CPU"})
+    monkeypatch.setattr(provenance, "of_native", lambda command: {**MADE, "command": command})
     record.write_full([record.as_dict(report) for report in REPORTS])
     full = json.loads((tmp_path / record.FULL).read_text())
-    assert full["command"] == "./lab test --full" and full["host"] == "a CPU" and full["date"]
+    assert {key: full[key] for key in ("command", *MADE)} == MADE | {"command": "./lab test --full"}
     assert (full["seconds"], full["passed"], full["failed"], full["skipped"]) == (44, 4, 1, 1)
     assert [check["name"] for check in full["checks"]] == ["good", "bad"]

@@ -11,7 +11,7 @@ import pytest
 
 from padlab.core import paths, plot
 from padlab.core.errors import LabError
-from padlab.measure import chart, growth
+from padlab.measure import chart, growth, provenance
 from padlab.vm.accel import Accel
 
 
@@ -19,10 +19,11 @@ from padlab.vm.accel import Accel
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the recorded results that the chart is drawn from."""
     for base in paths.bases():
-        place = tmp_path / paths.results_of(base).relative_to(paths.RECORDED)
-        place.mkdir(exist_ok=True)
-        for name in ("growth.json", "bench.json"):
-            shutil.copy(paths.results_of(base) / name, place)
+        files = [paths.results_of(base) / "growth.json", *provenance.of_cpus("bench.json", base).values()]
+        for path in files:
+            place = tmp_path / path.relative_to(paths.RECORDED)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
     monkeypatch.setattr(paths, "RECORDED", tmp_path)
     return tmp_path
 
@@ -40,6 +41,11 @@ def panels(monkeypatch: pytest.MonkeyPatch) -> list[plot.Bars]:
     return seen
 
 
+def bench_of(results: Path, base: str = "") -> Path:
+    """One that is recorded."""
+    return next((results / base / provenance.CPUS).glob("*/bench.json"))
+
+
 def replace(path: Path, **values: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
 
@@ -48,8 +54,13 @@ def test_draws_a_picture_and_names_its_sources(results: Path, capsys: pytest.Cap
     assert chart.main() == 0
     said = capsys.readouterr().out
     assert (results / "chart.png").read_bytes().startswith(b"\x89PNG")
-    names = ("growth.json", "bench.json", "7.3/growth.json", "7.3/bench.json")
-    assert all(str(results / name) in said for name in names)
+    files = [
+        results / "growth.json",
+        results / "7.3/growth.json",
+        bench_of(results),
+        bench_of(results, "7.3"),
+    ]
+    assert all(str(path) in said for path in files)
 
 
 def test_equal_results_give_an_equal_picture(results: Path) -> None:
@@ -74,6 +85,24 @@ def test_shows_what_is_recorded(results: Path, panels: list[plot.Bars]) -> None:
     assert all(bar.low and bar.low <= bar.value for bars in timed.groups.values() for bar in bars)
 
 
+def test_every_cpu_has_its_bars(results: Path, panels: list[plot.Bars]) -> None:
+    had = len(list(results.glob("cpus/*/bench.json")))
+    for slug, host in {
+        "intel-family-6-model-106": "Intel(R) Xeon(R) Processor @ 2.90GHz (family 6, model 106), 2 CPUs",
+        "intel-family-6-model-207": "Intel(R) Xeon(R) CPU (family 6, model 207), 2 CPUs",
+    }.items():
+        copy = results / "cpus" / slug / "bench.json"
+        copy.parent.mkdir()
+        shutil.copy(bench_of(results), copy)
+        replace(copy, host=host)
+    chart.main()
+    names = list(panels[1].groups)
+    of_default = [name for name in names if "Linux 6.12" in name]
+    assert len(of_default) == 3 * (had + 2)
+    assert "userspace, 1 thread,\nLinux 6.12, Intel Xeon,\nfamily 6, model 106" in of_default
+    assert "User-mode Linux, 1 thread,\nLinux 6.12, AMD EPYC,\nfamily 25, model 17" in of_default
+
+
 def test_its_goals_are_those_of_growth() -> None:
     costs = growth.Costs({phase.name: 1.0 for phase in growth.PHASES}, 1.0, 1)
     measured = growth.Growth(
@@ -86,17 +115,19 @@ def test_its_goals_are_those_of_growth() -> None:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize("name", ["growth.json", "bench.json", "7.3/growth.json", "7.3/bench.json"])
-    def test_missing(self, results: Path, name: str) -> None:
-        (results / name).unlink()
-        with pytest.raises(LabError, match=name) as error:
+    @pytest.mark.parametrize("base", ["", "7.3"])
+    @pytest.mark.parametrize("name", ["growth.json", "bench.json"])
+    def test_missing(self, results: Path, name: str, base: str) -> None:
+        for path in [*(results / base).glob(name), *(results / base / "cpus").glob(f"*/{name}")]:
+            path.unlink()
+        with pytest.raises(LabError, match=f"{base}.*/{name}") as error:
             chart.main()
         assert f"./lab {Path(name).stem}" in error.value.todo
-        assert ("--base 7.3" in error.value.todo) == name.startswith("7.3")
+        assert ("--base 7.3" in error.value.todo) == (base == "7.3")
         assert not (results / "chart.png").exists()
 
     def test_not_json(self, results: Path) -> None:
-        (results / "bench.json").write_text("{")
+        bench_of(results).write_text("{")
         with pytest.raises(LabError, match=r"bench\.json is not JSON"):
             chart.main()
 
@@ -108,11 +139,12 @@ class TestBadInput:
             ("growth.json", {"goals": None}),
             ("bench.json", {"benches": []}),
             ("bench.json", {"benches": [{"rows": [1]}]}),
+            ("bench.json", {"host": "AMD EPYC, 2 CPUs"}),
             ("7.3/growth.json", {"goals": []}),
         ],
     )
     def test_of_another_form(self, results: Path, name: str, values: dict[str, object]) -> None:
-        replace(results / name, **values)
+        replace(bench_of(results) if name == "bench.json" else results / name, **values)
         with pytest.raises(LabError, match="has another form") as error:
             chart.main()
         assert name in error.value.why and "record it again" in error.value.todo

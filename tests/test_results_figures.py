@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figures of docs/results.md that depend on the CPU, and those of all bases, are recorded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from padlab.core import paths
+from padlab.measure import elapsed, provenance, zeroing
+from tests import figures
+from tests.figures import DEFAULT, STOCK_AND_OURS, Values, bench_row, check, natives, recorded, zeroed
+
+TEXT = (paths.ROOT / "docs/results.md").read_text()
+MAINLINE = "7.3"
+KERNELS = ("stock", "patched")
+Rows = dict[str, Values]
+
+_TIME = re.compile(r"\d[\d.,]* (?:ns|us|ms)\b")
+_OF_CPU = re.compile(rf"results/(?:[\d.]+/)?{provenance.CPUS}/([\w-]+)/")
+
+
+def section(heading: str, start: str = "", end: str = "") -> str:
+    """A section, or the part of it from ``start`` on, to ``end``."""
+    text = TEXT[TEXT.index(f"\n## {heading}\n") + 1 :]
+    text = text[: text.index("\n## ", 1)] if "\n## " in text else text
+    text = text[text.index(start) :]
+    return text[: text.index(end, 1)] if end else text
+
+
+def sentences(text: str) -> str:
+    return " ".join(" ".join(line for line in text.splitlines() if not line.startswith("|")).split())
+
+
+def said_of(text: str, file: str) -> str:
+    """The first paragraph that names a ``file``, which names its CPU, too."""
+    return next(one for one in text.split("\n\n") if f"{file}`" in one)
+
+
+# Native times of struct pages
+
+
+def ranges(heading: str) -> Rows:
+    text = section(heading)
+    rows = natives(recorded("bench.json", said=said_of(text, "bench.json")))
+    found: Rows = {}
+    for said, key in {
+        "User-mode Linux, one CPU": ("UML", 1),
+        "userspace, one thread": ("userspace", 1),
+        "userspace, two threads, all CPUs": ("userspace", 2),
+    }.items():
+        stock, ours, limit = (rows[*key, way] for way in (*STOCK_AND_OURS, figures.WITH_LIMIT[-1]))
+        times = [one["ns"][what] for one in (stock, ours, limit) for what in ("median", "low", "high")]
+        found[said] = [*times, ours["ratio"]["value"], ours["of_limit"]["value"]]
+    return found
+
+
+# Huge pages
+
+
+def by_size(text: str) -> Rows:
+    huge = recorded("hugepages.json", said=said_of(text, "hugepages.json"))
+    found: Rows = {}
+    for said, kib in {
+        "1 GiB": 1 << 20,
+        **{f"{mib} MiB": mib << 10 for mib in (32, 16, 8, 4, 2, 1)},
+        "512 KiB": 512,
+    }.items():
+        rows = {
+            (row["way"], row["threads"]): row["us"]["median"] for row in huge["native"] if row["kib"] == kib
+        }
+        ways = {way for way, threads in rows if threads == 1} - {"stock", zeroing.OURS}
+        best = min(ways, key=lambda way: rows[way, 1])
+        stock, one, two = (rows.get(key, 0.0) for key in (("stock", 1), ("ours", 1), ("ours", 2)))
+        shares = [one / stock, *([two / stock, two / one] if two else [])]
+        times = [stock, rows[best, 1], one, *([two] if two else [])]
+        found[said] = [*times, *shares, f"({best})", *([] if two else ["as one"])]
+    return found
+
+
+def by_use(text: str) -> Rows:
+    huge = recorded("hugepages.json", said=said_of(text, "hugepages.json"))
+    rows = {(row["kib"], row["page"], row["how"], row["way"]): row for row in huge["native_first_use"]}
+    places = {"at its start": lambda _kib: 0, "after a third": lambda kib: kib // 12, "at its end": last_page}
+    found: Rows = {}
+    for kib, size, wheres in ((2048, "2 MiB", list(places)), (64, "64 KiB", ["at its start"])):
+        for where in wheres:
+            for how in ("forward", "backward", "random"):
+                stock, ours = (rows[kib, places[where](kib), how, way] for way in ("stock", "ours"))
+                times = [one[what]["median"] for one in (stock, ours) for what in ("zero", "use", "both")]
+                found[f"{size}, {where}, {how}"] = [*times, ours["of_stock"]["value"]]
+    return found
+
+
+def last_page(kib: int) -> int:
+    return kib // 4 - 1
+
+
+# The other base
+
+
+def natives_of_mainline(text: str) -> Rows:
+    bench = recorded("bench.json", MAINLINE, said_of(text, "bench.json"))
+    huge = recorded("hugepages.json", MAINLINE, said_of(text, "bench.json"))
+    ways = (("mainline", 1), ("whole", 1), ("ours", 1), ("ours", 2))
+    return {
+        **{
+            f"{said}, {threads} thread{'s' * (threads > 1)}": bench_row(bench, said, threads, STOCK_AND_OURS)
+            for said, threads in (("UML", 1), ("userspace", 1), ("userspace", 2))
+        },
+        "2 MiB, us": [zeroed(huge, 2048, *way) for way in ways],
+        "1 GiB, ms": [zeroed(huge, 1 << 20, *way, 1000) for way in ways],
+    }
+
+
+def threads_made(text: str, base: str) -> Rows:
+    machines = recorded("starts.json", base, said_of(text, "starts.json"))["machines"]
+    named = {4: "epyc-7551-kvm-small", 16: "epyc-7551-kvm", 64: "cpus-64"}
+    found: Rows = {}
+    for cpus, name in named.items():
+        stock, ours = (machines[name][kernel] for kernel in KERNELS)
+        if base == DEFAULT:
+            found[f"`{name}`, {cpus} CPUs, {stock['queued']} helpers"] = [stock["made"], ours["made"]]
+        else:
+            found[f"{cpus} CPUs"] = [stock["queued"], stock["made"], ours["made"]]
+    return found
+
+
+# What is checked: every table of a part of the document, row by row
+
+HELPERS = section("Threads and locks", end="How often")
+PAGES = section("Native times")
+HUGE = section("Huge pages")
+MAINLINE_HELPERS = section("Linux 7.3", "Threads made", "Struct pages, natively")
+MAINLINE_NATIVES = section("Linux 7.3", "Struct pages, natively")
+ELAPSED = section("Instructions", "By the host's clock", "What goes on")
+PARTS = {
+    "helpers": (HELPERS, threads_made(HELPERS, DEFAULT)),
+    "struct pages": (PAGES, ranges("Native times")),
+    "huge pages": (HUGE, {**by_size(HUGE), **by_use(HUGE)}),
+    "helpers on 7.3": (MAINLINE_HELPERS, threads_made(MAINLINE_HELPERS, MAINLINE)),
+    "native times on 7.3": (MAINLINE_NATIVES, natives_of_mainline(MAINLINE_NATIVES)),
+}
+
+
+@pytest.mark.parametrize("part", list(PARTS))
+def test_tables(part: str) -> None:
+    """A row that is not known here has figures from nowhere."""
+    text, known = PARTS[part]
+    told = dict(figures.rows_of_document(text))
+    assert list(told) == list(known)
+    for row, cells in told.items():
+        check(cells, known[row])
+
+
+# Figures in sentences
+
+
+def of_intel() -> list[str]:
+    text = HUGE[HUGE.index("On an Intel Xeon") :]
+    huge = recorded("hugepages.json", said=said_of(text, "hugepages.json"))
+    stock, one, two = (zeroed(huge, 1 << 20, *way, 1000) for way in (("stock", 1), ("ours", 1), ("ours", 2)))
+    return [
+        f"{stock:.1f} ms for 1 GiB with stock's loop",
+        f"{one:.1f} ms with one thread of ours and {two:.1f} ms with two",
+    ]
+
+
+def of_readers() -> list[str]:
+    huge = recorded("hugepages.json", said=said_of(HUGE, "hugepages.json"))
+    reads = {(row["kib"], row["page"]): row["of_stock"] for row in huge["native_dependent_reads"]}
+    start, third, end, small = (
+        reads[key]["value"] for key in ((2048, 0), (2048, 170), (2048, 511), (512, 0))
+    )
+    assert f"{start:.1f}" == f"{third:.1f}"
+    return [
+        f"{start:.1f} times as long as with stock, {end:.2f} times at their end",
+        f"512 KiB {small:.1f} times",
+    ]
+
+
+def of_helpers() -> list[str]:
+    huge = recorded("hugepages.json", said=said_of(HUGE, "hugepages.json"))
+    exact, helper = huge["exact"], huge["exact"]["helper"]
+    share = helper["chunk_more"] / 1000 / zeroed(huge, 4096, "ours")
+    last = helper["chunk_more"] / 1000 / zeroed(huge, 512, "ours")
+    return [
+        f"{helper['task']['chunk'] - helper['boot']['chunk']:,} instructions more for each chunk",
+        f"{helper['chunk_more']:,} if the task has a `cpu.max` at two levels",
+        f"{helper['end_more']:,} when it leaves",
+        f"{share:.1%}".replace("%", " %"),
+        f"{last:.0%}".replace("%", " %") + " of that for the last ones",
+        f"executes {exact['fault']:,} instructions, {exact['job']:,} of them",
+    ]
+
+
+def of_boots() -> list[str]:
+    text = section("Threads and locks", "The form of")
+    said = said_of(text, "sweep-epyc-7551-kvm.csv")
+    boots = recorded("compare-epyc-7551-kvm-small.json", said=said)
+    (init,) = (one for one in boots["figures"] if one["name"] == "deferred init")
+    stock, ours = (init[kernel]["median"] for kernel in KERNELS)
+    return [f"{stock:.0f} ms with stock and {ours:.0f} ms with ours", swept(said)]
+
+
+def swept(said: str) -> str:
+    found = provenance.of_cpus("sweep-epyc-7551-kvm.csv", DEFAULT)
+    lines = found[figures.slug_named(said, found)].read_text().splitlines()
+    names, *rows = (line.split(",") for line in lines if not line.startswith("#"))
+    medians = [float(row[names.index("deferred_init_median_ms")]) for row in rows]
+    return f"from {min(medians):.0f} to {max(medians):.0f} ms"
+
+
+def of_mainline() -> list[str]:
+    huge = recorded("hugepages.json", MAINLINE, said_of(MAINLINE_NATIVES, "bench.json"))
+    return [f"{zeroed(huge, 1 << 20, 'split', 2, 1000):.1f} ms"]
+
+
+SENTENCES = {
+    "struct pages": (PAGES, []),
+    "huge pages": (HUGE, [*of_intel(), *of_readers(), *of_helpers()]),
+    "boots": (section("Threads and locks", "The form of"), of_boots()),
+    "7.3": (MAINLINE_NATIVES, of_mainline()),
+}
+
+
+@pytest.mark.parametrize("part", list(SENTENCES))
+def test_sentences(part: str) -> None:
+    """All figures that are known are there, and no time that is not."""
+    text, known = SENTENCES[part]
+    told = sentences(text)
+    assert [figure for figure in known if figure not in told] == []
+    assert [time for time in _TIME.findall(told) if not any(time in figure for figure in known)] == []
+
+
+# Times of boots
+
+WAYS = {"stock": "stock", "ours, waits at once": elapsed.WAITING, "ours, goes on": elapsed.BESIDE}
+
+
+def elapsed_rows() -> Iterator[tuple[str, str, list[float]]]:
+    """The first two cells of each row, and the figures that follow."""
+    data = recorded("elapsed.json", said=ELAPSED)["initcall sleeps"]
+    for said, sleep in {"2 s": "2000 ms", "no": "0 ms"}.items():
+        for name, way in WAYS.items():
+            medians = [data[sleep]["boots"][way][f"memory-{gib}"]["median"] for gib in elapsed.SIZES_GIB]
+            yield name, said, [*medians, data[sleep]["ms_per_gib"][way]]
+
+
+def test_elapsed_times() -> None:
+    told = figures.rows_of_document(ELAPSED)
+    for (name, cells), (known, said, values) in zip(told, elapsed_rows(), strict=True):
+        assert (name, cells.partition(" | ")[0]) == (known, said)
+        check(cells.partition(" | ")[2], values)
+    for sleep in recorded("elapsed.json", said=ELAPSED)["initcall sleeps"].values():
+        assert f"{sleep['ratio']:.3f}" in ELAPSED
+
+
+# Of both bases and all parts, which does not depend on the CPU
+
+
+def of_parts(figure: str, *parts: str) -> list[float]:
+    found = recorded("parts.json", MAINLINE)["figures"]
+    return [found[part][figure] for part in parts]
+
+
+def of_both_bases() -> dict[str, list[float]]:
+    """Rows: stock and ours on 6.12, stock and ours on 7.3."""
+    growth = recorded("growth.json")
+    boots = growth["boots"]
+    goals = {goal["name"]: [goal[kernel] for kernel in KERNELS] for goal in growth["goals"]}
+
+    def grown(kernel: str, *keys: str) -> float:
+        small, large = (boots[kernel][f"memory-{gib}"] for gib in (64, 256))
+        for key in keys:
+            small, large = small[key], large[key]
+        return float(large - small)
+
+    pages = grown("patched", "pages")
+    last = ("stock", list(recorded("parts.json", MAINLINE)["figures"])[-1])
+    return {
+        "a deferred page": [
+            *(1e6 * grown(kernel, "phases", "deferred init") / pages for kernel in KERNELS),
+            *of_parts("a deferred page", *last),
+        ],
+        "a page of the lower zones": [
+            *goals["a page of the lower zones"],
+            *of_parts("a page of the lower zones", *last),
+        ],
+        "boot to init, a GiB": [
+            *(1e6 * grown(kernel, "boot") / 192 for kernel in KERNELS),
+            *of_parts("boot to init, a GiB", *last),
+        ],
+    }
+
+
+def test_of_both_bases_and_of_all_parts() -> None:
+    parts = list(recorded("parts.json", MAINLINE)["figures"])
+    told = figures.rows_of_document(section("Linux 7.3"))
+    for row, values in of_both_bases().items():
+        cells = [cells for name, cells in told if name == row]
+        for one, known in zip(cells, (values, of_parts(row, *parts)), strict=True):
+            check(one, known)
+
+
+# CPUs
+
+
+def test_every_cpu_is_in_the_table_of_cpus() -> None:
+    slugs = {
+        path.name for base in paths.bases() for path in (paths.results_of(base) / provenance.CPUS).iterdir()
+    }
+    told = {
+        cells.partition("`")[2].partition("`")[0]: name for name, cells in figures.rows_of_document(TEXT)[:3]
+    }
+    assert set(told) == slugs
+    assert all(figures.slug_named(name, slugs) == slug for slug, name in told.items())
+
+
+def test_a_file_is_of_the_cpu_that_is_named_beside_it() -> None:
+    named = [one for one in TEXT.split("\n\n") if _OF_CPU.search(one) and "(family " in one]
+    assert len(named) > 5
+    for one in named:
+        slugs = set(_OF_CPU.findall(one))
+        assert slugs == {figures.slug_named(one, slugs)}
+
+
+def test_every_result_says_the_cpu_of_its_folder() -> None:
+    for base in paths.bases():
+        for path in (paths.results_of(base) / provenance.CPUS).glob("*/*.json"):
+            host = json.loads(path.read_text())["host"]
+            assert figures.slug_named(host, [path.parent.name]) == path.parent.name
