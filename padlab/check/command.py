@@ -15,7 +15,7 @@ from padlab.core.outcome import Outcome
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
-GROUPS = (*QUICK_GROUPS, "models", "qemu", "arm64", "qemu-arm64")
+GROUPS = (*QUICK_GROUPS, "models", "qemu", "arm64", "qemu-arm64", "browser")
 SET_UP = "set-up: packages and the patched tree"
 
 
@@ -107,7 +107,7 @@ def _record_full() -> None:
 
 
 def _set_up(groups: Sequence[str]) -> Outcome:
-    environment.need("measure", "dev")
+    environment.need("measure", "report", "dev")
     packages.ensure(*groups)
     guests.patched_tree()
     return Outcome(1)

@@ -34,6 +34,7 @@ from padlab.check import (
     outsidehost,
     outsideplan,
     races,
+    reportpage,
     soak,
     suites,
 )
@@ -86,6 +87,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_models(everything),
         *_userspace(FULL_JOBS),
         *_bugs(),
+        *_report(),
         *_gates(),
         Check("memblock and VMAs in userspace", outsidehost.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
@@ -115,6 +117,10 @@ def _lab() -> Iterator[Check]:
         yield Check(name, run, LINT_LIMIT_S)
     for part in lab.PARTS:
         yield Check(part, partial(lab.tests, part), TESTS_LIMIT_S)
+
+
+def _report() -> Iterator[Check]:
+    yield Check("the report in a browser, wide and narrow, light and dark", reportpage.check, TESTS_LIMIT_S)
 
 
 def _fresh() -> Iterator[Check]:

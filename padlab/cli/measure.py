@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -162,22 +163,25 @@ def bench(what: str, quick: bool, json: bool) -> int:
 @click.option(
     "--threads", metavar="N|N%", type=THREADS, help="Most threads per node, or per cent of its CPUs."
 )
-def timeline(machine: Machine, threads: str | None) -> int:
+@click.option("--huge-page", is_flag=True, help="Of a page of 1 GiB that is zeroed, instead of a boot.")
+def timeline(machine: Machine, threads: str | None, huge_page: bool) -> int:
     """Draw a boot: its initcalls beside the chunks of deferred init, thread by thread.
 
     Boots the series and reads when each chunk and each initcall began and ended.
-    The picture is results/timeline-MACHINE.png.  An emulated guest's CPUs share
-    those of the host, initcalls included: fewer threads leave more to them.
+    The picture is results/timeline-MACHINE.png, with the figures in .json.  An emulated
+    guest's CPUs share those of the host, initcalls included: fewer threads leave more to
+    them.
 
     \b
     Examples:
       ./lab timeline
+      ./lab timeline --huge-page
       ./lab timeline --machine xeon-8167m --threads 2
     """
     environment.need("measure")
     from padlab.measure import timeline as timelines
 
-    return timelines.main(machine, threads)
+    return timelines.main(machine, threads, huge_page)
 
 
 @command(locked=False)
@@ -221,3 +225,23 @@ def predict(machine: str | None, json: bool) -> int:
     from padlab.model import command as predictions
 
     return predictions.main(only=machine, json=json)
+
+
+@command(locked=False, based=False)
+@click.argument("file", required=False, metavar="[FILE]", type=click.Path(dir_okay=False, path_type=Path))
+def report(file: Path | None) -> int:
+    """Make one HTML page of all recorded results, for a browser; it needs no network.
+
+    Nothing is measured: the page has what the other commands have recorded in results/, of all
+    bases and CPUs, each with its command.  What is missing is named with the command that records
+    it.  Without FILE it is build/report.html.
+
+    \b
+    Examples:
+      ./lab report
+      ./lab report /tmp/report.html
+    """
+    environment.need("report")
+    from padlab.report import page
+
+    return page.main(file)

@@ -27,7 +27,7 @@ def package(directory: Path, config: Path | None, as_json: bool) -> None:
 
     Their names end with -padata-mt and what Debian calls the configuration, so that they
     are installed beside Debian's kernels.  What the packages have otherwise than the
-    configuration is listed.
+    configuration is listed.  More in docs/packages.md.
 
     \b
     Examples:

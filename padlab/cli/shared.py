@@ -44,6 +44,8 @@ def cli() -> None:
       ./lab compare --exact           both, in guest instructions
       ./lab test --quick              the tests that need neither build nor boot
       ./lab boot --base 7.3           the series on mainline
+      ./lab report                    all recorded results on one page
+      ./lab package /tmp/kernel       Debian packages of our kernel
 
     \b
     Change the kernel side:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from padlab.core.errors import LabError
 from padlab.measure import timeline
 from padlab.measure.timeline import Span
-from padlab.vm import machine, trace
+from padlab.vm import trace
 
 TRACE = """\
        swapper/0-1       [000] .....     900000: initcall_start: func=before+0x0/0x30
@@ -43,6 +45,26 @@ def test_initcalls_and_chunks() -> None:
     assert found.threads == 2
 
 
+def test_a_chunk_has_its_cpu() -> None:
+    chunks = read(TRACE).chunks[0]
+    assert [one.cpu for one in (*chunks["pgdatinit0"], *chunks["kworker/1:0"])] == [0, 2, 1]
+
+
+def test_of_huge_pages() -> None:
+    found = timeline.timeline(trace.parse(TRACE.splitlines()).events, 1.0, huge=True)
+    assert "swapper/0" in found.chunks[0]
+
+
+def test_json_has_each_chunk() -> None:
+    data = json.loads(timeline.as_json(read(TRACE), "a title", {"command": "./lab timeline"}))
+    assert data["command"] == "./lab timeline"
+    assert data["rows"] == [
+        {"thread": "initcalls", "node": None, "spans": [[-100, -50, None], [30, 50, None], [70, 200, None]]},
+        {"thread": "pgdatinit0", "node": 0, "spans": [[10, 60, 0], [60, 100, 2]]},
+        {"thread": "kworker/1:0", "node": 0, "spans": [[20, 100, 1]]},
+    ]
+
+
 def test_nodes_in_order() -> None:
     other = (
         TRACE.replace("pgdatinit0", "pgdatinit1").replace("job=2", "job=3").replace("kworker/1", "kworker/2")
@@ -64,6 +86,6 @@ def test_the_picture_repeats() -> None:
         "qemu": "1",
         "host": "h",
     }
-    two = [timeline.picture(read(TRACE), machine.load("epyc-7551-kvm"), made) for _ in range(2)]
+    two = [timeline.picture(read(TRACE), "a title", made) for _ in range(2)]
     assert two[0] == two[1]
     assert two[0].startswith(b"\x89PNG")

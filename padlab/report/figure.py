@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A figure of the report: a chart, its figures as a table, and what recorded them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from padlab.report.charts import Spec
+from padlab.report.recorded import MissingError, Recorded
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One drawing of a figure; ``title`` if there are several."""
+
+    spec: Spec
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """``text`` says what is to be seen; ``missing`` which results there are not, each with its command."""
+
+    key: str
+    title: str
+    text: str
+    charts: tuple[Chart, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    sources: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    predicted: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a figure is made of, of one base or file."""
+
+    charts: tuple[Chart, ...]
+    rows: tuple[tuple[str, ...], ...]
+    sources: tuple[Recorded, ...]
+
+
+def gathered(
+    key: str,
+    title: str,
+    text: str,
+    columns: Sequence[str],
+    parts: Sequence[Callable[[], Part]],
+    predicted: bool = False,
+) -> Figure:
+    """A figure of all parts that have been recorded.  The others are named, with what records them."""
+    made: list[Part] = []
+    missing: list[str] = []
+    for part in parts:
+        try:
+            made.append(part())
+        except MissingError as err:
+            missing.append(f"{err.why}: {err.command}")
+    return Figure(
+        key,
+        title,
+        text,
+        tuple(chart for part in made for chart in part.charts),
+        tuple(columns),
+        tuple(row for part in made for row in part.rows),
+        tuple(dict.fromkeys(source.source() for part in made for source in part.sources)),
+        tuple(missing),
+        predicted,
+    )

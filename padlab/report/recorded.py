@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the report is made from: files of results/, each with the command that records it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.measure import provenance
+
+_WHAT = "the report"
+
+
+class MissingError(LabError):
+    """A result that is not recorded, or not in today's form; ``command`` records it."""
+
+    def __init__(self, why: str, command: str) -> None:
+        super().__init__(_WHAT, why, f"record it with: {command}")
+        self.command = command
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One file."""
+
+    path: Path
+    base: str
+    command: str
+    made: Mapping[str, Any]  # what made it
+    data: Any = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return str(self.path.relative_to(paths.RECORDED))
+
+    def source(self) -> str:
+        """What made it, in a line for the reader."""
+        keys = ("command", "source", "host", "accelerator", "qemu", "compiler", "commit", "date")
+        words = {"qemu": "QEMU {}", "host": "on {}", "commit": "commit {}"}
+        parts = [words.get(key, "{}").format(self.made[key]) for key in keys if self.made.get(key)]
+        return f"{', '.join(parts)}: results/{self.name}"
+
+
+def read(base: str, name: str, words: str) -> Recorded:
+    """A JSON file of a base; ``words`` of ./lab record it."""
+    return _json(paths.results_of(base) / name, base, paths.command(words, base))
+
+
+def of_cpus(base: str, name: str, words: str) -> dict[str, Recorded]:
+    """The same of each CPU that it was recorded on, by the CPU."""
+    command = paths.command(words, base)
+    found = {
+        recorded.made.get("host", slug): recorded
+        for slug, path in provenance.of_cpus(name, base).items()
+        for recorded in (_json(path, base, command),)
+    }
+    if not found:
+        raise MissingError(f"there is no {name} of base {base}", command)
+    return found
+
+
+def _json(path: Path, base: str, command: str) -> Recorded:
+    try:
+        data = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise MissingError(f"there is no {path.relative_to(paths.ROOT)}", command) from None
+    except ValueError:
+        raise MissingError(f"{path.relative_to(paths.ROOT)} is not JSON", command) from None
+    return Recorded(path, base, command, data, data)
+
+
+def table(base: str, name: str, words: str) -> Recorded:
+    """A CSV file, as a list of its rows: the comments above say what made it."""
+    path, command = paths.results_of(base) / name, paths.command(words, base)
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        raise MissingError(f"there is no {path.relative_to(paths.ROOT)}", command) from None
+    comments = (line[1:].partition(":") for line in lines if line.startswith("#"))
+    made = {key.strip(): value.strip() for key, _, value in comments}
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    return Recorded(path, base, command, made, rows)
