@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -129,6 +129,62 @@ def threads_made(text: str, base: str) -> Rows:
     return found
 
 
+# Instructions, which do not depend on the CPU
+
+
+def with_ratio(stock: float, ours: float) -> list[float]:
+    return [stock, ours, ours / stock]
+
+
+def exactly(machine: str, what: str) -> list[float]:
+    found = {one["name"]: one for one in recorded(f"compare-{machine}-exact.json")["figures"]}
+    return with_ratio(*(found[what][kernel]["median"] for kernel in KERNELS))
+
+
+def counted() -> Rows:
+    growth = recorded("growth.json")
+    goals = {one["name"]: with_ratio(*(one[kernel] for kernel in KERNELS)) for one in growth["goals"]}
+    machines = {"16 GiB VM": "epyc-7551-kvm-small", "4 GiB on three nodes": "three-nodes"}
+    boots, gib, critical = (growth[name] for name in ("boots", "per_gib", "critical_ms"))
+    phases = {
+        "deferred init": "deferred init",
+        "memblock retires: struct pages of reserved memory": "memblock retires",
+        "hash tables are zeroed": "hash tables",
+        "serial rest after deferred init": "serial rest after it",
+        "memory blocks are registered": "memory blocks",
+        "whole boot to init": "whole boot to init",
+    }
+    alone = ("struct pages, early", "memblock retires", "serial rest after it")
+    sleeping = {size: [critical[kernel][f"memory-{size}"] for kernel in KERNELS] for size in (16, 256, 768)}
+    times = [most / least for most, least in zip(sleeping[768], sleeping[16], strict=True)]
+    return {
+        "a deferred page, 64 GiB": goals["a deferred page"],
+        "a deferred page, 16 GiB VM (`epyc-7551-kvm-small`)": exactly(
+            "epyc-7551-kvm-small", "per deferred page"
+        ),
+        "a deferred page, 4 GiB on three unaligned nodes (`three-nodes`)": exactly(
+            "three-nodes", "per deferred page"
+        ),
+        "a page of the lower zones, from memmap init to being free": goals["a page of the lower zones"],
+        **{
+            f"whole boot to init, {name}, millions": exactly(machine, "boot to init")
+            for name, machine in reversed(machines.items())
+        },
+        **{
+            f"whole boot to init, {size} GiB, millions": with_ratio(
+                *(boots[kernel][f"memory-{size}"]["boot"] for kernel in KERNELS)
+            )
+            for size in (64, 256, 768)
+        },
+        **{row: with_ratio(*(gib[kernel][name] for kernel in KERNELS)) for row, name in phases.items()},
+        "of that by one CPU alone, but for hash tables and memory blocks": with_ratio(
+            *(sum(gib[kernel][name] for name in alone) for kernel in KERNELS)
+        ),
+        **{f"{size} GiB": with_ratio(*both) for size, both in sleeping.items()},
+        "768 GiB, of 16 GiB": with_ratio(*times),
+    }
+
+
 # What is checked: every table of a part of the document, row by row
 
 HELPERS = section("Threads and locks", end="How often")
@@ -137,20 +193,22 @@ HUGE = section("Huge pages")
 MAINLINE_HELPERS = section("Linux 7.3", "Threads made", "Struct pages, natively")
 MAINLINE_NATIVES = section("Linux 7.3", "Struct pages, natively")
 ELAPSED = section("Instructions", "By the host's clock", "What goes on")
-PARTS = {
-    "helpers": (HELPERS, threads_made(HELPERS, DEFAULT)),
-    "struct pages": (PAGES, ranges("Native times")),
-    "huge pages": (HUGE, {**by_size(HUGE), **by_use(HUGE)}),
-    "helpers on 7.3": (MAINLINE_HELPERS, threads_made(MAINLINE_HELPERS, MAINLINE)),
-    "native times on 7.3": (MAINLINE_NATIVES, natives_of_mainline(MAINLINE_NATIVES)),
+COUNTED = section("Instructions", end="By the host's clock")
+PARTS: dict[str, tuple[str, Callable[[], Rows]]] = {
+    "instructions": (COUNTED, lambda: counted()),
+    "helpers": (HELPERS, lambda: threads_made(HELPERS, DEFAULT)),
+    "struct pages": (PAGES, lambda: ranges("Native times")),
+    "huge pages": (HUGE, lambda: {**by_size(HUGE), **by_use(HUGE)}),
+    "helpers on 7.3": (MAINLINE_HELPERS, lambda: threads_made(MAINLINE_HELPERS, MAINLINE)),
+    "native times on 7.3": (MAINLINE_NATIVES, lambda: natives_of_mainline(MAINLINE_NATIVES)),
 }
 
 
 @pytest.mark.parametrize("part", list(PARTS))
 def test_tables(part: str) -> None:
     """A row that is not known here has figures from nowhere."""
-    text, known = PARTS[part]
-    told = dict(figures.rows_of_document(text))
+    text, known_rows = PARTS[part]
+    told, known = dict(figures.rows_of_document(text)), known_rows()
     assert list(told) == list(known)
     for row, cells in told.items():
         check(cells, known[row])
@@ -219,19 +277,19 @@ def of_mainline() -> list[str]:
     return [f"{zeroed(huge, 1 << 20, 'split', 2, 1000):.1f} ms"]
 
 
-SENTENCES = {
-    "struct pages": (PAGES, []),
-    "huge pages": (HUGE, [*of_intel(), *of_readers(), *of_helpers()]),
-    "boots": (section("Threads and locks", "The form of"), of_boots()),
-    "7.3": (MAINLINE_NATIVES, of_mainline()),
+SENTENCES: dict[str, tuple[str, Callable[[], list[str]]]] = {
+    "struct pages": (PAGES, list),
+    "huge pages": (HUGE, lambda: [*of_intel(), *of_readers(), *of_helpers()]),
+    "boots": (section("Threads and locks", "The form of"), of_boots),
+    "7.3": (MAINLINE_NATIVES, of_mainline),
 }
 
 
 @pytest.mark.parametrize("part", list(SENTENCES))
 def test_sentences(part: str) -> None:
     """All figures that are known are there, and no time that is not."""
-    text, known = SENTENCES[part]
-    told = sentences(text)
+    text, known_figures = SENTENCES[part]
+    told, known = sentences(text), known_figures()
     assert [figure for figure in known if figure not in told] == []
     assert [time for time in _TIME.findall(told) if not any(time in figure for figure in known)] == []
 

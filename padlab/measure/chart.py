@@ -139,7 +139,7 @@ def counted(data: dict[str, Any]) -> dict[str, list[plot.Bar]]:
 
 
 def timed(data: dict[str, Any]) -> dict[str, list[plot.Bar]]:
-    """Times per page, stock's and patched, of results/bench.json."""
+    """Times per page, stock's and patched, of a bench.json."""
     rows = {(row["bench"], row["threads"], row["way"]): row["ns"] for row in _rows(data)}
     groups = {}
     for bench, threads, way in rows:
