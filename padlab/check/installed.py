@@ -33,7 +33,7 @@ CLOUD_MACHINE = "huge-pages"
 CLOUD = "config.amd64_none_cloud-amd64.xz"
 BOOT_LIMIT_S = 900
 DISK_MIB = 6144
-GUEST = paths.ROOT / "padlab/guest"
+GUEST = paths.ROOT / "padlab/guest/installed"
 # Where apt and dpkg keep what they have done.
 _THEIRS = ("/root", "/tmp", "/var/cache", "/var/log", "/var/lib/apt", "/var/lib/dpkg")
 _OLDER = "0~"  # before a version: of an earlier commit
@@ -43,7 +43,7 @@ def of_perf() -> Outcome:
     """Over packages of an earlier commit, which they replace; and nothing is left when they are removed."""
     with _place() as place, _root() as root:
         _apt(root, "install", "initramfs-tools", "busybox")
-        _copy(GUEST / "installed.initrd", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
+        _copy(GUEST / "initrd.sh", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
         made = package.make(place / "new", package.perf())
         before = _seen(root)
         _install(root, [_older(path, place) for path in made.files])
@@ -61,8 +61,8 @@ def of_cloud() -> Outcome:
     with _place() as place, _root() as root:
         made = package.make(place / "new", _debian_config(root, CLOUD))
         _apt(root, "install", "systemd-sysv", "udev", "initramfs-tools", "util-linux", "mount")
-        _copy(GUEST / "installed.sh", root.inside("/usr/local/sbin/padlab-look"))
-        _copy(GUEST / "installed.service", root.inside("/etc/systemd/system/padlab-look.service"))
+        _copy(GUEST / "look.sh", root.inside("/usr/local/sbin/padlab-look"))
+        _copy(GUEST / "look.service", root.inside("/etc/systemd/system/padlab-look.service"))
         root.inside("/etc/fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
         _in(root, "systemctl", "enable", "padlab-look")
         _install(root, made.files)

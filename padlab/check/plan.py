@@ -53,6 +53,7 @@ BUG_LIMIT_S = 120
 MODELS_LIMIT_S = 900
 MODELS_MIB = 512
 NATIVE_MIB = 2048
+BROWSER_MIB = 2048
 NATIVE_LIMIT_S = 300
 GATE_LIMIT_S = 900
 FRESH_LIMIT_S = 3 * 3600
@@ -120,7 +121,8 @@ def _lab() -> Iterator[Check]:
 
 
 def _report() -> Iterator[Check]:
-    yield Check("the report in a browser, wide and narrow, light and dark", reportpage.check, TESTS_LIMIT_S)
+    name = "the report in a browser, wide and narrow, light and dark"
+    yield Check(name, reportpage.check, TESTS_LIMIT_S, mib=BROWSER_MIB)
 
 
 def _fresh() -> Iterator[Check]:

@@ -15,7 +15,6 @@ from typing import Any
 
 from padlab.core import environment, packages, paths
 from padlab.core.outcome import Outcome, judge
-from padlab.report import page
 
 WIDTHS = {"desktop": 1280, "phone": 390}
 SCHEMES = ("light", "dark")
@@ -28,6 +27,8 @@ LOOK = Path(__file__).with_name("reportpage.js")
 
 def check() -> Outcome:
     environment.need("report", "browser")
+    from padlab.report import page
+
     packages.ensure("browser")
     place = paths.BUILD / PLACE
     place.mkdir(parents=True, exist_ok=True)

@@ -146,7 +146,7 @@ class TestWhenItIsBuilt:
                 (obj / name).write_text("6.12.1\n")
 
         monkeypatch.setattr(build, "_configure", configure)
-        monkeypatch.setattr(build, "_make", make)
+        monkeypatch.setattr(build, "make", make)
         built = build.ensure_build("stock")
         assert (built.release, built.source_version) == ("6.12.1", "6.12.1-1")
         assert made == ["configured", "made"]
@@ -180,20 +180,20 @@ class TestWhenItIsBuilt:
         assert built.image == paths.TREES / "stock/obj-arm64/arch/arm64/boot/Image"
         variables = ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "CC=ccache aarch64-linux-gnu-gcc"]
         for arch, wanted in ((archs.ARM64, True), (archs.X86_64, False)):
-            command = build._make_command(built.tree, built.obj, arch, [arch.target])
+            command = build.make_command(built.tree, built.obj, arch, [arch.target])
             assert (set(variables) <= set(command), "CC=ccache gcc" in command) == (wanted, not wanted)
 
     def test_again_when_it_was_interrupted(self, made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupt(*_args: object) -> None:
             raise KeyboardInterrupt
 
-        make = build._make
+        make = build.make
         monkeypatch.setattr(build.tree, "content_key", lambda kernel: "edited")
-        monkeypatch.setattr(build, "_make", interrupt)
+        monkeypatch.setattr(build, "make", interrupt)
         with pytest.raises(KeyboardInterrupt):
             build.ensure_build("stock")
         monkeypatch.setattr(build.tree, "content_key", lambda kernel: "content")
-        monkeypatch.setattr(build, "_make", make)
+        monkeypatch.setattr(build, "make", make)
         made.clear()
         build.ensure_build("stock")
         assert made == ["configured", "made"]

@@ -24,5 +24,5 @@ mount -t hugetlbfs -o pagesize=1G none /run/huge
 echo 1 >$tracing/events/padata/enable
 fallocate -l 1G /run/huge/page || say trouble "fallocate of a huge page: $?"
 say helpers "$(grep -c padata_mt_helper_start: $tracing/trace)"
-say done 0
+say "done" 0
 systemctl poweroff
