@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,14 +38,17 @@ NEEDS = {
     "CONFIG_KMSAN": "n",
 }
 _SIGNED = "CONFIG_MODULE_SIG_ALL"
-_KEYS = "CONFIG_SYSTEM_TRUSTED_KEYS"
+# Files that a configuration names, and what it has instead if they are not there: of the second
+# the build makes one.
+_KEYS = {"CONFIG_SYSTEM_TRUSTED_KEYS": "", "CONFIG_MODULE_SIG_KEY": "certs/signing_key.pem"}
 _VERSION = "CONFIG_LOCALVERSION"
 # With which boot waits for all struct pages: deferred_can_go_on() in mm/deferred_init.c.
 _WAITS = ("CONFIG_KASAN",)
 # Facts about the compiler that a configuration was made with.
 _COMPILER = re.compile(r"CONFIG_(?:AS|BINDGEN|CC|CLANG|GCC|LD|LLD|PAHOLE|RUSTC?|TOOLS)_")
 _ROOM = 2 << 30
-_ROOM_MODULE = 3 << 20  # for a module and its objects
+_ROOM_MODULE = 2 << 20  # for a module and its objects
+_PACKAGED = re.compile(r"[a-z0-9.+-]*")  # what the names of packages are of
 _LEFT = ("linux-*.deb", "linux-upstream_*")  # beside the folder that dpkg-buildpackage runs in
 
 
@@ -61,6 +65,7 @@ class Packages:
 
 def make(directory: Path, given: GivenConfig) -> Packages:
     """Packages of the patched kernel with a configuration, in ``directory``."""
+    _check_directory(directory)
     packages.ensure("build", "package")
     top = tree.ensure_tree("patched")
     obj = top / f"obj-package-{given.flavour or 'own'}"
@@ -75,6 +80,17 @@ def make(directory: Path, given: GivenConfig) -> Packages:
     version = version_of(release, git.commit(), git.commit_time())
     files = _pack(top, obj, directory, version)
     return Packages(release, version, files, given.what, (*remarks, f"modules: {modules}, {_signed(obj)}"))
+
+
+def _check_directory(directory: Path) -> None:
+    """Now, and not after the build."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as err:
+        what = f"packages for {directory}"
+        raise LabError(what, err.strerror or "it cannot be written", "give another folder") from None
 
 
 def choose(config: Path | None) -> GivenConfig:
@@ -101,10 +117,7 @@ def perf() -> GivenConfig:
 def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
     """Write .config; what it has otherwise than what was given."""
     what = f"configuring the packages ({given.flavour or 'own configuration'})"
-    wanted = FRAGMENT.read_text() + f'{_VERSION}="{local_version(given)}"\n'
-    keys = given.options.get(_KEYS, "").strip('"')
-    if keys and not (top / keys).exists():
-        wanted += f'{_KEYS}=""\n'
+    wanted = _wanted(top, given)
     obj.mkdir(exist_ok=True)
     stamp = Stamp(obj / ".padlab-configured", [given.text, wanted, tree.content_key("patched")])
     dot_config, fragment = obj / ".config", obj / ".padlab-fragment"
@@ -126,6 +139,20 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
                     log=log,
                 )
     return differences(given.options, parse_config(dot_config.read_text()), parse_config(wanted))
+
+
+def _wanted(top: Path, given: GivenConfig) -> str:
+    """The options that the packages have, whatever was given."""
+    end = local_version(given)
+    if not _PACKAGED.fullmatch(end):
+        why = f"packages cannot be called as the kernel is, which ends with {end}"
+        raise LabError(given.what, why, f"have {_VERSION} of small letters, digits, '.', '+' and '-'")
+    lines = [FRAGMENT.read_text(), f'{_VERSION}="{end}"\n']
+    for option, instead in _KEYS.items():
+        named = given.options.get(option, "").strip('"')
+        if named and named != instead and not named.startswith("pkcs11:") and not (top / named).exists():
+            lines.append(f'{option}="{instead}"\n')
+    return "".join(lines)
 
 
 def local_version(given: GivenConfig) -> str:
@@ -189,12 +216,10 @@ def _pack(top: Path, obj: Path, directory: Path, version: str) -> tuple[Path, ..
     try:
         what = f"packing {version}"
         builds.make(top, obj, archs.X86_64, ["bindeb-pkg", *variables], what, "package-pack.log", None)
-        directory.mkdir(parents=True, exist_ok=True)
         made = sorted((*top.glob("linux-image-*.deb"), *top.glob("linux-headers-*.deb")))
-        if len(made) != 2:
-            raise LabError(
-                what, f"{len(made)} packages came out of it, not 2", "see build/logs/package-pack.log"
-            )
+        if not any(path.name.startswith("linux-image-") for path in made):
+            log = paths.LOGS / "package-pack.log"
+            raise LabError(what, "no package of a kernel came out of it", "see the log", log=log)
         return tuple(Path(shutil.move(path, directory / path.name)) for path in reversed(made))
     finally:
         _remove_left(top)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import subprocess
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from padlab.core.errors import LabError
 from padlab.kernel import package
 from padlab.kernel.givenconfig import GivenConfig
 from padlab.kernel.kconfig import parse_config
@@ -25,6 +27,36 @@ from padlab.kernel.kconfig import parse_config
 def test_local_version(own: str, flavour: str, ends: str) -> None:
     given = GivenConfig("a configuration", flavour, f'CONFIG_LOCALVERSION="{own}"\n')
     assert package.local_version(given) == ends
+
+
+def options(text: str) -> GivenConfig:
+    return GivenConfig("a configuration", "amd64", text)
+
+
+@pytest.mark.parametrize("own", ["-my_own", "-Mine", "-a b"])
+def test_a_name_that_no_package_can_have(tmp_path: Path, own: str) -> None:
+    with pytest.raises(LabError, match="packages cannot be called"):
+        package._wanted(tmp_path, options(f'CONFIG_LOCALVERSION="{own}"\n'))
+
+
+def test_keys_that_are_not_there_are_left_out(tmp_path: Path) -> None:
+    named = 'CONFIG_SYSTEM_TRUSTED_KEYS="debian/keys.pem"\nCONFIG_MODULE_SIG_KEY="mine.pem"\n'
+    found = parse_config(package._wanted(tmp_path, options(named)))
+    assert found["CONFIG_SYSTEM_TRUSTED_KEYS"] == '""'
+    assert found["CONFIG_MODULE_SIG_KEY"] == '"certs/signing_key.pem"'
+    for name in ("debian/keys.pem", "mine.pem"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    usual = 'CONFIG_SYSTEM_TRUSTED_KEYS=""\nCONFIG_MODULE_SIG_KEY="certs/signing_key.pem"\n'
+    for text in (named, usual):
+        found = parse_config(package._wanted(tmp_path, options(text)))
+        assert not {"CONFIG_SYSTEM_TRUSTED_KEYS", "CONFIG_MODULE_SIG_KEY"} & set(found)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_build(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LabError, match="give another folder"):
+        package.make(tmp_path / "file", options(""))
 
 
 def test_versions_are_in_the_order_of_commits() -> None:
