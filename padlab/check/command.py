@@ -107,7 +107,7 @@ def _record_full() -> None:
 
 
 def _set_up(groups: Sequence[str]) -> Outcome:
-    environment.need("measure", "report", "dev")
+    environment.need("measure", "report", "dev", *(("browser",) if "browser" in groups else ()))
     packages.ensure(*groups)
     guests.patched_tree()
     return Outcome(1)

@@ -5,6 +5,8 @@
 set -e
 root=$1
 shift
+# What namespaces are made of inside asks that its "/" be a mount.
+mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"

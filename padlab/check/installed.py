@@ -119,6 +119,8 @@ def _installed_problems(root: Root, made: Packages) -> list[str]:
 @contextmanager
 def _place() -> Iterator[Path]:
     paths.BUILD.mkdir(exist_ok=True)
+    for left in paths.BUILD.glob("packages-*"):  # of a run that was killed
+        shutil.rmtree(left)
     with tempfile.TemporaryDirectory(dir=paths.BUILD, prefix="packages-") as folder:
         yield Path(folder)
 
@@ -179,6 +181,7 @@ def _older(path: Path, place: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     what = f"packing {old.name}"
     process.run(["dpkg-deb", "-R", path, folder], what=what)
+    (folder / "DEBIAN").chmod(0o755)
     control = folder / "DEBIAN/control"
     control.write_text(re.sub(r"^Version: ", rf"Version: {_OLDER}", control.read_text(), flags=re.MULTILINE))
     process.run(["dpkg-deb", "-Zgzip", "--root-owner-group", "-b", folder, old], what=what)

@@ -44,6 +44,8 @@ function problems() {
 				found.push(`${figure.id} does not name its command: ${shown(line)}`);
 	}
 
+	if (!document.querySelector(".chart"))
+		found.push("no figure has a chart");
 	for (const chart of document.querySelectorAll(".chart")) {
 		const svg = chart.querySelector("svg");
 		if (!svg) {

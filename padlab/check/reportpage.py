@@ -8,12 +8,17 @@ has to name the command that recorded it.  Screenshots are left in build/report 
 from __future__ import annotations
 
 import base64
+import os
+import socket
+import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from padlab.core import environment, packages, paths
+from padlab.core import environment, packages, paths, process
+from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 
 WIDTHS = {"desktop": 1280, "phone": 390}
@@ -21,6 +26,7 @@ SCHEMES = ("light", "dark")
 HEIGHT = 900
 WAIT_S = 120
 PLACE = "report"
+HOST = "127.0.0.1"
 # What is wrong with the page, a line each.
 LOOK = Path(__file__).with_name("reportpage.js")
 
@@ -52,18 +58,41 @@ def check() -> Outcome:
 def _browser() -> Iterator[Any]:
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
 
     options = Options()
     options.binary_location = "/usr/bin/chromium"
     # Containers have no user namespaces, and small /dev/shm.  The page is our own.
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
         options.add_argument(argument)
-    browser = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-    try:
-        yield browser
-    finally:
-        browser.quit()
+    # Selenium asks the driver by HTTP, which is nothing for a proxy.
+    os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), HOST]))
+    port = _free_port()
+    command = ["/usr/bin/chromedriver", f"--port={port}"]
+    with process.spawn(command, what="chromedriver", stdout=subprocess.DEVNULL):
+        _wait_for(port)
+        browser = webdriver.Remote(f"http://{HOST}:{port}", options=options)
+        try:
+            yield browser
+        finally:
+            browser.quit()
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind((HOST, 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int) -> None:
+    until = time.monotonic() + WAIT_S
+    while True:
+        with socket.socket() as one:
+            if one.connect_ex((HOST, port)) == 0:
+                return
+        if time.monotonic() > until:
+            raise LabError("chromedriver", f"it does not answer within {WAIT_S} s", "see whether it starts")
+        time.sleep(0.1)
 
 
 def _look(browser: Any, file: Path, width: int, scheme: str) -> list[str]:

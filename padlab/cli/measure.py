@@ -178,6 +178,8 @@ def timeline(machine: Machine, threads: str | None, huge_page: bool) -> int:
       ./lab timeline --huge-page
       ./lab timeline --machine xeon-8167m --threads 2
     """
+    if huge_page and threads:
+        raise click.UsageError("--threads is for deferred init: not with --huge-page")
     environment.need("measure")
     from padlab.measure import timeline as timelines
 

@@ -31,7 +31,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rsync": "rsync",
         "python3": "/usr/bin/python3",
     },
-    "package": {"debhelper": "dh_builddeb", "openssl": "openssl"},
+    "package": {"debhelper": "dh_builddeb", "openssl": "openssl", "zstd": "zstd"},
     "quilt": {"quilt": "quilt", "patch": "patch", "diffutils": "diff"},
     "qemu": {"qemu-system-x86": "qemu-system-x86_64"},
     "arm64": {

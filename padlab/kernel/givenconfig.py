@@ -19,6 +19,7 @@ from padlab.kernel.kconfig import parse_config
 
 BOOT = Path("/boot")
 OS_RELEASE = Path("/etc/os-release")
+_END = "# end of Kernel hacking"
 _HEADER = re.compile(r"^# Linux/(\S+) (\d+\.\d+)(\S*) Kernel Configuration$", re.MULTILINE)
 # As kernels of Debian's are called, and configurations in its package linux-config-N.
 _INSTALLED = re.compile(r"config-\d+\.\d\S*?-((?:cloud-|rt-)?amd64)")
@@ -44,7 +45,7 @@ def read(path: Path) -> GivenConfig:
     what = f"kernel configuration {path}"
     try:
         data = path.read_bytes()
-        text = _UNPACK.get(path.suffix, bytes)(data).decode()
+        text = _UNPACK.get(path.suffix, bytes)(data).decode().replace("\r\n", "\n")
     except FileNotFoundError:
         raise _bad(what, "it is not there") from None
     except IsADirectoryError:
@@ -62,6 +63,8 @@ def check(text: str, what: str) -> None:
     header = _HEADER.search(text)
     if header is None or not parse_config(text):
         raise _bad(what, "it is no whole configuration: it does not say of which Linux it is")
+    if _END not in text:
+        raise _bad(what, "it is cut: its last section is not there")
     arch, series, rest = header.groups()
     wanted = source.base().series
     if series != wanted:

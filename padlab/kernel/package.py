@@ -15,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from padlab.core import git, packages, paths, process, progress
@@ -40,7 +41,11 @@ NEEDS = {
 _SIGNED = "CONFIG_MODULE_SIG_ALL"
 # Files that a configuration names, and what it has instead if they are not there: of the second
 # the build makes one.
-_KEYS = {"CONFIG_SYSTEM_TRUSTED_KEYS": "", "CONFIG_MODULE_SIG_KEY": "certs/signing_key.pem"}
+_KEYS = {
+    "CONFIG_SYSTEM_TRUSTED_KEYS": "",
+    "CONFIG_SYSTEM_REVOCATION_KEYS": "",
+    "CONFIG_MODULE_SIG_KEY": "certs/signing_key.pem",
+}
 _VERSION = "CONFIG_LOCALVERSION"
 # With which boot waits for all struct pages: deferred_can_go_on() in mm/deferred_init.c.
 _WAITS = ("CONFIG_KASAN",)
@@ -77,7 +82,7 @@ def make(directory: Path, given: GivenConfig) -> Packages:
     log = f"package-{given.flavour or 'own'}.log"
     builds.make(top, obj, archs.X86_64, [archs.X86_64.target, "modules"], what, log, None)
     release = (obj / "include/config/kernel.release").read_text().strip()
-    version = version_of(release, git.commit(), git.commit_time())
+    version = version_of(release, git.commit(), _time())
     files = _pack(top, obj, directory, version)
     return Packages(release, version, files, given.what, (*remarks, f"modules: {modules}, {_signed(obj)}"))
 
@@ -204,11 +209,19 @@ def version_of(release: str, commit: str, time: str) -> str:
     return f"{linux[0].replace('-', '~') if linux else release}+{time}.g{name}-1"
 
 
+def _time() -> str:
+    """Of the last commit; of now if there are changes since: what comes later has a higher version."""
+    if git.commit().endswith("-dirty"):
+        return datetime.now(UTC).strftime("%Y%m%d%H%M%S")
+    return git.commit_time()
+
+
 def _pack(top: Path, obj: Path, directory: Path, version: str) -> tuple[Path, ...]:
     _remove_left(top)
     # dpkg-buildpackage would have every dependency of a build checked, those of no use here, too.
     variables = [
         f"KDEB_PKGVERSION={version}",
+        "KDEB_SOURCENAME=linux-upstream",
         "KDEB_CHANGELOG_DIST=unstable",
         "DEB_BUILD_PROFILES=pkg.linux-upstream.nokerneldbg",
         "DPKG_FLAGS=-d",
@@ -220,6 +233,9 @@ def _pack(top: Path, obj: Path, directory: Path, version: str) -> tuple[Path, ..
         if not any(path.name.startswith("linux-image-") for path in made):
             log = paths.LOGS / "package-pack.log"
             raise LabError(what, "no package of a kernel came out of it", "see the log", log=log)
+        for path in made:
+            for old in directory.glob(f"{path.name.partition('_')[0]}_*.deb"):
+                old.unlink()
         return tuple(Path(shutil.move(path, directory / path.name)) for path in reversed(made))
     finally:
         _remove_left(top)

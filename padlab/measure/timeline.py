@@ -89,9 +89,8 @@ def timeline(events: Iterable[Event], mhz: float, huge: bool = False) -> Timelin
         for task, of in begins.items():
             # A thread goes on to its next chunk, and with its last one to the job's end at most.
             until = [*map(ms, of[1:]), ends[job]]
-            chunks[node][task] = tuple(
-                Span(ms(event), end, event.cpu) for event, end in zip(of, until, strict=True)
-            )
+            done = tuple(Span(ms(event), end, event.cpu) for event, end in zip(of, until, strict=True))
+            chunks[node][task] = (*chunks[node].get(task, ()), *done)
     return Timeline(
         _initcalls(events, ms),
         chunks,

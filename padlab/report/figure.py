@@ -6,8 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from padlab.report import recorded
 from padlab.report.charts import Spec
 from padlab.report.recorded import MissingError, Recorded
+
+# What a file of an older form leads to.
+OTHER_FORM = (KeyError, TypeError, AttributeError, IndexError, ValueError, StopIteration)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ def gathered(
             made.append(part())
         except MissingError as err:
             missing.append(f"{err.why}: {err.command}")
+        except OTHER_FORM:
+            missing.append(f"a result has another form than today's: {recorded.taken[-1]}")
     return Figure(
         key,
         title,

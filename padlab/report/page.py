@@ -18,7 +18,7 @@ from padlab.core import git, paths, progress
 from padlab.core.errors import LabError
 from padlab.measure import provenance
 from padlab.report import boots, natives, proof, recorded, threads
-from padlab.report.figure import Figure
+from padlab.report.figure import OTHER_FORM, Figure
 from padlab.report.recorded import MissingError
 
 NAME = "report.html"
@@ -53,7 +53,7 @@ def tiles() -> list[Tile]:
     for make in (_boot_tile, _page_tile, _huge_tile):
         try:
             found.append(make())
-        except MissingError:
+        except (MissingError, *OTHER_FORM):
             continue
     return found
 

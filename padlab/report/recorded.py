@@ -25,6 +25,10 @@ class MissingError(LabError):
         self.command = command
 
 
+# Commands of what was read, the last one last: for whoever finds that it has another form.
+taken: list[str] = []
+
+
 @dataclass(frozen=True)
 class Recorded:
     """One file."""
@@ -66,6 +70,7 @@ def of_cpus(base: str, name: str, words: str) -> dict[str, Recorded]:
 
 
 def _json(path: Path, base: str, command: str) -> Recorded:
+    taken.append(command)
     try:
         data = json.loads(path.read_text())
     except FileNotFoundError:
@@ -78,6 +83,7 @@ def _json(path: Path, base: str, command: str) -> Recorded:
 def table(base: str, name: str, words: str) -> Recorded:
     """A CSV file, as a list of its rows: the comments above say what made it."""
     path, command = paths.results_of(base) / name, paths.command(words, base)
+    taken.append(command)
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:

@@ -19,6 +19,7 @@ TEXT = """#
 CONFIG_64BIT=y
 CONFIG_LOCALVERSION=""
 # CONFIG_NUMA is not set
+# end of Kernel hacking
 """
 
 
@@ -61,6 +62,7 @@ def test_read(tmp_path: Path, suffix: str, pack: type[bytes]) -> None:
         (TEXT.format("x86", "6.120.1"), r"it is of Linux 6\.120\.1"),
         (TEXT.format("arm64", "6.12.9"), "it is for arm64"),
         ("CONFIG_64BIT=y\n", "no whole configuration"),
+        (TEXT.format("x86", "6.12.9").replace("# end of", "# of"), "it is cut"),
         ("# Linux/x86 6.12.9 Kernel Configuration\n", "no whole configuration"),
         ("", "no whole configuration"),
     ],
@@ -71,6 +73,12 @@ def test_refused(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(LabError, match=why) as caught:
         givenconfig.read(path)
     assert "linux-config-6.12" in caught.value.todo
+
+
+def test_lines_that_end_as_on_windows(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(TEXT.format("x86", "6.12.9").replace("\n", "\r\n").encode())
+    assert givenconfig.read(path).options["CONFIG_64BIT"] == "y"
 
 
 def test_unreadable(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from padlab.core import paths
-from padlab.report import charts, page, proof, recorded, threads
+from padlab.report import boots, charts, page, proof, recorded, threads
 from padlab.report.charts import Bar, Point
 
 
@@ -98,6 +98,13 @@ def test_a_damaged_result_is_named(nothing: Path) -> None:
     (nothing / "growth.json").write_text("{")
     with pytest.raises(recorded.MissingError, match=r"growth.json is not JSON.*\./lab growth"):
         recorded.read(paths.DEFAULT_BASE, "growth.json", "growth --large")
+
+
+def test_a_result_of_an_older_form_is_named(nothing: Path) -> None:
+    (nothing / "growth.json").write_text('{"command": "./lab growth", "goals": 3}')
+    assert page.tiles() == []
+    for figure in boots.all_figures()[:3]:
+        assert "a result has another form than today's: ./lab growth --large" in figure.missing
 
 
 def test_a_table_of_another_file_is_not_mixed_up(nothing: Path) -> None:
