@@ -9,7 +9,7 @@ from typing import Any
 from padlab.core import paths
 from padlab.report import charts, recorded
 from padlab.report.charts import Bar, Point
-from padlab.report.figure import Chart, Figure, Part, gathered
+from padlab.report.figure import Chart, Figure, Part, Rows, by_cpu, gathered
 
 GROWTH = ("growth.json", "growth --large")
 KERNELS = ("stock", "patched")
@@ -153,33 +153,20 @@ def elapsed() -> Figure:
     ways = {"stock": "stock", "waits at once": "patched, waits", "goes on": "patched"}
     base = paths.DEFAULT_BASE
 
-    def drawn(host: str, sleeps: str, of: dict[str, Any]) -> tuple[Chart, list[tuple[str, ...]]]:
-        points = [
-            Point(ways[way], _gib(machine), boots["median"], f"{boots['median']:,.0f}")
-            for way, machines in of["boots"].items()
-            for machine, boots in machines.items()
-        ]
-        rows = [
-            (
-                host,
-                sleeps,
-                f"{_gib(machine)} GiB",
-                *(f"{of['boots'][way][machine]['median']:,.0f}" for way in ways),
-            )
-            for machine in of["boots"]["stock"]
-        ]
-        beside = "a driver sleeps 2 s" if sleeps != "0 ms" else "no driver sleeps"
-        return Chart(charts.lines(points, "GiB of memory", "ms"), f"{beside}; {host}"), rows
-
-    def part() -> Part:
+    def drawn(host: str, data: Any) -> tuple[list[Chart], Rows]:
         made, rows = [], []
-        every = recorded.of_cpus(base, "elapsed.json", "growth --elapsed")
-        for host, one in every.items():
-            for sleeps, of in one.data["initcall sleeps"].items():
-                chart, more = drawn(host, sleeps, of)
-                made.append(chart)
-                rows += more
-        return Part(tuple(made), tuple(rows), tuple(every.values()))
+        for sleeps, of in data["initcall sleeps"].items():
+            points = [
+                Point(ways[way], _gib(machine), boots["median"], f"{boots['median']:,.0f}")
+                for way, machines in of["boots"].items()
+                for machine, boots in machines.items()
+            ]
+            beside = "a driver sleeps 2 s" if sleeps != "0 ms" else "no driver sleeps"
+            made.append(Chart(charts.lines(points, "GiB of memory", "ms"), f"{beside}; {host}"))
+            for machine in of["boots"]["stock"]:
+                medians = (f"{of['boots'][way][machine]['median']:,.0f}" for way in ways)
+                rows.append((host, sleeps, f"{_gib(machine)} GiB", *medians))
+        return made, rows
 
     return gathered(
         "elapsed",
@@ -187,5 +174,5 @@ def elapsed() -> Figure:
         "From the kernel's start to init on two emulated CPUs that run at the same time, medians of boots in"
         " turns. Emulated times: they show what waits for what, not how fast a machine is.",
         ("host", "a driver sleeps", "memory", "stock, ms", "patched, waits, ms", "patched, ms"),
-        [part],
+        [partial(by_cpu, base, "elapsed.json", "growth --elapsed", drawn)],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from padlab.report import recorded
 from padlab.report.charts import Spec
@@ -44,6 +45,22 @@ class Part:
     charts: tuple[Chart, ...]
     rows: tuple[tuple[str, ...], ...]
     sources: tuple[Recorded, ...]
+
+
+Rows = Sequence[tuple[str, ...]]
+Draw = Callable[[str, Any], tuple[list[Chart], Rows]]
+
+
+def by_cpu(base: str, name: str, words: str, draw: Draw) -> Part:
+    """A file of each CPU that it was recorded on, drawn by ``draw``, which is given host and figures."""
+    every = recorded.of_cpus(base, name, words)
+    made: list[Chart] = []
+    rows: list[tuple[str, ...]] = []
+    for host, one in every.items():
+        more, told = draw(host, one.data)
+        made += more
+        rows += told
+    return Part(tuple(made), tuple(rows), tuple(every.values()))
 
 
 def gathered(

@@ -8,10 +8,11 @@ from typing import Any
 
 from padlab.core import paths
 from padlab.measure import structpages
-from padlab.report import charts, recorded
+from padlab.report import charts
 from padlab.report.charts import Bar, Point
-from padlab.report.figure import Chart, Figure, Part, gathered
+from padlab.report.figure import Chart, Figure, Part, Rows, by_cpu, gathered
 
+HUGE = ("hugepages.json", "bench hugepages")
 BENCHES = {"UML": "User-mode Linux", "userspace": "userspace"}
 # Ways of results/…/hugepages.json that are shown: way and threads -> name.
 WAYS = {("stock", 1): "stock", ("ours", 1): "patched, 1 thread", ("ours", 2): "patched, 2 threads"}
@@ -56,13 +57,12 @@ def struct_pages() -> Figure:
         return bars
 
     def part(base: str) -> Part:
-        made, rows = [], []
-        every = recorded.of_cpus(base, "bench.json", "bench")
-        for host, one in every.items():
-            bars = bars_of(one.data)
-            made.append(Chart(charts.bars(bars, "ns for a struct page (of stock)"), f"{host}, Linux {base}"))
-            rows += [(base, host, bar.group, bar.kind, bar.text) for bar in bars]
-        return Part(tuple(made), tuple(rows), tuple(every.values()))
+        def drawn(host: str, data: Any) -> tuple[list[Chart], Rows]:
+            bars = bars_of(data)
+            chart = Chart(charts.bars(bars, "ns for a struct page (of stock)"), f"{host}, Linux {base}")
+            return [chart], [(base, host, bar.group, bar.kind, bar.text) for bar in bars]
+
+        return by_cpu(base, "bench.json", "bench", drawn)
 
     return gathered(
         "native",
@@ -84,11 +84,8 @@ def _size(kib: int) -> str:
 
 def huge_pages() -> Figure:
     def part(base: str) -> Part:
-        made, rows = [], []
-        every = recorded.of_cpus(base, "hugepages.json", "bench hugepages")
-        for host, one in every.items():
-            us = _native(one.data)
-            bars = []
+        def drawn(host: str, data: Any) -> tuple[list[Chart], Rows]:
+            us, bars, rows = _native(data), [], []
             for kib, shown in ((2048, "2 MiB"), (1048576, "1 GiB")):
                 stock = us[kib, "stock", 1]
                 for (way, threads), name in WAYS.items():
@@ -98,8 +95,9 @@ def huge_pages() -> Figure:
                     text = f"{value:,.0f} us" + ("" if way == "stock" else f" ({value / stock:.2f})")
                     bars.append(Bar(shown, name, value / stock, text))
                     rows.append((base, host, shown, name, text))
-            made.append(Chart(charts.bars(bars, "of stock's time"), f"{host}, Linux {base}"))
-        return Part(tuple(made), tuple(rows), tuple(every.values()))
+            return [Chart(charts.bars(bars, "of stock's time"), f"{host}, Linux {base}")], rows
+
+        return by_cpu(base, *HUGE, drawn)
 
     return gathered(
         "huge",
@@ -112,19 +110,17 @@ def huge_pages() -> Figure:
 
 def huge_page_sizes() -> Figure:
     def part(base: str) -> Part:
-        made, rows = [], []
-        every = recorded.of_cpus(base, "hugepages.json", "bench hugepages")
-        for host, one in every.items():
-            us = _native(one.data)
-            points = []
+        def drawn(host: str, data: Any) -> tuple[list[Chart], Rows]:
+            us, points, rows = _native(data), [], []
             for (way, threads), name in WAYS.items():
                 for kib in sorted(size for size, *of in us if tuple(of) == (way, threads)):
                     gbs = kib * 1024 / us[kib, way, threads] / 1000
                     points.append(Point(name, kib / 1024, gbs, f"{gbs:.1f}"))
                     rows.append((base, host, _size(kib), name, f"{gbs:.1f}"))
             spec = charts.lines(points, "size of the page", "GB/s", logarithmic=True, labels=charts.SIZES)
-            made.append(Chart(spec, f"{host}, Linux {base}"))
-        return Part(tuple(made), tuple(rows), tuple(every.values()))
+            return [Chart(spec, f"{host}, Linux {base}")], rows
+
+        return by_cpu(base, *HUGE, drawn)
 
     return gathered(
         "sizes",

@@ -75,7 +75,7 @@ def _page_tile() -> Tile:
 
 
 def _huge_tile() -> Tile:
-    every = recorded.of_cpus(paths.DEFAULT_BASE, "hugepages.json", "bench hugepages")
+    every = recorded.of_cpus(paths.DEFAULT_BASE, *natives.HUGE)
     host, one = next(iter(every.items()))
     us = {(row["kib"], row["way"], row["threads"]): row["us"]["median"] for row in one.data["native"]}
     ratio = us[1 << 20, "ours", 1] / us[1 << 20, "stock", 1]

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from typing import Any
 
 from padlab.core import paths
 from padlab.report import charts, recorded
 from padlab.report.charts import Point, Span
-from padlab.report.figure import Chart, Figure, Part, gathered
+from padlab.report.figure import Chart, Figure, Part, Rows, by_cpu, gathered
 
 BASE = paths.DEFAULT_BASE
 PREDICTED = {
@@ -107,18 +108,16 @@ def huge_page() -> Figure:
 
 def starts() -> Figure:
     def part(base: str) -> Part:
-        every = recorded.of_cpus(base, "starts.json", "starts")
-        rows, made = [], []
-        for host, one in every.items():
-            bars: list[charts.Bar] = []
-            for machine, kernels in one.data["machines"].items():
+        def drawn(host: str, data: Any) -> tuple[list[Chart], Rows]:
+            bars, rows = [], []
+            for machine, kernels in data["machines"].items():
                 for kernel, of in kernels.items():
-                    bars.append(
-                        charts.Bar(f"{machine}, {of['queued']} helpers", kernel, of["made"], str(of["made"]))
-                    )
-                    rows.append((base, machine, str(of["queued"]), kernel, str(of["made"])))
-            made.append(Chart(charts.bars(bars, "threads made"), f"Linux {base}, {host}"))
-        return Part(tuple(made), tuple(rows), tuple(every.values()))
+                    name, made = f"{machine}, {of['queued']} helpers", str(of["made"])
+                    bars.append(charts.Bar(name, kernel, of["made"], made))
+                    rows.append((base, machine, str(of["queued"]), kernel, made))
+            return [Chart(charts.bars(bars, "threads made"), f"Linux {base}, {host}")], rows
+
+        return by_cpu(base, "starts.json", "starts", drawn)
 
     return gathered(
         "starts",
