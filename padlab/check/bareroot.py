@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from padlab.check import hostconfig
 from padlab.check.hostconfig import HostConfig
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
@@ -60,6 +61,15 @@ def check_host(room: int) -> None:
             f"no room on disk: {free / (1 << 30):.1f} GiB free at {ROOTS}, {room >> 30} needed",
             "free some space, or put the clone on another disk",
         )
+
+
+def prepared(room: int) -> HostConfig:
+    """What bare roots are made from, on a host that has all that it takes."""
+    check_host(room)
+    packages.ensure("fresh")
+    host = hostconfig.read()
+    remove_leftovers(progress.note)
+    return host
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from rich.console import Console
 from padlab.check import bareroot, hostconfig
 from padlab.check.bareroot import Root
 from padlab.check.report import summary
-from padlab.core import packages, paths, process, progress
+from padlab.core import paths, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 
@@ -72,12 +72,7 @@ def proof(suite: str) -> Outcome:
 
 
 def _host(full: bool) -> hostconfig.HostConfig:
-    """What bare roots are made from, on a host that has all that it takes."""
-    bareroot.check_host(bareroot.ROOM_FULL if full else bareroot.ROOM)
-    packages.ensure("fresh")
-    host = hostconfig.read()
-    bareroot.remove_leftovers(progress.note)
-    return host
+    return bareroot.prepared(bareroot.ROOM_FULL if full else bareroot.ROOM)
 
 
 def readme_commands(full: bool) -> list[list[str]]:

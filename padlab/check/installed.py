@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from padlab.check import bareroot, guests, hostconfig
+from padlab.check import bareroot, guests
 from padlab.check.bareroot import Root
 from padlab.core import aptsuite, packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
@@ -127,10 +127,7 @@ def _place() -> Iterator[Path]:
 
 @contextmanager
 def _root() -> Iterator[Root]:
-    bareroot.check_host(bareroot.ROOM)
-    packages.ensure("fresh")
-    bareroot.remove_leftovers(progress.note)
-    host = hostconfig.read()
+    host = bareroot.prepared(bareroot.ROOM)
     with bareroot.made(SUITE, host, {}) as root:
         if source.base().suite:
             mirror = aptsuite.mirrors(host.targets)[""]

@@ -39,7 +39,7 @@ def check() -> Outcome:
     place = paths.BUILD / PLACE
     place.mkdir(parents=True, exist_ok=True)
     file = place / page.NAME
-    text = page.html()
+    text = page.html(page.figures())
     file.write_text(text)
     size = len(text.encode())
     problems = [] if size < page.MAX_BYTES else [f"the page has {size:,} bytes"]

@@ -64,14 +64,14 @@ def _values(rows: Iterable[Any]) -> alt.Data:
     return alt.Data(values=[row if isinstance(row, dict) else vars(row) for row in rows])
 
 
-def _colors(kinds: Sequence[str], legend: bool = True) -> alt.Color:
+def _colors(kinds: Sequence[str]) -> alt.Color:
     """Stock is grey and ours is blue in every chart; what else there is has other colours."""
     spare, colors = iter(CATEGORIES), []
     for kind in kinds:
         own = next((color for word, color in COLORS.items() if kind.startswith(word)), None)
         taken = own in colors or (kind not in COLORS and own in map(COLORS.get, kinds))
         colors.append(own if own and not taken else next(spare))
-    shown = alt.Legend(title=None, orient="top", columns=2, labelLimit=300) if legend else None
+    shown = alt.Legend(title=None, orient="top", columns=2, labelLimit=300)
     return alt.Color("kind:N", scale=alt.Scale(domain=list(kinds), range=colors), legend=shown)
 
 

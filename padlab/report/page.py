@@ -82,9 +82,8 @@ def _huge_tile() -> Tile:
     return Tile(f"{ratio:.2f}", f"of stock's time to zero 1 GiB with one thread on an {host}", "huge")
 
 
-def html() -> str:
-    """The page."""
-    sections = figures()
+def html(sections: list[tuple[str, list[Figure]]]) -> str:
+    """The page of these figures."""
     charts = {
         f"{figure.key}-{nr}": chart.spec
         for _, of in sections
@@ -108,14 +107,15 @@ def html() -> str:
 def main(path: Path | None) -> int:
     """Write the page, and say what it lacks."""
     path = path or paths.BUILD / NAME
-    text = html()
+    sections = figures()
+    text = html(sections)
     size = len(text.encode())
     if size >= MAX_BYTES:
         raise LabError(
             "the report", f"it has {size:,} bytes, {MAX_BYTES:,} is the limit", "leave out a figure"
         )
     provenance.write(path, text)
-    missing = [line for _, of in figures() for figure in of for line in figure.missing]
+    missing = [line for _, of in sections for figure in of for line in figure.missing]
     for line in dict.fromkeys(missing):
         progress.note(f"left out, as {line}")
     progress.result(f"written: {path} ({size / 1e6:.1f} MB); open it in a browser")

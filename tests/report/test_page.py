@@ -29,7 +29,7 @@ def of_clone() -> list[page.Figure]:
 
 @functools.cache
 def page_of_clone() -> str:
-    return page.html()
+    return page.html(page.figures())
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_without_results_the_page_says_which_commands_make_them(nothing: Path) -
     ):
         assert any(line.endswith(f": {command}") for line in missing), command
     assert page.tiles() == []
-    text = page.html()
+    text = page.html(page.figures())
     assert text.count("Not recorded: ") == sum(len(figure.missing) for figure in figures)
 
 
