@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,13 +73,7 @@ def read_all(base: str, name: str, words: str) -> list[Recorded]:
 
 
 def _read(path: Path, command: str) -> Recorded:
-    try:
-        data = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise LabError(_WHAT, f"there is no {path}", f"record it with: {command}") from None
-    except ValueError:
-        raise LabError(_WHAT, f"{path} is not JSON", f"record it again with: {command}") from None
-    return Recorded(path, command, data)
+    return Recorded(path, command, provenance.load(path, command, _WHAT))
 
 
 @contextlib.contextmanager

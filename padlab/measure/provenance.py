@@ -78,6 +78,24 @@ def _by_cpu(path: Path) -> list[tuple[str, int]]:
     return [("", int(word)) if word.isdigit() else (word, 0) for word in words]
 
 
+class MissingError(LabError):
+    """A result that is not recorded, or cannot be read; ``command`` records it."""
+
+    def __init__(self, what: str, why: str, command: str, again: bool = False) -> None:
+        super().__init__(what, why, f"record it {'again ' if again else ''}with: {command}")
+        self.command = command
+
+
+def load(path: Path, command: str, what: str) -> Any:
+    """A JSON file of results/, for ``what``; ``command`` records it."""
+    try:
+        return jsonlib.loads(path.read_text())
+    except FileNotFoundError:
+        raise MissingError(what, f"there is no {paths.shown(path)}", command) from None
+    except ValueError:
+        raise MissingError(what, f"{paths.shown(path)} is not JSON", command, again=True) from None
+
+
 def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 

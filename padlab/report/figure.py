@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from padlab.measure.provenance import MissingError
 from padlab.report import recorded
 from padlab.report.charts import Spec
-from padlab.report.recorded import MissingError, Recorded
+from padlab.report.recorded import Recorded
 
 # What a file of an older form leads to.
 OTHER_FORM = (KeyError, TypeError, AttributeError, IndexError, ValueError, StopIteration)

@@ -17,9 +17,9 @@ import vl_convert
 from padlab.core import git, paths, progress
 from padlab.core.errors import LabError
 from padlab.measure import provenance
+from padlab.measure.provenance import MissingError
 from padlab.report import boots, natives, proof, recorded, threads
 from padlab.report.figure import OTHER_FORM, Figure
-from padlab.report.recorded import MissingError
 
 NAME = "report.html"
 TEMPLATE = Path(__file__).with_name("page.html")

@@ -4,25 +4,16 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from padlab.core import paths
-from padlab.core.errors import LabError
 from padlab.measure import provenance
+from padlab.measure.provenance import MissingError
 
 _WHAT = "the report"
-
-
-class MissingError(LabError):
-    """A result that is not recorded, or not in today's form; ``command`` records it."""
-
-    def __init__(self, why: str, command: str) -> None:
-        super().__init__(_WHAT, why, f"record it with: {command}")
-        self.command = command
 
 
 # Commands of what was read, the last one last: for whoever finds that it has another form.
@@ -65,18 +56,13 @@ def of_cpus(base: str, name: str, words: str) -> dict[str, Recorded]:
         for recorded in (_json(path, base, command),)
     }
     if not found:
-        raise MissingError(f"there is no {name} of base {base}", command)
+        raise MissingError(_WHAT, f"there is no {name} of base {base}", command)
     return found
 
 
 def _json(path: Path, base: str, command: str) -> Recorded:
     taken.append(command)
-    try:
-        data = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise MissingError(f"there is no {path.relative_to(paths.ROOT)}", command) from None
-    except ValueError:
-        raise MissingError(f"{path.relative_to(paths.ROOT)} is not JSON", command) from None
+    data = provenance.load(path, command, _WHAT)
     return Recorded(path, base, command, data, data)
 
 
@@ -87,7 +73,7 @@ def table(base: str, name: str, words: str) -> Recorded:
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
-        raise MissingError(f"there is no {path.relative_to(paths.ROOT)}", command) from None
+        raise MissingError(_WHAT, f"there is no {paths.shown(path)}", command) from None
     comments = (line[1:].partition(":") for line in lines if line.startswith("#"))
     made = {key.strip(): value.strip() for key, _, value in comments}
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from padlab.core import paths
+from padlab.measure.provenance import MissingError
 from padlab.report import boots, charts, page, proof, recorded, threads
 from padlab.report.charts import Bar, Point
 
@@ -96,7 +97,7 @@ def test_without_results_the_page_says_which_commands_make_them(nothing: Path) -
 
 def test_a_damaged_result_is_named(nothing: Path) -> None:
     (nothing / "growth.json").write_text("{")
-    with pytest.raises(recorded.MissingError, match=r"growth.json is not JSON.*\./lab growth"):
+    with pytest.raises(MissingError, match=r"growth.json is not JSON.*\./lab growth"):
         recorded.read(paths.DEFAULT_BASE, "growth.json", "growth --large")
 
 
