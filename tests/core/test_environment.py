@@ -74,7 +74,7 @@ def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(environment, "_pip", lambda _name, target, _what: target.mkdir(parents=True))
     for name in environment.SETS:
         (tmp_path / f"{name}.txt").write_text(f"{name}==1\n")
-    place.mkdir(parents=True)
+    (place / "lib/python3.11/site-packages").mkdir(parents=True)
     return place
 
 
@@ -91,6 +91,15 @@ class TestNeed:
         (venv / "sets/dev/old").touch()
         environment.need("dev")
         assert sorted(path.name for path in (venv / "sets/dev").iterdir()) == ["made"]
+
+    def test_programs_of_the_environment_find_a_set_that_it_did_not_know_when_made(self, venv: Path) -> None:
+        packages = venv / "lib/python3.11/site-packages"
+        (packages / "sets.pth").write_text("../../../sets/base\n")
+        environment.need("report")
+        listed = (packages / "sets.pth").read_text().split()
+        assert [(packages / line).resolve() for line in listed] == [
+            venv.resolve() / "sets" / name for name in environment.SETS
+        ]
 
     @pytest.mark.parametrize("end", [LabError("pip", "no network", "try again"), KeyboardInterrupt()])
     def test_leaves_nothing_of_what_was_cut_off(
