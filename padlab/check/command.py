@@ -73,14 +73,16 @@ def main(
             path.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
-        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
+        try:
+            reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
+        finally:
+            if full:
+                _record_full()
         elapsed = time.monotonic() - start
         if junit:
             report.write_junit(junit, reports)
         if json:
             record.write(json, reports)
-        if full:
-            _record_full()
     return report.conclude(reports, elapsed)
 
 
@@ -100,10 +102,10 @@ def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
 
 
 def _record_full() -> None:
-    """Once all have passed, in one run or in several."""
-    done = passed.all_of(plan.full(True))
-    if done:
-        record.write_full(done)
+    """What has passed so far, in one run or in several, on one machine or on several."""
+    every = plan.full(True)
+    done = passed.known(every)
+    record.write_full(done, [one.name for one in every if one.name not in done])
 
 
 def _set_up(groups: Sequence[str]) -> Outcome:

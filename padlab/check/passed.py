@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks that have passed in this clone as it is now: a long run can be ended, and go on later.
+"""Checks that have passed with the files as they are now: a long run can be ended, and go on later.
 
-A check counts until a file changes that it may depend on: any that a commit would have, but for
+What passes is kept in this clone; results/ has what passed in runs of all checks, also on other
+machines. A check counts until a file changes that it may depend on: any that a commit would have,
+but for
 
  - results, of which commands record some between two runs;
  - documents and the lab's own tests, unless the check is of the lab itself;
+ - messages of the series, unless the check's module reads them;
  - modules of the lab that the check's own does not import, itself or through others;
  - tables of tests/ that none of those modules names;
  - what another base has of its own.
@@ -15,7 +18,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,9 +25,11 @@ from typing import Any
 from padlab.check import fresh, lab, record
 from padlab.check.report import Report
 from padlab.check.runner import Check
-from padlab.core import git, imports, paths
+from padlab.core import git, host, imports, paths
 from padlab.core.once import once
+from padlab.kernel import mailseries
 from padlab.kernel.content import digest, fingerprint
+from padlab.measure import provenance
 
 STATE = paths.BUILD / "test-passed.json"
 
@@ -35,6 +39,7 @@ Known = dict[str, dict[str, Any]]  # by the check's name, as in record.py
 _LAB = re.compile(r"docs/|(?:CONTRIBUTING|README)\.md$|tests/(?:mutants/|data/|.*\.py$)")
 _MODULE = re.compile(r"padlab/(?!guest/).*\.py$")
 _TABLE = re.compile(r"tests/[^/]+\.toml$")
+_MESSAGE = re.compile(r"(?:bases/[^/]+/)?series/")
 
 
 @once
@@ -57,6 +62,8 @@ def state(check: Check) -> str:
             return True
         if _of_another_base(name):
             return False
+        if _MESSAGE.match(name):
+            return mailseries.__name__ in modules
         if _MODULE.match(name):
             return imports.name_of(paths.ROOT / name) in modules
         if _TABLE.match(name):
@@ -87,41 +94,47 @@ def _functions(run: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 
 
 def _kept() -> Known:
-    try:
-        found = json.loads(STATE.read_text())
-    except (OSError, ValueError):
-        return {}
+    """By name, what is known of each check in this clone: that it passed, or failed."""
+    found = _read(STATE)
     return found if isinstance(found, dict) else {}
+
+
+def _recorded() -> Known:
+    """By name, what results/ has."""
+    found = _read(provenance.path_of(record.FULL))
+    checks = found.get("checks") if isinstance(found, dict) else None
+    return {one.get("name", ""): one for one in checks or () if isinstance(one, dict)}
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def known(checks: Iterable[Check]) -> Known:
     """Those of ``checks`` that have passed since a file changed that they depend on."""
-    kept = _kept()
-    return {
-        one.name: kept[one.name]
-        for one in checks
-        if one.name in kept and kept[one.name].get("state") == state(one) != ""
-    }
+    sources = (_kept(), _recorded())
+    last = {one.name: _last(one, sources) for one in checks}
+    return {name: went for name, went in last.items() if went and not went["failed"]}
+
+
+def _last(check: Check, sources: Iterable[Known]) -> dict[str, Any] | None:
+    """How it went with the files as they are now, by the first of ``sources`` that knows."""
+    now = state(check)
+    for source in sources:
+        went = source.get(check.name)
+        if isinstance(went, dict) and went.get("state") == now != "":
+            return went
+    return None
 
 
 def keep(check: Check, report: Report) -> None:
-    """Add it if it passed, and take it out if it did not."""
+    """Add how it went."""
     if not files():
         return
-    kept = _kept()
-    if report.outcome.failures:
-        kept.pop(check.name, None)
-    else:
-        made = {"date": date.today().isoformat(), "commit": git.commit()}
-        kept[check.name] = {**record.as_dict(report), **made, "state": state(check)}
+    made = {"date": provenance.today(), "commit": git.commit(), "host": host.cpu(), "state": state(check)}
+    kept = {**_kept(), check.name: {**record.as_dict(report), **made}}
     STATE.parent.mkdir(parents=True, exist_ok=True)
     STATE.write_text(json.dumps(kept, indent=1) + "\n")
-
-
-def all_of(checks: Iterable[Check]) -> list[dict[str, Any]] | None:
-    """What is known of ``checks``, if all of them have passed."""
-    every = list(checks)
-    passed = known(every)
-    if any(one.name not in passed for one in every):
-        return None
-    return [{key: value for key, value in passed[one.name].items() if key != "state"} for one in every]

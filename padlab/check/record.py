@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What checks did, as JSON: for scripts, and under results/ for a run of all of them."""
+"""What checks did, as JSON: for scripts, and under results/ for runs of ``--full``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,20 @@ def write(path: Path, reports: Sequence[Report]) -> None:
     path.write_text(json.dumps([as_dict(report) for report in reports], indent=2) + "\n")
 
 
-def write_full(checks: Sequence[dict[str, Any]]) -> None:
-    """All checks, run at once or in parts, with the date and the host."""
+def write_full(passed: Mapping[str, Mapping[str, Any]], missing: Sequence[str]) -> None:
+    """Checks that have passed, run at once or in parts, each with its date, commit and host.
+
+    ``missing`` have not passed yet with the files as they are now.
+    """
+    checks = list(passed.values())
     provenance.write_json(
         provenance.path_of(FULL),
         {
             **provenance.of_native(FULL_COMMAND),
             "seconds": round(sum(check["seconds"] for check in checks)),
             "passed": sum(check["passed"] for check in checks),
-            "failed": sum(len(check["failed"]) for check in checks),
             "skipped": sum(len(check["skipped"]) for check in checks),
-            "checks": list(checks),
+            "missing": list(missing),
+            "checks": checks,
         },
     )

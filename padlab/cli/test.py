@@ -37,8 +37,8 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
     """Run the checks: lint, lab, engine in userspace, KUnit, kselftests, memmap oracle.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
-    whose names have it anywhere.  Upper and lower case are the same.  When all of --full
-    have passed, in one run or in several with --resume, that is recorded in results/full.json.
+    whose names have it anywhere.  Upper and lower case are the same.  What has passed of --full,
+    in one run or in several with --resume, is recorded in results/full.json.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ measurement, so that git shows what a change did to the figures:
     results/coverage.json                ./lab coverage
     results/soak.json                    ./lab soak: the last run of more than one machine
     results/outside.json                 ./lab outside: all of its programs
-    results/full.json                    ./lab test --full: all checks
+    results/full.json                    ./lab test --full: which checks have passed so far
     results/margins.json                 ./lab margins: what is known of each check, run often
     results/chart.png                    ./lab chart: growth.json and bench.json of all bases and CPUs
     results/predict-published.csv, .png  ./lab predict: the published machines

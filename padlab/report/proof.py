@@ -46,7 +46,8 @@ def _coverage(data: Mapping[str, Any]) -> str:
 
 
 def _full(data: Mapping[str, Any]) -> str:
-    return f"{data['passed']:,} passed, {data['failed']} failed"
+    missing = f"; {len(data['missing'])} checks have not been run so far" if data["missing"] else ""
+    return f"{len(data['checks'])} checks with {data['passed']:,} cases passed{missing}"
 
 
 KINDS: dict[str, tuple[str, str, _Says]] = {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from padlab.check import command, fresh, lab, memmap, passed, plan, races, record
+from padlab.check import command, fresh, lab, memmap, passed, plan, races, record, steps
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import exclusive, paths
 from padlab.core.outcome import Outcome, judge
+from padlab.measure import provenance
 
 
 def test_files_are_those_to_be_committed(tmp_path: Path) -> None:
@@ -32,6 +34,7 @@ def clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str,
     """The clone's files and their fingerprints."""
     found = {"linux/mm/deferred_init.c": "one"}
     monkeypatch.setattr(passed, "STATE", tmp_path / "passed.json")
+    monkeypatch.setattr(provenance, "path_of", lambda name: tmp_path / name)
     monkeypatch.setattr(passed, "files", lambda: found)
     yield found
 
@@ -53,6 +56,7 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
         checks = {
             "oracle": check("oracle", partial(memmap.grown)),
             "races": check("races", partial(judge, races.control)),
+            "steps": check("steps", steps.check),
             "fresh": check("fresh", partial(fresh.proof, "trixie")),
             "lab": LAB,
         }
@@ -60,7 +64,7 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
         clone[name] = "new"
         return {key for key, one in checks.items() if passed.state(one) != before[key]}
 
-    everything = {"oracle", "races", "fresh", "lab"}
+    everything = {"oracle", "races", "steps", "fresh", "lab"}
     for name in (
         "linux/kernel/padata_mt.c",
         "machines/tiny.toml",
@@ -69,8 +73,9 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
     ):
         assert changes(name) == everything
     assert changes("padlab/core/paths.py") == everything
-    assert changes("padlab/check/oracle.py") == {"oracle", "fresh", "lab"}
+    assert changes("padlab/check/oracle.py") == {"oracle", "steps", "fresh", "lab"}
     assert changes("padlab/check/selection.py") == {"fresh", "lab"}
+    assert changes("series/x.msg") == {"steps", "fresh", "lab"}
     assert changes("tests/races.toml") == {"races", "fresh", "lab"}
     for name in ("docs/testing.md", "README.md", "tests/check/test_x.py", "tests/mutants/engine.toml"):
         assert changes(name) == {"fresh", "lab"}
@@ -79,8 +84,8 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("base", "counts"),
     [
-        ("6.12", {"patches/a.patch", "series/x.msg", "source.toml"}),
-        ("7.3", {"bases/7.3/patches/a.patch", "series/x.msg", "source.toml"}),
+        ("6.12", {"patches/a.patch", "source.toml"}),
+        ("7.3", {"bases/7.3/patches/a.patch", "source.toml"}),
     ],
 )
 def test_what_another_base_has_does_not_count(
@@ -110,13 +115,26 @@ def test_what_passed_counts_until_it_fails_or_a_file_changes(clone: dict[str, st
     every = [A, B, C]
     assert list(passed.known(every)) == ["a", "c"]
     passed.keep(A, report(A, "why"))
-    assert list(passed.known(every)) == ["c"] and passed.all_of([A, C]) is None
+    assert list(passed.known(every)) == ["c"]
     clone["linux/mm/deferred_init.c"] = "two"
     assert not passed.known(every)
     passed.keep(A, report(A))
-    assert [(one["name"], "state" in one, len(one["date"])) for one in passed.all_of([A]) or []] == [
-        ("a", False, 10)
+    assert [(one["name"], len(one["date"]), "host" in one) for one in passed.known([A]).values()] == [
+        ("a", 10, True)
     ]
+
+
+def test_what_another_machine_recorded_counts_unless_it_fails_here(clone: dict[str, str]) -> None:
+    passed.keep(A, report(A))
+    passed.keep(B, report(B))
+    record.write_full(passed.known([A, B]), ["c"])
+    passed.STATE.unlink()
+    every = [A, B, C]
+    assert list(passed.known(every)) == ["a", "b"]
+    passed.keep(A, report(A, "why"))
+    assert list(passed.known(every)) == ["b"]
+    clone["linux/mm/deferred_init.c"] = "two"
+    assert not passed.known(every)
 
 
 def test_nothing_is_kept_of_a_copy_that_is_no_clone(clone: dict[str, str]) -> None:
@@ -125,10 +143,13 @@ def test_nothing_is_kept_of_a_copy_that_is_no_clone(clone: dict[str, str]) -> No
     assert not passed.STATE.exists() and not passed.known([A])
 
 
-@pytest.mark.parametrize("text", ["", "[]", "nonsense", '{"state": {}, "passed": {}}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "nonsense", '{"state": {}, "passed": {}}', '{"checks": [1]}', '{"checks": {}}']
+)
 def test_a_file_of_another_form_has_nothing(clone: dict[str, str], text: str) -> None:
     passed.STATE.write_text(text)
-    assert passed.known([A, check("state"), check("passed")]) == {}
+    provenance.path_of(record.FULL).write_text(text)
+    assert passed.known([A, check("state"), check("passed"), check("checks")]) == {}
 
 
 def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
@@ -146,14 +167,17 @@ def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
     monkeypatch.setattr(command, "_set_up", lambda groups: Outcome(1))
     monkeypatch.setattr(command.selection, "STATE", tmp_path / "failed.json")
     monkeypatch.setattr(exclusive, "held", lambda what: __import__("contextlib").nullcontext())
-    recorded: list[list[str]] = []
-    monkeypatch.setattr(record, "write_full", lambda checks: recorded.append([one["name"] for one in checks]))
+
+    def recorded() -> tuple[list[str], list[str]]:
+        full = json.loads(provenance.path_of(record.FULL).read_text())
+        return [one["name"] for one in full["checks"]], full["missing"]
+
     assert command.main(full=True) == 1
-    assert sorted(ran) == ["a", "b", "c"] and not recorded
+    assert sorted(ran) == ["a", "b", "c"] and recorded() == (["a", "c"], ["b"])
     ran.clear(), broken.clear()
     assert command.main(full=True, resume=True) == 0
-    assert ran == ["b"] and recorded == [["a", "b", "c"]]
+    assert ran == ["b"] and recorded() == (["a", "b", "c"], [])
     clone["linux/mm/deferred_init.c"] = "two"
     assert command.main(["c"], full=True, resume=True) == 0
-    assert ran == ["b", "c"] and len(recorded) == 1
+    assert ran == ["b", "c"] and recorded() == (["c"], ["a", "b"])
     assert list(passed.known(every)) == ["c"]
