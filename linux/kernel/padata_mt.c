@@ -75,14 +75,14 @@
 
 static struct workqueue_struct *padata_mt_wq __ro_after_init;
 
-/* A chunk is at most a share of the rest, and thread->most.  @pos is below the end. */
-static unsigned long padata_mt_shares(const struct padata_mt_run *run,
-				      const struct padata_mt_thread *thread,
-				      unsigned long pos)
+/* The divisor that keeps a chunk within thread->max_units.  @pos is below the end. */
+static unsigned long padata_mt_divisor(const struct padata_mt_run *run,
+				       const struct padata_mt_thread *thread,
+				       unsigned long pos)
 {
-	if (!thread->most)
-		return run->shares;
-	return max(run->shares, (run->end - pos - 1) / thread->most + 1);
+	if (!thread->max_units)
+		return run->divisor;
+	return max(run->divisor, (run->end - pos - 1) / thread->max_units + 1);
 }
 
 /*
@@ -104,7 +104,7 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 	do {
 		if (pos == run->end)
 			return false;
-		to = padata_mt_chunk_end(run->job, pos, padata_mt_shares(run, thread, pos));
+		to = padata_mt_chunk_end(run->job, pos, padata_mt_divisor(run, thread, pos));
 	} while (!try_cmpxchg_relaxed(&run->next, &pos, to));
 
 	thread->start = pos;
@@ -114,12 +114,12 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 }
 
 /*
- * padata_mt_stop - hand out nothing more of a job, which fails with @err
+ * padata_mt_stop - hand out no more chunks, and fail the job with @err
  *
- * Not if there is nothing more to hand out: then the job gets done, unless a
- * thread fails.  By any thread that is inside, any number of times.  One of them
- * alone finds the cursor short of the end.  The caller reads what is written here
- * once all are out, ordered by padata_mt_team::inside.
+ * No effect if all of it has been handed out.  May be called by any thread that is
+ * inside, any number of times: the xchg shows only one of them a cursor below the
+ * end.  The caller reads what is written here after all threads are out, ordered by
+ * padata_mt_team::inside.
  */
 void padata_mt_stop(struct padata_mt_run *run, int err)
 {
@@ -178,9 +178,9 @@ void padata_mt_fail(struct padata_mt_job *job, int err)
 EXPORT_SYMBOL_GPL(padata_mt_fail);
 
 /*
- * What lockdep is to know: the caller waits for the threads, as if for a lock
- * that they hold while they work.  If the caller holds a lock that a thread takes,
- * that makes a circle, and is reported the first time, whether it hangs or not.
+ * Tell lockdep that the caller waits for its threads: the job acts as a lock that
+ * they hold while they work.  A lock that the caller holds and thread_fn takes is
+ * then a circular dependency, and reported whether or not it deadlocks.
  */
 static void padata_mt_dep_init(struct padata_mt_run *run, struct lock_class_key *key)
 {
@@ -225,8 +225,8 @@ static void padata_mt_team_put(struct padata_mt_team *team)
 }
 
 /*
- * For threads that are inside.  What the kernel prints of a worker from now on, if its
- * thread function does not come back for example, names the job and the function.
+ * For threads that are inside.  From here on, reports on the worker, of hung tasks or
+ * by SysRq, name the job and its thread function.
  */
 static void padata_mt_helper_work(struct padata_mt_helper *helper)
 {
@@ -397,7 +397,7 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 		.next		= job->start,
 		.end		= job->start + job->size,
 		.stopped	= job->start + job->size,
-		.shares		= 1,
+		.divisor	= 1,
 		.nr		= atomic_inc_return_relaxed(&last_nr),
 		.caller.task	= current,
 	};
@@ -405,9 +405,9 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 }
 
 /*
- * With slots for *@nr helpers, or as many as there is memory for.  No memory is
- * reclaimed for it, not even by kswapd, and no reserve is used.  That of hundreds of
- * slots may be there but not in one piece.
+ * Allocate a team with *@nr slots, halving *@nr until that succeeds: a large team
+ * needs memory that is physically contiguous.  It neither reclaims, nor wakes kswapd,
+ * nor uses reserves.
  */
 static struct padata_mt_team *padata_mt_team_zalloc(unsigned int *nr)
 {
@@ -445,7 +445,7 @@ padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
 
 	padata_mt_run_init(&team->run, job, key, backend);
 	team->run.team = team;
-	team->run.shares = 2UL * (nr + 1);
+	team->run.divisor = 2UL * (nr + 1);
 	team->nr_helpers = nr;
 	refcount_set(&team->inside, 1);
 	refcount_set(&team->ref, 1);
@@ -540,7 +540,7 @@ padata_mt_next_failed(const struct padata_mt_run *run, unsigned long pos)
 	return first;
 }
 
-/* All that was completed, in as few calls as can be.  All helpers are out. */
+/* Undo what was completed, adjacent chunks by one call.  All helpers are out. */
 static void padata_mt_undo(const struct padata_mt_run *run)
 {
 	const struct padata_mt_job *job = run->job;
@@ -629,7 +629,7 @@ int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key
 }
 EXPORT_SYMBOL_GPL(padata_do_multithreaded_key);
 
-/* It is enough that a worker starts on it. */
+/* Only that it is queued matters: the pool then makes a spare worker. */
 static void padata_mt_spare_worker_fn(struct work_struct *work)
 {
 	kfree(work);

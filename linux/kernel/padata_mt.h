@@ -47,7 +47,7 @@ struct padata_mt_thread {
 	struct task_struct	*task;		/* while it is at work */
 	unsigned long		start;		/* the last chunk it claimed */
 	unsigned long		end;
-	unsigned long		most;		/* units for the next one, if not 0 */
+	unsigned long		max_units;	/* limit for the next one, 0: none */
 	u64			claimed_ns;	/* when it claimed the last one */
 	bool			ran;		/* it claimed one */
 	bool			failed;		/* and did not complete it */
@@ -89,7 +89,7 @@ struct padata_mt_run {
 	unsigned long		next;		/* the cursor: all below is claimed */
 	unsigned long		end;
 	unsigned long		stopped;	/* where the cursor was stopped, or end */
-	unsigned long		shares;		/* a claim takes 1/shares of the rest */
+	unsigned long		divisor;	/* a claim takes remaining / divisor */
 	unsigned int		nr;		/* names the job in trace events */
 	atomic_t		nr_ran;		/* threads that got a chunk */
 	struct padata_mt_thread	caller;
@@ -183,10 +183,10 @@ int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend);
 
 /*
- * What a helper takes of the CPU bandwidth for the next chunk, in ns: as much as this one
- * took, which may have been a short one.  Never nothing, even if the scheduler's clock is
- * so coarse that it stands still for many chunks: nothing would be taken from then on, and
- * nothing settled before the helper leaves.
+ * CPU bandwidth to take for the next chunk, in ns: what the last chunk used, but at least
+ * half of the last slice, as that chunk may have been short.  Never 0, even on a coarse
+ * scheduler clock: with a slice of 0, nothing would be taken from then on, nor settled
+ * before the helper leaves.
  */
 static inline u64 padata_task_next_slice(u64 slice, u64 used)
 {
@@ -195,10 +195,10 @@ static inline u64 padata_task_next_slice(u64 slice, u64 used)
 
 #ifdef CONFIG_LOCKDEP
 /*
- * How deep the current thread is in jobs within jobs: each depth has a lockdep
- * subclass of its own, as it is another job that is waited for.  Locks that lockdep
- * counts rather than lists may be gone, and all may be once it has turned itself off.
- * It would take the ninth job in a row for the eighth once more, and say so.
+ * Nesting depth of the current thread's jobs.  Each depth is a lockdep subclass of its
+ * own.  Skips held locks with a reference count, whose instance may be gone, and all of
+ * them once lockdep is off.  A ninth nested job shares the last subclass, which lockdep
+ * reports as recursive locking.
  */
 static inline unsigned int padata_mt_dep_depth(const char *name)
 {

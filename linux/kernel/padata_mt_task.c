@@ -70,8 +70,8 @@
  */
 
 /*
- * One helper for a CPU, however idle: its work item may not have started, or its
- * thread function sleep.
+ * At most one helper per CPU.  A CPU that has one may look idle: the work item has not
+ * started yet, or its thread function sleeps.
  */
 static void padata_task_reset_candidates(struct padata_mt_team *team)
 {
@@ -191,7 +191,7 @@ static struct padata_mt_helper *padata_task_current_helper(void)
 	return container_of(worker->current_work, struct padata_mt_helper, work);
 }
 
-/* Who has to be killed for @run to end: for a job within a job, the outer one's. */
+/* The task whose death ends @run: on a helper, the caller of the outer job. */
 static struct task_struct *padata_task_outer_caller(const struct padata_mt_run *run)
 {
 	struct padata_mt_helper *helper;
@@ -322,7 +322,7 @@ static void padata_task_take_mempolicy(struct padata_mt_helper *helper)
 	task_lock(caller);
 	has_policy = caller->mempolicy;
 	if (has_policy)
-		*copy = *caller->mempolicy;
+		*copy = data_race(*caller->mempolicy);	/* refcnt, which is set below */
 	task_unlock(caller);
 	if (!has_policy)
 		return;
@@ -460,7 +460,7 @@ static void padata_task_unlower(struct padata_mt_helper *helper)
 
 	if (helper->lowered)
 		padata_task_restore_nice(helper);
-	if (helper->idle)
+	if (helper->idle && current->policy == SCHED_IDLE)
 		sched_setscheduler_nocheck(current, SCHED_NORMAL, &param);
 }
 
@@ -547,8 +547,8 @@ static void padata_task_kill_helpers(struct padata_mt_team *team)
 /*
  * The caller cannot return before its helpers, killed or not.  If it is killed, it has
  * them know, however long it has waited by then.  The hung task detector reports no task
- * that a signal can wake, so it does not report the caller, but it does report a helper
- * that hangs, and with it the job.
+ * that a signal can wake, so it does not report the caller before that, but it does report
+ * a helper that hangs, and with it the job.
  */
 static void padata_task_wait(struct padata_mt_team *team)
 {
@@ -587,7 +587,7 @@ static void padata_task_enter(struct padata_mt_helper *helper)
 	helper->used = 0;
 	helper->charged = task_sched_runtime(current);
 	helper->slice = PADATA_TASK_CHUNK_NS;
-	helper->thread.most = 0;
+	helper->thread.max_units = 0;
 	padata_task_enter_context(helper);
 }
 
@@ -680,14 +680,14 @@ static void padata_task_set_pace(struct padata_mt_run *run, struct padata_mt_thr
 	now = ktime_get_ns();
 	ns = now - thread->claimed_ns;
 	thread->claimed_ns = now;
-	if (!thread->most)
-		thread->most = 1;
+	if (!thread->max_units)
+		thread->max_units = 1;
 	else if (ns <= PADATA_TASK_CHUNK_NS / 2)
-		thread->most = 2 * min(units, ULONG_MAX / 2);
+		thread->max_units = 2 * min(units, ULONG_MAX / 2);
 	else
-		thread->most = clamp(mul_u64_u64_div_u64(min(units, ULONG_MAX / 2),
-							 PADATA_TASK_CHUNK_NS, ns),
-				     1, ULONG_MAX);
+		thread->max_units = clamp(mul_u64_u64_div_u64(min(units, ULONG_MAX / 2),
+							      PADATA_TASK_CHUNK_NS, ns),
+					  1, ULONG_MAX);
 }
 
 /* Is there a chunk for a helper, besides the one that the caller is about to get? */
@@ -711,7 +711,7 @@ static void padata_task_caller_killed(struct padata_mt_run *run)
 }
 
 /*
- * It is enough to look for CPUs once in a tick: it is the caller that has to do it.
+ * Search for idle CPUs at most once per tick: it costs the caller's time.
  */
 static bool padata_task_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {

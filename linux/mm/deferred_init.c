@@ -14,9 +14,9 @@
  * in which something looks at struct pages without asking: see deferred_can_go_on().
  *
  * An allocation that finds its zone empty initialises a section itself, by
- * deferred_grow_zone(): before the jobs are made ready, the first that is left, and from
- * then on one that no thread has claimed yet.  Who needs a certain page calls
- * deferred_init_pfns(), who needs all of them deferred_init_wait().
+ * deferred_grow_zone(): the first that is left before deferred_init_prepare(), and from
+ * then on one that no thread has claimed yet.  Code that needs certain struct pages calls
+ * deferred_init_pfns(); code that needs all of them calls deferred_init_wait().
  *
  * What is initialised then is what memblock says is free, and most of the memmap's
  * own pages.  Struct pages of other reserved memory and of holes have been dealt
@@ -72,7 +72,7 @@ struct deferred_free {
  * begins at first_pfn.
  *
  * Made by deferred_init_prepare().  All that changes later are the bitmaps, the counts
- * and max_threads.  Freed by deferred_init_finish(), when nobody is left who looks at it.
+ * and max_threads.  Freed by deferred_init_finish(), after the last thread that uses it.
  */
 struct deferred_node {
 	struct zone *zone;
@@ -80,8 +80,8 @@ struct deferred_node {
 	unsigned long end_pfn;
 
 	/*
-	 * Sections that no thread has claimed.  Who clears the bit, by test_and_clear_bit(),
-	 * initialises the section.
+	 * Sections that no thread has claimed.  The thread whose test_and_clear_bit() clears
+	 * the bit initialises the section.
 	 */
 	unsigned long *unclaimed;
 
@@ -310,15 +310,14 @@ static void __init deferred_reserve(unsigned long pfn, unsigned long end_pfn, in
 }
 
 /*
- * What is reserved and grows with memory is the memmap.  The pages that the memmap of
- * deferred sections lies in have struct pages, too, and these wait for the jobs where that
- * is simple: in one range of deferred memory of the same node, one section's after the
- * other's.  Who initialises the section that such a page is in does its struct page.
+ * Of all reserved memory only the memmap grows with memory.  The pages that hold the memmap
+ * of deferred sections have struct pages, too.  These are initialised along with the section
+ * that they are in, if they are in one range of deferred memory of the same node, in the
+ * order of sections.
  *
- * Until then nobody looks at them because of what the memory is: only the memmap's own code
- * knows, here, in register_page_bootmem_info_node() and in hugetlb_vmemmap.c.  Who goes by
- * pfn meets struct pages of deferred pages anyway.  Of other reserved memory that cannot be
- * said, so those struct pages are initialised when memblock retires.
+ * Until then only this file, register_page_bootmem_info_node() and hugetlb_vmemmap.c could
+ * access them other than by a pfn walk, and pfn walkers have to cope with deferred pages
+ * anyway.  Struct pages of all other reserved memory are initialised in memblock_free_all().
  */
 struct deferred_memmap {
 	unsigned long pfn;
@@ -330,7 +329,8 @@ struct deferred_memmap {
 
 static struct deferred_memmap deferred_memmaps[MAX_NUMNODES] __initdata;
 
-#define SECTION_MEMMAP_PAGES	(PAGES_PER_SECTION * sizeof(struct page) >> PAGE_SHIFT)
+/* Of powerpc's smallest sections it is a part of a page. */
+#define SECTION_MEMMAP_PAGES	DIV_ROUND_UP(PAGES_PER_SECTION * sizeof(struct page), PAGE_SIZE)
 
 /*
  * The first page of what the memmap of a section lies in, if the section, which begins at
@@ -365,14 +365,14 @@ static unsigned long __init deferred_section_memmap(unsigned long pfn)
 	return pmd_leaf(pmd) ? pmd_pfn(pmd) : 0;
 }
 
-/* A range that memblock has memory for, and whose it is. */
+/* A memory range of memblock, and its node. */
 struct deferred_range {
 	unsigned long start_pfn;
 	unsigned long end_pfn;
 	int nid;
 };
 
-/* Whether memblock has a page for a node.  @last: in which range the last such page was. */
+/* Whether @pfn is memory of @nid.  @last caches the range that was found last. */
 static bool __init deferred_page_is_of(unsigned long pfn, int nid, struct deferred_range *last)
 {
 	if (pfn < last->start_pfn || pfn >= last->end_pfn) {
@@ -388,7 +388,7 @@ static struct zone * __init deferred_zone(pg_data_t *pgdat)
 	return &pgdat->node_zones[pgdat->nr_zones - 1];
 }
 
-/* First when memblock retires: no section has been initialised on demand yet. */
+/* First called in memblock_free_all(), before any section is initialised on demand. */
 static const struct deferred_memmap * __init deferred_find_memmap(int nid)
 {
 	struct deferred_memmap *memmap = &deferred_memmaps[nid];
@@ -444,7 +444,7 @@ static void __init deferred_init_memmap_in(unsigned long pfn, unsigned long end_
  * @section_nr: a section
  * @page: the first page of what the section's memmap lies in
  *
- * Context: Boot, when memblock has retired.
+ * Context: Boot, after memblock_free_all().
  * Return: true if the struct pages of the section's memmap are not initialised yet.
  * Whoever does that will have each of them registered as SECTION_INFO.
  */
@@ -557,8 +557,9 @@ static unsigned long __init deferred_init_step(struct deferred_walk *walk,
 }
 
 /*
- * For who waits for a section or two.  Each takes some tenths of a millisecond, and longer if
- * the thread that is at it does not get to run: those that follow are not to be late as well.
+ * Sleep while other threads initialise a section or two, which takes some tenths of a
+ * millisecond each.  Meanwhile deferred_waiters keeps threads that go on to a next section
+ * at their usual priority.
  */
 static void deferred_sleep(void)
 {
@@ -609,13 +610,13 @@ static void __init deferred_init_section(struct deferred_node *node,
 }
 
 /*
- * Whether a thread of the job is to leave the CPU to others.  Beside boot it is: boot is
- * what somebody waits for, and what boot needs of the memory it gets by itself.  Not when
- * somebody waits for struct pages, and not when each thread may be at its last section, with
- * none left to claim: allocations have to wait for these, or fail.  Nor where zone->lock is a
- * sleeping lock: a thread with it that does not get to run would keep all others out.
+ * Whether a thread of the job runs at the lowest priority.  Beside boot it does: boot is
+ * what somebody waits for, and its allocations initialise sections themselves.  Not while
+ * somebody waits for struct pages, nor when there may be no section left to claim, as
+ * allocations then depend on the threads.  Nor on PREEMPT_RT, where a thread that is
+ * preempted with zone->lock held would block all others.
  */
-static bool __init deferred_in_no_hurry(const struct deferred_node *node)
+static bool __init deferred_low_priority(const struct deferred_node *node)
 {
 	return deferred_go_on && !IS_ENABLED(CONFIG_PREEMPT_RT) &&
 	       !atomic_read(&deferred_waiters) &&
@@ -633,7 +634,7 @@ static void __init deferred_init_chunk(unsigned long start_pfn,
 
 	deferred_walk_init(&walk, node->zone, node, start_pfn);
 	for (pfn = start_pfn; pfn < end_pfn; pfn = ALIGN(pfn + 1, PAGES_PER_SECTION)) {
-		set_user_nice(current, deferred_in_no_hurry(node) ? MAX_NICE : nice);
+		set_user_nice(current, deferred_low_priority(node) ? MAX_NICE : nice);
 		if (deferred_claim(node, pfn))
 			deferred_init_section(node, &walk, pfn);
 		cond_resched();
@@ -660,21 +661,32 @@ static bool __init deferred_can_go_on(void)
 	       !page_ext_needed() && !is_shuffle_order(MAX_PAGE_ORDER);
 }
 
-/* Count the free ranges of a node from @pfn on, and fill in what there is room for. */
-static void __init deferred_fill_free(struct deferred_node *node, unsigned long pfn,
-				      unsigned long room)
+/* How many free ranges a node has from @pfn on. */
+static unsigned long __init deferred_count_free(const struct deferred_node *node,
+						unsigned long pfn)
 {
+	struct deferred_walk walk;
+	unsigned long nr = 0;
+
+	for (deferred_walk_init(&walk, node->zone, NULL, pfn);
+	     walk.spfn != ULONG_MAX; deferred_walk_next(&walk))
+		nr++;
+	return nr;
+}
+
+/* Fill in the free ranges of a node from @pfn on.  There is room for nr_free of them. */
+static void __init deferred_fill_free(struct deferred_node *node, unsigned long pfn)
+{
+	unsigned long room = node->nr_free;
 	struct deferred_walk walk;
 
 	node->nr_free = 0;
-	node->nr_pages = 0;
 	for (deferred_walk_init(&walk, node->zone, NULL, pfn);
-	     walk.spfn != ULONG_MAX; deferred_walk_next(&walk)) {
-		if (node->nr_free < room)
-			node->free[node->nr_free] = (struct deferred_free) {
-				.spfn = walk.spfn, .epfn = walk.epfn,
-			};
-		node->nr_free++;
+	     walk.spfn != ULONG_MAX && !WARN_ON(node->nr_free == room);
+	     deferred_walk_next(&walk)) {
+		node->free[node->nr_free++] = (struct deferred_free) {
+			.spfn = walk.spfn, .epfn = walk.epfn,
+		};
 		node->nr_pages += walk.epfn - walk.spfn;
 	}
 }
@@ -698,7 +710,7 @@ static void __init deferred_fill_sections(struct deferred_node *node, unsigned l
 }
 
 /*
- * Have room for what a node's deferred pages are.  An allocation may make them fewer.
+ * Allocate what describes a node's deferred pages.  An allocation may make these fewer.
  * Return false if there are none.
  */
 static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pgdat)
@@ -717,14 +729,14 @@ static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pg
 	WARN_ON(pgdat->nr_zones < MAX_NR_ZONES && populated_zone(node->zone + 1));
 
 	nr = deferred_section_idx(node, node->end_pfn - 1) + 1;
-	node->unclaimed = bitmap_zalloc(nr, gfp);
-	node->pending = bitmap_zalloc(nr, gfp);
-	deferred_fill_free(node, node->first_pfn, 0);
+	node->unclaimed = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), gfp);
+	node->pending = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), gfp);
+	node->nr_free = deferred_count_free(node, node->first_pfn);
 	node->free = kvcalloc(node->nr_free, sizeof(*node->free), gfp);
 	return true;
 }
 
-/* From here on deferred_grow_zone() goes by sections of the node. */
+/* From here on deferred_grow_zone() claims sections of the node. */
 static void __init deferred_prepare_node(struct deferred_node *node)
 {
 	pg_data_t *pgdat = node->zone->zone_pgdat;
@@ -732,7 +744,7 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 
 	/* Pairs with the lock in deferred_grow_early(): pages are its or the node's. */
 	pgdat_resize_lock(pgdat, &flags);
-	deferred_fill_free(node, pgdat->first_deferred_pfn, node->nr_free);
+	deferred_fill_free(node, pgdat->first_deferred_pfn);
 	deferred_fill_sections(node, pgdat->first_deferred_pfn);
 	/* Counted now, so that whatever boot sizes by them is as large as it is to be. */
 	atomic_long_set(&node->nr_left, node->nr_pages);
@@ -757,8 +769,8 @@ void __init deferred_init_prepare(void)
 
 	deferred_go_on = deferred_go_on && deferred_can_go_on();
 
-	nodes = kzalloc(struct_size(nodes, node, num_node_state(N_MEMORY)),
-			GFP_KERNEL | __GFP_NOFAIL);
+	nodes = kvzalloc(struct_size(nodes, node, num_node_state(N_MEMORY)),
+			 GFP_KERNEL | __GFP_NOFAIL);
 	nodes->nr = num_node_state(N_MEMORY);
 	i = 0;
 	for_each_node_state(nid, N_MEMORY) {
@@ -767,7 +779,7 @@ void __init deferred_init_prepare(void)
 	}
 	nodes->nr = i;
 
-	/* A release: who finds them finds what is in them. */
+	/* A release, which pairs with the acquire in deferred_get_nodes(). */
 	smp_store_release(&deferred_nodes, nodes);
 	for (i = 0; i < nodes->nr; i++)
 		deferred_prepare_node(&nodes->node[i]);
@@ -912,7 +924,7 @@ static void deferred_wait_over(const char *who)
 {
 	nodemask_t mask;
 
-	/* A hint to threads of the jobs, see deferred_in_no_hurry(). */
+	/* A hint to threads of the jobs, see deferred_low_priority(). */
 	atomic_inc(&deferred_waiters);
 	/* Pairs with the release in deferred_init_over(). */
 	while (!wait_event_timeout(deferred_wait, smp_load_acquire(&deferred_over), 30 * HZ)) {
@@ -949,11 +961,11 @@ void __init deferred_init_finish(void)
 	ns = max_t(s64, sched_clock() - begin, 0);
 
 	/*
-	 * Pairs with the barrier in deferred_enter(): who is not counted here sees that
-	 * it is over, and stays out.  Those who are inside have nothing left to wait for.
+	 * Pairs with the barrier in deferred_enter(): a thread that is not counted here
+	 * sees deferred_over, and leaves.  Those that are counted have nothing to wait for.
 	 */
 	smp_mb();
-	/* An acquire, for what those have stored who have left: see deferred_leave(). */
+	/* An acquire, which pairs with the barrier in deferred_leave(). */
 	while (atomic_read_acquire(&deferred_users))
 		deferred_sleep();
 
@@ -964,11 +976,11 @@ void __init deferred_init_finish(void)
 
 	deferred_nodes = NULL;
 	for (i = 0; i < nodes->nr; i++) {
-		bitmap_free(nodes->node[i].unclaimed);
-		bitmap_free(nodes->node[i].pending);
+		kvfree(nodes->node[i].unclaimed);
+		kvfree(nodes->node[i].pending);
 		kvfree(nodes->node[i].free);
 	}
-	kfree(nodes);
+	kvfree(nodes);
 }
 
 static void deferred_leave(void)
@@ -1138,7 +1150,7 @@ out:
  * They are not free, so the jobs will leave them out, but for those of the memmap itself
  * that they may initialise.  Those that are initialised early are left alone here.
  *
- * Context: Boot, in memblock_free_all(): when memblock retires.
+ * Context: Boot, in memblock_free_all().
  * Return: where the deferred part begins, @end_pfn if there is none.  Struct
  * pages from there on are initialised, and PageReserved, or will be.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memmap_bulk.c - initialise and free struct pages by the run, not one by one
+ * memmap_bulk.c - initialise and free struct pages in bulk, not one by one
  *
  * All struct pages of a run of free pages are the same when they are new, but
  * for the list head that points to itself, and with WANT_PAGE_VIRTUAL the address.
@@ -69,12 +69,12 @@ unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
 }
 
 /*
- * What has to see each page of [pfn, end_pfn) that is freed, by name, or NULL.  Not what
- * looks for objects and locks in memory that is freed: in memory that was never allocated,
- * or by memblock, it knows of none.
+ * The name of the feature that has to see each page of [pfn, end_pfn) that is freed, or
+ * NULL.  debug_check_no_obj_freed() and debug_check_no_locks_freed() do not count: there are
+ * no objects or locks that they know of in memory that was never allocated, or by memblock.
  */
-static const char * __init memmap_free_watcher(unsigned long pfn,
-					       unsigned long end_pfn)
+static const char * __init memmap_slow_free_reason(unsigned long pfn,
+						   unsigned long end_pfn)
 {
 	if (IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KMSAN))
 		return "a sanitizer";
@@ -101,12 +101,12 @@ static const char * __init memmap_free_watcher(unsigned long pfn,
  */
 static bool __init memmap_can_free(unsigned long pfn, unsigned long end_pfn)
 {
-	const char *watcher = memmap_free_watcher(pfn, end_pfn);
+	const char *reason = memmap_slow_free_reason(pfn, end_pfn);
 
-	if (watcher)
+	if (reason)
 		printk_deferred_once("%smemmap: blocks are freed one by one because of %s\n",
-				     KERN_INFO, watcher);
-	return !watcher;
+				     KERN_INFO, reason);
+	return !reason;
 }
 
 /* What is the same for all pages of a run: see memmap_init_pages(). */
@@ -573,7 +573,7 @@ static unsigned long __init memmap_blocks_end(struct zone *zone,
 }
 
 /**
- * memmap_free_early - free what can be freed by the block when memblock retires
+ * memmap_free_early - free whole blocks of early pages in memblock_free_all()
  * @pfn: first page of what is left to free of a range
  * @end_pfn: end of the range.  It is of one node and free in memblock.
  *

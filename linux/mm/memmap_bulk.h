@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * memmap_bulk.h - struct pages by the run, for the rest of mm/
+ * memmap_bulk.h - struct pages in bulk, for the rest of mm/
  *
  * What memmap_bulk.c has for mm_init.c, memblock.c and deferred_init.c, and the
  * little that page_alloc.c has for memmap_bulk.c.

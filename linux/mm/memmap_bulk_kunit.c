@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suite of struct pages initialised and freed by the run: that
+ * KUnit suite of struct pages initialised and freed in bulk: that
  * mm/memmap_bulk.c leaves behind what page by page initialisation and freeing
  * do, and how long both take.
  *
@@ -879,5 +879,5 @@ kunit_test_init_section_suites(&bulk_test_suite, &threads_test_suite);
 kunit_test_init_section_suites(&bulk_test_suite);
 #endif
 
-MODULE_DESCRIPTION("KUnit test of struct pages initialised and freed by the run");
+MODULE_DESCRIPTION("KUnit test of struct pages initialised and freed in bulk");
 MODULE_LICENSE("GPL");

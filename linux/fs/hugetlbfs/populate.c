@@ -20,7 +20,8 @@
  * so faults in other files may have to wait, too.  This is limited:
  *
  *  - There are at least eight mutexes for each CPU.  A batch has no more pages than
- *    there are CPUs, so one fault in eight, at most, has to wait for a batch.
+ *    there are CPUs, so it holds one mutex in eight, at most.  Each task that is in
+ *    fallocate() at the same time has a batch of its own.
  *
  *  - A batch has as many pages as were zeroed in HUGETLBFS_BATCH_NS at the rate of the
  *    batch before, or the fewest that make up a job.

@@ -42,8 +42,8 @@ void __deferred_init_wait(const char *who);
  * @pfn: a pfn that there is a memmap for
  *
  * Context: Any.
- * Return: true if nobody but who initialises it may look at the struct page.  If not, all
- * that was stored to it is visible.
+ * Return: true if the struct page must not be accessed yet.  If false, all stores of its
+ * initialisation are visible.
  */
 static inline bool deferred_pfn_pending(unsigned long pfn)
 {
@@ -68,8 +68,8 @@ static inline unsigned long nr_deferred_pages(void)
  * @pfn: first of a range of pfns
  * @end_pfn: end of the range.  Not all of it need be memory.
  *
- * For who needs certain pages that it has not allocated.  Initialises their sections if
- * nobody is at it, and else waits for who is.
+ * For callers that access struct pages of pages that they have not allocated.  Initialises
+ * the sections of the range, or waits for the threads that have claimed them.
  *
  * Context: Process context.  May sleep while there are deferred pages.
  */
@@ -84,7 +84,7 @@ static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
  * @start: address of a struct page
  * @end: the end of a range of struct pages
  *
- * For who changes how the range is mapped, and gives back pages that it lies in.
+ * For callers that change how the range is mapped, and free pages that it lies in.
  *
  * Context: As for deferred_init_pfns().
  */
@@ -96,10 +96,10 @@ static inline void deferred_init_vmemmap(unsigned long start, unsigned long end)
 
 /**
  * deferred_init_wait - wait until all struct pages are initialised
- * @who: who waits, for the kernel log.  It must stay.
+ * @who: the caller, for the kernel log.  Not copied: a string literal.
  *
- * For who needs all memory, or zones that are complete.  Before the jobs are started,
- * this does nothing: boot could wait forever for what it is to start itself.
+ * For callers that need all memory, or zones that are complete.  Before the jobs are
+ * started, this does nothing: boot could wait forever for what it is to start itself.
  *
  * Context: Process context, not a thread of the jobs.  May sleep while there are deferred
  * pages.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Struct pages initialised by the run: what architectures may override, and the
+ * Struct pages initialised in bulk: what architectures may override, and the
  * loop that they need for it.
  */
 #ifndef _LINUX_MEMMAP_BULK_H

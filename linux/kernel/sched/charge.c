@@ -11,7 +11,8 @@
  * If it used more than the slice, the group may have no runtime left for the rest.
  * What is missing is a debt of the group, repaid out of the quota of the next
  * periods.  Over a time long against a period, a group gets its quota and no more;
- * over one period it may exceed it by what its helpers use beyond their slices.
+ * in one period it may exceed it by slices that were taken before the period began,
+ * and by what its helpers use beyond their slices.
  *
  * Every group on the way to the root is charged for itself.  So a debt that is lost
  * with its group is owed to nobody else: the groups above have paid.  It stays when

@@ -14,8 +14,8 @@ struct task_struct;
 /*
  * struct sched_charge - CPU bandwidth that was taken, and not settled yet
  *
- * @tg is only compared: the group may be gone, and another one in its place gets
- * back what that one paid.
+ * @tg is compared, never dereferenced.  If the group was freed and its address is used
+ * again, the new group is credited with the slice.
  */
 struct sched_charge {
 	const struct task_group	*tg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * ways.c - how struct pages are initialised, and what the kernel does with them
- * then: before, and by the run; and how fast the memory takes as many bytes
+ * then: before, and in bulk; and how fast the memory takes as many bytes
  *
  * Stock's way is written out from what Linux 6.12 does in mm/mm_init.c and
  * kernel/padata.c.  Its helpers are threads that exist already, like ours: what

@@ -938,11 +938,11 @@ static void check_most(const struct trial *t, const struct padata_mt_run *run,
 		       const struct padata_mt_thread *thread)
 {
 	unsigned long end = t->shape.start + t->shape.size;
-	unsigned long most = (end - thread->start) / run->shares;
+	unsigned long most = (end - thread->start) / run->divisor;
 	struct chunk chunk = { .start = thread->start, .end = thread->end };
 
-	if (thread->most && thread->most < most)
-		most = thread->most;
+	if (thread->max_units && thread->max_units < most)
+		most = thread->max_units;
 	check_length(t, &chunk, most);
 }
 
@@ -961,15 +961,15 @@ static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *threa
 		padata_mt_start_helpers(run->team);
 
 	if (by_chance(t->shape.want))
-		thread->most = t->shape.size / WANTED + 1 +
-			       below(t->shape.size / run->shares / 2 + 1);
+		thread->max_units = t->shape.size / WANTED + 1 +
+			       below(t->shape.size / run->divisor / 2 + 1);
 	over = has_failed(t) || nr_kills_over(t);
 	if (!padata_mt_claim(run, thread))
 		return false;
 	if (over)
 		broken(t, RULE_STOP, "%lu to %lu was", thread->start, thread->end);
 	check_most(t, run, thread);
-	thread->most = 0;
+	thread->max_units = 0;
 	return true;
 }
 
