@@ -4,7 +4,7 @@
  *
  * This is the engine behind padata_do_multithreaded(): it cuts a range into
  * chunks, runs a thread function on each of them, and returns when the whole
- * range is done.  It knows nothing of what the units of the range are.  The
+ * range is done.  It does not know what the units of the range are.  The
  * other half of padata, ordered streams of small objects, is in padata.c and
  * shares nothing with this file.
  *
@@ -13,14 +13,14 @@
  * caller alone.  Helpers are work items on a bound workqueue, one per chosen
  * CPU.  Bound, because the job decides where its threads run, and because each
  * per-CPU pool has workers from the time the CPU came up, see
- * padata_mt_cpu_online(): to start a helper is to wake one.  Which CPUs are
- * chosen, when, and under which conditions a helper works on is up to a back end:
+ * padata_mt_cpu_online(): starting a helper just wakes one.  Which CPUs are
+ * chosen, when, and on what conditions a helper goes on working is up to a back end:
  * the one for jobs at boot is here, the one for all others in padata_mt_task.c.
  *
  * Who gets what.  Threads claim chunks from a cursor.  A claim takes a share
  * of what remains, so chunks are large at first, when balance does not matter
- * yet, and shrink to the job's minimum at the end, so that no thread has long
- * to wait for the last one.  This is guided self-scheduling (Polychronopoulos
+ * yet, and shrink to the job's minimum at the end, so that no thread waits long
+ * for the last one to finish.  This is guided self-scheduling (Polychronopoulos
  * and Kuck, IEEE Transactions on Computers C-36(12), 1987), with half of an
  * equal share per claim, since threads here do not start at the same time.
  *
@@ -28,19 +28,19 @@
  *
  *  - padata_mt_team::inside counts the threads that may touch the job.  The
  *    caller holds one from before the first helper is queued until it finds
- *    nothing left to claim.  A helper has to take one on entry and cannot once
- *    the count has reached zero, so that zero means: closed for good.  The
- *    caller returns only after zero.
+ *    nothing left to claim.  A helper must take one on entry, and cannot once the
+ *    count has reached zero: zero means that the job is closed for good.  The
+ *    caller returns only after that.
  *
  *  - padata_mt_team::ref counts the users of the team itself: the caller and
- *    every queued work item.  A helper that comes after zero therefore still
- *    finds memory to look at, and the caller need not wait for work items that
+ *    every queued work item.  A helper that starts after the job was closed still
+ *    finds the team's memory valid, so the caller need not wait for work items that
  *    are about to start, only for threads that are inside.
  *
  * When it fails.  The cursor is moved to the end at once, so that nothing is left
- * to claim.  All below its former position has been claimed, and of that only
- * chunks in which a thread failed are not complete, at most one for each thread.
- * What has to be undone is known without a list of what was done.
+ * to claim.  Everything below its former position has been claimed, and all of that
+ * is complete except the chunks in which a thread failed, at most one per thread.
+ * So the engine knows what to undo without keeping a list of what was done.
  */
 
 #include <linux/atomic.h>
@@ -116,9 +116,9 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 /*
  * padata_mt_stop - hand out no more chunks, and fail the job with @err
  *
- * No effect if all of it has been handed out.  May be called by any thread that is
- * inside, any number of times: the xchg shows only one of them a cursor below the
- * end.  The caller reads what is written here after all threads are out, ordered by
+ * Has no effect if the whole job has been handed out.  May be called by any thread
+ * that is inside, any number of times: just one xchg finds the cursor below the end.
+ * The caller reads what is written here after all threads are out, ordered by
  * padata_mt_team::inside.
  */
 void padata_mt_stop(struct padata_mt_run *run, int err)
@@ -147,15 +147,15 @@ static struct padata_mt_thread *padata_mt_current_thread(struct padata_mt_run *r
 }
 
 /**
- * padata_mt_fail - let a job fail
+ * padata_mt_fail - make a job fail
  * @job: The job that the calling thread function works on.
  * @err: Negative error number that padata_do_multithreaded() is to return.
  *
- * No chunk is handed out from now on.  The first error of a job counts.  The
- * thread function has to return soon, and counts as not having completed its
- * chunk: what it did of it is for itself to undo.
+ * No more chunks are handed out.  If several errors are reported, the first one
+ * counts.  The thread function must return soon, and its chunk counts as not
+ * completed: whatever it did of that chunk, it has to undo itself.
  *
- * Context: The thread functions of @job, on the thread that was called.
+ * Context: Thread functions of @job, on the thread that they were called on.
  */
 void padata_mt_fail(struct padata_mt_job *job, int err)
 {
@@ -171,7 +171,7 @@ void padata_mt_fail(struct padata_mt_job *job, int err)
 	if (thread)
 		thread->failed = true;
 
-	/* Before the job is stopped, which sets an error if there is none. */
+	/* Before padata_mt_stop(), which sets the error if there is none yet. */
 	cmpxchg_relaxed(&job->error, 0, err);
 	padata_mt_stop(run, err);
 }
@@ -179,8 +179,8 @@ EXPORT_SYMBOL_GPL(padata_mt_fail);
 
 /*
  * Tell lockdep that the caller waits for its threads: the job acts as a lock that
- * they hold while they work.  A lock that the caller holds and thread_fn takes is
- * then a circular dependency, and reported whether or not it deadlocks.
+ * they hold while they work.  If thread_fn takes a lock that the caller holds, that is
+ * then a circular dependency, and is reported whether or not it deadlocks.
  */
 static void padata_mt_dep_init(struct padata_mt_run *run, struct lock_class_key *key)
 {
@@ -197,8 +197,8 @@ static void padata_mt_dep_wait(struct padata_mt_run *run)
 }
 
 /*
- * Work until nothing is left to claim, or the back end has this thread leave.
- * For threads that are inside.
+ * Work until nothing is left to claim, or until the back end makes this thread leave.
+ * Called by threads that are inside.
  */
 static void padata_mt_do_chunks(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
@@ -225,8 +225,8 @@ static void padata_mt_team_put(struct padata_mt_team *team)
 }
 
 /*
- * For threads that are inside.  From here on, reports on the worker, of hung tasks or
- * by SysRq, name the job and its thread function.
+ * Called by threads that are inside.  From here on, hung task and SysRq reports about
+ * the worker name the job and its thread function.
  */
 static void padata_mt_helper_work(struct padata_mt_helper *helper)
 {
@@ -245,17 +245,17 @@ static void padata_mt_helper_work(struct padata_mt_helper *helper)
 /*
  * padata_mt_helper_fn - a helper's work item
  *
- * It may run at any time up to long after the job is over, or not at all if the
- * caller cancels it first, but never twice for one time that it was queued:
- * cancelling removes it or does not.
+ * It may run at any time, even long after the job is over, or not at all if the
+ * caller cancels it first, but at most once for each time that it is queued:
+ * cancelling either removes it or does not.
  *
- * The increment that enters need not be ordered.  What the thread reads then
- * was written before the item was queued, and the worker has taken the pool lock
- * since; and its stores depend on the outcome.
+ * The increment on entry need not be ordered.  What the thread reads after it was
+ * written before the item was queued, and the worker has taken the pool lock since;
+ * and the thread's stores depend on the outcome of the increment.
  *
- * The decrement that leaves is a release, and the one that reaches zero also an
- * acquire, so that whoever sees zero sees all that the threads wrote.  If that
- * is not the caller, complete() passes it on.
+ * The decrement on exit is a release, and the one that reaches zero is also an
+ * acquire, so the thread that reaches zero sees all that the threads wrote.  If that
+ * thread is not the caller, complete() makes it visible to the caller, too.
  */
 void padata_mt_helper_fn(struct work_struct *work)
 {
@@ -282,8 +282,8 @@ void padata_mt_helper_fn(struct work_struct *work)
 }
 
 /*
- * The CPUs that helpers of @job may run on.  A job that names none keeps off CPUs that
- * isolcpus= or nohz_full= has isolated.
+ * The CPUs that helpers of @job may run on.  If the job has no cpumask, they stay off
+ * CPUs that isolcpus= or nohz_full= has isolated.
  */
 void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
 {
@@ -298,8 +298,8 @@ void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
 }
 
 /*
- * The caller's CPU is the one it runs on now, and that core has a thread.  It may
- * migrate later: this is a hint, nothing breaks without it.
+ * The caller's CPU is the one it runs on now, and the core of that CPU has a thread.
+ * The caller may migrate later: this is only a hint, nothing breaks without it.
  */
 static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned int nr)
 {
@@ -321,7 +321,7 @@ static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned
 	return nr;
 }
 
-/* The CPU of @from that is nearest to the caller, or to the next of all nodes. */
+/* The CPU in @from nearest to the caller or, when rotating, to the next node. */
 static int padata_mt_boot_nearest(struct padata_mt_boot_state *state,
 				  const struct cpumask *from)
 {
@@ -336,7 +336,7 @@ static int padata_mt_boot_nearest(struct padata_mt_boot_state *state,
 
 /*
  * The CPU for the next helper: one per core first, then the other siblings.
- * The caller's own CPU is last.  It is of use to a thread function that sleeps.
+ * The caller's own CPU comes last: it is of use if the thread function sleeps.
  */
 static int padata_mt_boot_choose_cpu(struct padata_mt_team *team)
 {
@@ -348,7 +348,7 @@ static int padata_mt_boot_choose_cpu(struct padata_mt_team *team)
 
 	cpu = padata_mt_boot_nearest(state, cpumask_empty(&state->free_cores) ?
 					    &state->free : &state->free_cores);
-	/* Not only as its own sibling: it is none once it is offline. */
+	/* Clear it explicitly: once offline, it is no longer its own sibling. */
 	cpumask_clear_cpu(cpu, &state->free);
 	cpumask_clear_cpu(cpu, &state->free_cores);
 	cpumask_andnot(&state->free_cores, &state->free_cores,
@@ -361,7 +361,7 @@ static void padata_mt_boot_wait(struct padata_mt_team *team)
 	wait_for_completion(&team->all_out);
 }
 
-/* Jobs at boot: nobody is there to be disturbed, so as many threads as can help. */
+/* Jobs at boot: there is nobody to disturb, so use as many threads as can help. */
 const struct padata_mt_backend padata_mt_boot_backend = {
 	.prepare	= padata_mt_boot_prepare,
 	.choose_cpu	= padata_mt_boot_choose_cpu,
@@ -371,8 +371,8 @@ const struct padata_mt_backend padata_mt_boot_backend = {
 EXPORT_SYMBOL_NS_GPL(padata_mt_boot_backend, PADATA_MT_INTERNAL);
 
 /*
- * The most helpers that can make sense: what the job allows, and what there are
- * chunks for besides the caller's.
+ * The most helpers that can make sense: no more than the job allows, and no more than
+ * there are chunks besides the caller's.
  */
 static unsigned int padata_mt_max_helpers(const struct padata_mt_job *job)
 {
@@ -406,8 +406,8 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 
 /*
  * Allocate a team with *@nr slots, halving *@nr until that succeeds: a large team
- * needs memory that is physically contiguous.  It neither reclaims, nor wakes kswapd,
- * nor uses reserves.
+ * needs physically contiguous memory.  The allocation neither reclaims, nor wakes
+ * kswapd, nor uses reserves.
  */
 static struct padata_mt_team *padata_mt_team_zalloc(unsigned int *nr)
 {
@@ -462,7 +462,7 @@ static void padata_mt_queue_helper(struct padata_mt_team *team,
 	}
 	/*
 	 * A new item each time.  The workqueue may not have noticed yet that the last
-	 * helper in this slot is gone, and would queue the same item where that was.
+	 * helper in this slot is gone, and would queue the same item where that one ran.
 	 */
 	INIT_WORK(&helper->work, padata_mt_helper_fn);
 
@@ -476,11 +476,11 @@ static void padata_mt_queue_helper(struct padata_mt_team *team,
 /*
  * padata_mt_start_helpers - start a helper in each free slot, while there are CPUs
  *
- * By the caller, while it has not closed the team.
+ * Called by the caller, before it closes the team.
  *
- * CPU hotplug is not held off.  If a CPU goes away before its helper starts,
- * the workqueue runs the helper elsewhere; if it has gone already, elsewhere or
- * never.  All that the job can lose is a helper.
+ * CPU hotplug is not held off.  If a CPU goes away before its helper starts, the
+ * workqueue runs the helper elsewhere; if the CPU was gone before the helper was
+ * queued, elsewhere or never.  All that the job can lose is a helper.
  */
 void padata_mt_start_helpers(struct padata_mt_team *team)
 {
@@ -522,7 +522,7 @@ static void padata_mt_finish(struct padata_mt_team *team)
 		backend->release(team);
 }
 
-/* The first chunk at or after @pos that was claimed and not completed. */
+/* The first chunk at or after @pos that was claimed but not completed. */
 static const struct padata_mt_thread *
 padata_mt_next_failed(const struct padata_mt_run *run, unsigned long pos)
 {
@@ -540,7 +540,7 @@ padata_mt_next_failed(const struct padata_mt_run *run, unsigned long pos)
 	return first;
 }
 
-/* Undo what was completed, adjacent chunks by one call.  All helpers are out. */
+/* Undo what was completed, adjacent chunks in one call.  All helpers are out. */
 static void padata_mt_undo(const struct padata_mt_run *run)
 {
 	const struct padata_mt_job *job = run->job;
@@ -577,7 +577,7 @@ static void padata_mt_run_job(struct padata_mt_run *run)
 	trace_padata_mt_job_end(run->nr, job->nr_ran, job->error);
 }
 
-/* @ip is an address in the function whose job it is. */
+/* @ip is an address in the function that started the job. */
 static int padata_mt_do_job_of(unsigned long ip, struct padata_mt_job *job,
 			       struct lock_class_key *key,
 			       const struct padata_mt_backend *backend)
@@ -605,7 +605,7 @@ static int padata_mt_do_job_of(unsigned long ip, struct padata_mt_job *job,
 /*
  * padata_mt_do_job - padata_do_multithreaded() with a back end of choice
  *
- * For tests, which are to see both back ends at any time.
+ * For tests, which need both back ends at any time.
  */
 int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
@@ -617,7 +617,7 @@ EXPORT_SYMBOL_NS_GPL(padata_mt_do_job, PADATA_MT_INTERNAL);
 /*
  * padata_do_multithreaded_key - padata_do_multithreaded() with its lockdep class
  *
- * Each call of that macro has one of its own, @key.
+ * Each call site of that macro has a lockdep class of its own, @key.
  */
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
 {
@@ -629,21 +629,21 @@ int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key
 }
 EXPORT_SYMBOL_GPL(padata_do_multithreaded_key);
 
-/* Only that it is queued matters: the pool then makes a spare worker. */
+/* All that matters is that it is queued: the pool then creates a spare worker. */
 static void padata_mt_spare_worker_fn(struct work_struct *work)
 {
 	kfree(work);
 }
 
 /*
- * Have a second worker made on a CPU that came up.
+ * Make the pool of a CPU that came up create a second worker.
  *
- * A pool never lets its last idle worker go to work: that one first makes
- * another, by way of kthreadd, which makes one thread at a time.  If the helpers
- * of a job were the first work items of their CPUs, they would stand in line
- * there.  This has it done while CPUs are brought up.  A pool keeps two idle
- * workers from then on, so helpers start by a wake-up.  Without memory for it,
- * they start later.
+ * The last idle worker of a pool never starts on a work item before it has created
+ * another worker, through kthreadd, which creates one thread at a time.  If the
+ * helpers of a job were the first work items on their CPUs, they would all wait for
+ * kthreadd.  So create the second worker while CPUs are brought up.  From then on a
+ * pool keeps two idle workers, and a helper starts with a wake-up.  If there is no
+ * memory for the work item, helpers start later.
  */
 static int padata_mt_cpu_online(unsigned int cpu)
 {
@@ -657,9 +657,9 @@ static int padata_mt_cpu_online(unsigned int cpu)
 }
 
 /*
- * Before CPUs are brought up.  A job before that has no helpers.  %WQ_CPU_INTENSIVE,
- * because a thread function may run for long and must not keep other work items of its
- * CPU from starting.
+ * Runs before CPUs are brought up.  A job before that has no helpers.
+ * %WQ_CPU_INTENSIVE, because a thread function may run for long and must not keep
+ * other work items on its CPU from starting.
  */
 static int __init padata_mt_init(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * padata_mt.h - what the engine of multithreaded jobs and its back ends share
+ * padata_mt.h - what the engine for multithreaded jobs and its back ends share
  *
  * The engine, padata_mt.c, cuts a job into chunks, keeps count of its threads and
  * knows when it is over.  A back end says which CPUs get a helper and when, and
  * what a helper may do: padata_mt_boot_backend, in the engine's own file, gives a
  * job all that the machine has; padata_task_backend, in padata_mt_task.c, is for
- * jobs that have others beside them.
+ * jobs that share the machine with other tasks.
  */
 
 #ifndef _KERNEL_PADATA_MT_H
@@ -40,30 +40,30 @@ struct task_struct;
 /*
  * struct padata_mt_thread - one thread's part in a job
  *
- * Written by the thread alone, and read by the caller when all threads are out.
- * Only @task is looked at by others, see padata_mt_fail().
+ * Written only by the thread itself, and read by the caller when all threads are out.
+ * Other threads look only at @task, see padata_mt_fail().
  */
 struct padata_mt_thread {
-	struct task_struct	*task;		/* while it is at work */
+	struct task_struct	*task;		/* set while it works */
 	unsigned long		start;		/* the last chunk it claimed */
 	unsigned long		end;
 	unsigned long		max_units;	/* limit for the next one, 0: none */
 	u64			claimed_ns;	/* when it claimed the last one */
-	bool			ran;		/* it claimed one */
+	bool			ran;		/* it claimed a chunk */
 	bool			failed;		/* and did not complete it */
 };
 
 /*
  * struct padata_mt_backend - which helpers a job gets, and what they may do
- * @prepare: How many helpers there may be at once, given the most that make sense.
- *	     From now on the team may be used; 0 if the caller is to work alone.
+ * @prepare: How many helpers there may be at once, given the most that make sense;
+ *	     0 if the caller is to work alone.  From now on the team may be used.
  * @choose_cpu: The CPU for another helper, or -1 if there is none now.  Called by
  *		the caller, from padata_mt_start_helpers().
  * @enter: The current thread is a helper that starts on the job.
  * @claim: The thread's next chunk, see padata_mt_claim().  May refuse helpers,
  *	   which then leave; never the caller, or the job would not get done.
  * @leave: The current thread is a helper that is done with the job.
- * @wait: The caller waits for all helpers to be out, team->all_out.
+ * @wait: The caller waits until all helpers are out, team->all_out.
  * @release: Undoes @prepare.  No helper is inside any more.
  */
 struct padata_mt_backend {
@@ -80,7 +80,7 @@ struct padata_mt_backend {
  * struct padata_mt_run - a job while it runs, as its threads see it
  *
  * On the caller's stack if the caller works alone, else in the team.  Constant
- * but for the cursor and what comes of the job.
+ * except for the cursor and the outcome of the job.
  */
 struct padata_mt_run {
 	struct padata_mt_job	*job;
@@ -93,34 +93,34 @@ struct padata_mt_run {
 	unsigned int		nr;		/* names the job in trace events */
 	atomic_t		nr_ran;		/* threads that got a chunk */
 	struct padata_mt_thread	caller;
-	/* What threads hold while they work, and the caller waits for. */
+	/* Threads hold this while they work; the caller waits for it. */
 	struct lockdep_map	dep_map;
-	unsigned int		dep_depth;	/* of jobs within jobs */
+	unsigned int		dep_depth;	/* how deep jobs are nested */
 };
 
 /* padata_mt_boot_backend's part of a team: which CPU is next. */
 struct padata_mt_boot_state {
-	struct cpumask		free;		/* CPUs of the job without a thread of it */
+	struct cpumask		free;		/* CPUs of the job without a thread yet */
 	struct cpumask		free_cores;	/* of these, those on cores without one */
 	int			caller_cpu;	/* if helpers may run on it, else -1 */
 	int			nid;		/* the next helper goes near this node */
 	bool			rotate;		/* each helper near another node */
 };
 
-/* padata_task_backend's part of a team: CPUs, and what helpers take over. */
+/* padata_task_backend's part of a team: CPUs, and what helpers inherit. */
 struct padata_mt_task_state {
 	struct cpumask		allowed;	/* CPUs of the job */
 	struct cpumask		candidates;	/* of these, those not looked at yet */
 	int			nid;		/* helpers go near this node */
 	unsigned long		last_search;	/* jiffies when CPUs were last looked at */
-	struct task_struct	*user;		/* limits are its; NULL: a kernel thread */
+	struct task_struct	*user;		/* its limits apply; NULL: a kthread */
 	struct mem_cgroup	*memcg;		/* this and below: the caller's */
 	struct cgroup_subsys_state *blkcg;
 	unsigned int		scopes;		/* those of PADATA_TASK_SCOPES */
-	raw_spinlock_t		lock;		/* caller_waits, and helpers' lowered */
+	raw_spinlock_t		lock;		/* for caller_waits, helpers' lowered */
 	bool			caller_waits;	/* it has nothing else left to do */
-	spinlock_t		kill_lock;	/* killed, and helpers' may_kill */
-	bool			killed;		/* helpers know that the caller is */
+	spinlock_t		kill_lock;	/* for killed, helpers' may_kill */
+	bool			killed;		/* helpers were told that the caller is */
 };
 
 /*
@@ -133,14 +133,14 @@ struct padata_mt_helper {
 	struct work_struct	work;
 	struct padata_mt_team	*team;		/* NULL: never used */
 	bool			in_use;
-	int			cpu;		/* that was chosen for the helper */
+	int			cpu;		/* chosen for the helper */
 	struct padata_mt_thread	thread;
-	/* padata_task_backend's: what the thread had before, and has to get back. */
+	/* padata_task_backend's: what the thread had before, and must get back. */
 	bool			lowered;	/* to nice 19, and may be boosted */
-	bool			idle;		/* made SCHED_IDLE, and may not */
+	bool			idle;		/* made SCHED_IDLE, may not be boosted */
 	int			nice;
 	bool			may_kill;	/* it may be sent SIGKILL */
-	u64			charged;	/* the thread's CPU time, paid up to here */
+	u64			charged;	/* thread's CPU time that is paid for */
 	u64			used;		/* of that, for this job */
 	u64			slice;		/* what the next chunk may take */
 	struct sched_charge	charge;		/* for the chunk that it works on */
@@ -161,7 +161,7 @@ struct padata_mt_team {
 	refcount_t		inside;		/* threads that may touch the job */
 	refcount_t		ref;		/* caller and queued helpers */
 	struct completion	all_out;	/* inside reached 0 while the caller waits */
-	union {					/* the back end's, and the caller's to write */
+	union {					/* the back end's part */
 		struct padata_mt_boot_state	boot;
 		struct padata_mt_task_state	task;
 	};

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * padata_mt_task.c - helpers of jobs that have others beside them
+ * padata_mt_task.c - helpers for jobs that share the machine with other tasks
  *
- * After boot a machine is there for its users.  Help for one of them must not
- * disturb the rest, nor get it more of the machine than it was given.  So, for
- * padata_do_multithreaded() once init is started, this back end
+ * After boot, a machine is there for its users.  Helping one user's job must not
+ * disturb the others, nor get that user more of the machine than it was given.  So,
+ * for padata_do_multithreaded() once init is started, this back end
  *
- *  - starts helpers on idle CPUs alone: near the data first, and on cores that
- *    are idle as a whole first.  There may be few or none.  The caller looks
- *    again as it goes, for CPUs that have become idle;
+ *  - starts helpers only on idle CPUs: near the data first, and on cores that are
+ *    entirely idle first.  There may be few such CPUs or none.  While it works, the
+ *    caller looks again for CPUs that have become idle;
  *
- *  - has them run at nice 19, and leave as soon as another task wants their CPU.
- *    Only a caller that has nothing left to do but to wait for them boosts them, to
- *    its own nice value at most.  They never weigh more on their CPUs than the caller
- *    would there, in its cgroup, or than SCHED_IDLE;
+ *  - runs helpers at nice 19, and makes them leave as soon as another task wants their
+ *    CPU.  Only a caller that has nothing left to do but wait for its helpers boosts
+ *    them, to its own nice value at most.  A helper never weighs more on its CPU than
+ *    the caller in its cgroup would, or than SCHED_IDLE if that is more;
  *
- *  - has helpers of a user task work within the task's limits.  They claim chunks
- *    on CPUs that the task may run on, at that time, and only while its cgroup
- *    has CPU bandwidth left, which they are charged for.  A kernel thread has no
- *    such limits: who it works for is not known;
+ *  - keeps helpers of a user task within the task's limits.  They claim chunks only on
+ *    CPUs that the task may run on at that time, and only while its cgroup has CPU
+ *    bandwidth left, to which their time is charged.  Helpers of a kernel thread have
+ *    no such limits: it is not known who the kernel thread works for;
  *
- *  - has helpers allocate memory and do I/O as the caller does: by its policy, on its
- *    cpuset's nodes, for its memory and I/O cgroups, without recursion into a file
- *    system or block device that it must not enter.  A caller that may use the last
- *    of the memory gets no helpers.
+ *  - makes helpers allocate memory and do I/O as the caller does: by its policy, on its
+ *    cpuset's nodes, for its memory and I/O cgroups, and without recursion into a file
+ *    system or block device that it must not enter.  A caller that may use the memory
+ *    reserves gets no helpers;
  *
- *  - gives none to a realtime caller, which would have to wait for helpers that are
- *    not, and whose CPU time no cgroup limits; nor to one that is being killed, which
- *    is to free memory, not to get more.
+ *  - gives no helpers to a realtime caller, which would have to wait for helpers that
+ *    are not realtime, and whose CPU time no cgroup limits; nor to a caller that is
+ *    being killed, which should free memory, not get more.
  *
  * A helper that starts a job of its own, from a thread function, gets no helpers for
- * it: its job has them already, and they answer to the task.
+ * it: the outer job already has helpers, and those are bound by the task's limits.
  */
 
 #include <linux/cgroup.h>
@@ -70,8 +70,8 @@
  */
 
 /*
- * At most one helper per CPU.  A CPU that has one may look idle: the work item has not
- * started yet, or its thread function sleeps.
+ * At most one helper per CPU.  A CPU that has one may still look idle: because the work
+ * item has not started yet, or because its thread function sleeps.
  */
 static void padata_task_reset_candidates(struct padata_mt_team *team)
 {
@@ -85,12 +85,12 @@ static void padata_task_reset_candidates(struct padata_mt_team *team)
 	}
 }
 
-/* Not exact: the task's mask may change.  A helper asks again before it claims. */
+/* Not exact: the task's mask may change.  A helper checks again before it claims. */
 static bool padata_task_cpu_usable(const struct padata_mt_team *team, int cpu)
 {
 	const struct task_struct *task = team->task.user;
 
-	/* Partitions of cpusets isolate CPUs, too, and not for good. */
+	/* Cpuset partitions isolate CPUs, too, but not permanently. */
 	if (!team->run.job->cpumask && cpuset_cpu_is_isolated(cpu))
 		return false;
 	return (!task || cpumask_test_cpu(cpu, &task->cpus_mask)) &&
@@ -109,8 +109,8 @@ static bool padata_task_core_is_idle(int cpu)
 }
 
 /*
- * An idle CPU of @cpus, or -1.  One that has been looked at is not looked at again
- * until the next time that helpers are started, whether it was chosen or not.
+ * An idle CPU in @cpus, or -1.  A CPU that was chosen, or is not usable, is not looked at
+ * again until the next time that helpers are started.
  */
 static int padata_task_find_cpu(struct padata_mt_team *team, const struct cpumask *cpus,
 				bool whole_core)
@@ -131,9 +131,9 @@ static int padata_task_find_cpu(struct padata_mt_team *team, const struct cpumas
 }
 
 /*
- * Not a task that is realtime, be it because it has a lock that a realtime task waits
- * for; nor one that is being killed.  Either may happen, and the first may end, in the
- * middle of a job.
+ * Not a realtime task, even if it is one only because it holds a lock that a realtime
+ * task waits for; nor a task that is being killed.  A caller may become either in the
+ * middle of a job, and may also stop being realtime.
  */
 static bool padata_task_may_have_help(struct task_struct *caller)
 {
@@ -141,7 +141,7 @@ static bool padata_task_may_have_help(struct task_struct *caller)
 	       !(READ_ONCE(caller->flags) & PF_EXITING);
 }
 
-/* The nearest node first, and there the cores that are idle as a whole. */
+/* The nearest node first, and in it the cores that are entirely idle. */
 static int padata_task_choose_cpu(struct padata_mt_team *team)
 {
 	const struct cpumask *hop;
@@ -179,8 +179,8 @@ static int padata_task_nid(const struct padata_mt_job *job)
  */
 
 /*
- * The helper that the current thread is, or NULL.  A work item that is gone may
- * still be the worker's current one; that of a helper that is inside is not gone.
+ * The helper that the current thread is, or NULL.  A worker's current work item may
+ * have been freed already, but not while its helper is inside.
  */
 static struct padata_mt_helper *padata_task_current_helper(void)
 {
@@ -205,17 +205,17 @@ static struct task_struct *padata_task_outer_caller(const struct padata_mt_run *
 }
 
 /*
- * The scopes that a caller may be in and its helpers are, too.  That of PF_MEMALLOC is
- * not one of them: who may use the last of the memory is alone with it, and may hold
- * locks that others wait for to free some.  PF_LOCAL_THROTTLE is there so that those
- * who write for others are not held up by the others' dirty pages: a caller that waits
- * for its helper would be.
+ * The scopes that helpers inherit from their caller.  PF_MEMALLOC is not one of them: a
+ * task that may use the memory reserves uses them alone, and may hold locks that other
+ * tasks wait for in order to free memory.  PF_LOCAL_THROTTLE keeps a task that writes
+ * for others from being held up by the others' dirty pages: without it, the caller would
+ * be, while it waits for its helper.
  */
 #define PADATA_TASK_SCOPES	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO |	\
 				 PF_MEMALLOC_PIN | PF_LOCAL_THROTTLE)
 
 #ifdef CONFIG_BLK_CGROUP
-/* As the block layer finds it for what the current thread submits. */
+/* The cgroup that the block layer finds for I/O that the current thread submits. */
 static struct cgroup_subsys_state *padata_task_get_blkcg(void)
 {
 	struct cgroup_subsys_state *css = kthread_blkcg();
@@ -235,7 +235,7 @@ static struct cgroup_subsys_state *padata_task_get_blkcg(void)
 /* The nodes with memory at the moment. */
 static nodemask_t padata_task_memory_nodes(void)
 {
-	/* One may come or go meanwhile: padata_task_take_nodes() looks again. */
+	/* A node may come or go meanwhile: padata_task_take_nodes() looks again. */
 	return data_race(node_states[N_MEMORY]);
 }
 
@@ -257,14 +257,14 @@ static nodemask_t padata_task_mems_allowed(struct task_struct *task)
 #endif
 
 /*
- * The caller's nodes, as they are now.  When the last memory of a node goes or its
- * first one comes, cpuset gives the tasks of each cpuset, one after the other, the
- * nodes that it has then.  It comes to this thread with those of the root cpuset, in
- * the middle of a chunk at worst, the rest of which may have memory of any node.
+ * Take the caller's nodes, as they are now.  When a node loses its last memory or gets
+ * its first, cpuset updates the tasks of each cpuset, one after the other, to the nodes
+ * that the cpuset has then.  This thread gets those of the root cpuset, at worst in the
+ * middle of a chunk, the rest of which may then use memory of any node.
  *
- * The caller's nodes may be those from before, and have no memory left.  That is seen
- * here: node_states[] is changed first, so either it is found changed at the end, or
- * cpuset is still to come to this thread, as both take its alloc_lock.
+ * The caller's nodes may not have been updated yet, and have no memory left.  That is
+ * noticed here: node_states[] changes first, so either it is found changed at the end,
+ * or cpuset has yet to update this thread, as both take this thread's alloc_lock.
  */
 static void padata_task_take_nodes(struct padata_mt_helper *helper)
 {
@@ -294,7 +294,7 @@ static void padata_task_restore_nodes(void)
 }
 
 #ifdef CONFIG_NUMA
-/* A worker has no policy of its own.  Others look at it with its alloc_lock held. */
+/* A worker has no policy of its own.  Others read it under the worker's alloc_lock. */
 static void padata_task_drop_mempolicy(void)
 {
 	task_lock(current);
@@ -303,12 +303,12 @@ static void padata_task_drop_mempolicy(void)
 }
 
 /*
- * A copy in the helper's memory, as any other would have to be allocated.  Its one
- * reference is never dropped.
+ * The copy is in struct padata_mt_helper, as it would have to be allocated otherwise.
+ * Its one reference is never dropped.
  *
- * What cpuset writes into the policies of its tasks leaves one with static nodes as it
- * is, but for nodes that are gone: if none is left it has all that the task may use.
- * The caller's policy may be from before such a change, so the copy has it done again.
+ * When cpuset rebinds the policies of its tasks, one with static nodes keeps them, except
+ * nodes that are gone: if none is left, it gets all nodes that the task may use.  The
+ * caller's policy may be from before such a change, so the copy is rebound again.
  */
 static void padata_task_take_mempolicy(struct padata_mt_helper *helper)
 {
@@ -347,7 +347,7 @@ static void padata_task_take_mempolicy(struct padata_mt_helper *helper)
 }
 #endif
 
-/* By the caller: for whom memory is allocated and I/O done, as it is now, and how. */
+/* Called by the caller: for whom and how it allocates memory and does I/O now. */
 static void padata_task_save_context(struct padata_mt_task_state *state)
 {
 	state->scopes = current->flags & PADATA_TASK_SCOPES;
@@ -407,9 +407,9 @@ static void padata_task_release(struct padata_mt_team *team)
  */
 
 /*
- * To nice 19 and back under the lock: the caller either finds a helper that it can
- * boost, or one that has the nice value of all workers and is not held up.  The
- * lock is raw: nobody may be preempted at nice 19 with it.
+ * A helper goes to nice 19 and back under the lock: the caller finds it either in a
+ * state in which it can be boosted, or with the nice value of all workers and not held
+ * up.  The lock is raw: no thread may be preempted at nice 19 while it holds the lock.
  */
 static void padata_task_set_nice_19(struct padata_mt_helper *helper)
 {
@@ -434,11 +434,11 @@ static void padata_task_restore_nice(struct padata_mt_helper *helper)
 }
 
 /*
- * Before it does anything for the caller.  Where even nice 19 weighs more than the caller
- * would on this CPU, there is SCHED_IDLE, and nothing below that.  A change of the
- * caller's weight is not followed while the helper is there.
+ * Called before the helper does anything for the caller.  If even nice 19 weighs more
+ * than the caller would on this CPU, the helper becomes SCHED_IDLE, the lowest there is.
+ * It does not follow changes of the caller's weight after that.
  *
- * A worker of another policy, which somebody has given it, keeps that, and does not help.
+ * A worker that somebody has given another scheduling policy keeps it, and does not help.
  */
 static void padata_task_lower(struct padata_mt_helper *helper)
 {
@@ -472,13 +472,13 @@ static void padata_task_boost(struct padata_mt_helper *helper, int nice)
 }
 
 /*
- * Nothing is left for the caller to do.  All helpers are boosted at once: what each has
- * still to do, it does on a CPU of its own, beside the others, and none waits for a lock
- * of another one that is not boosted.  Together they have no more weight than as many
- * threads of the caller; other jobs of the same cgroup, for the length of a chunk each,
- * are not counted.
+ * Nothing is left for the caller to do.  All helpers are boosted at once: each does the
+ * rest of its work on a CPU of its own, in parallel with the others, and none waits for
+ * a lock held by a helper that is not boosted.  Together they weigh no more than as many
+ * threads of the caller would; other jobs of the same cgroup, for the length of a chunk
+ * each, are not counted.
  *
- * Once caller_waits is set, their number does not grow.
+ * Once caller_waits is set, the number of lowered helpers does not grow.
  */
 static void padata_task_boost_all(struct padata_mt_team *team)
 {
@@ -503,13 +503,14 @@ static void padata_task_boost_all(struct padata_mt_team *team)
  */
 
 /*
- * A helper that is in a chunk would go on as if nothing had happened: wait for a lock,
- * or for memory that the caller's cgroup does not get before another of its tasks has
- * been killed, too.  So it is to find a fatal signal pending, as the caller does.
+ * A helper in the middle of a chunk would go on as if nothing had happened: wait for a
+ * lock, or for memory that the caller's cgroup does not get until another of its tasks
+ * has been killed, too.  So the helper must find a fatal signal pending, as the caller
+ * does.
  *
- * @may_kill is changed under a lock, so that no signal reaches a worker that has left,
- * and works for others.  The lock is not taken in interrupts, and a signal is sent with
- * it held, so it is not raw.
+ * @may_kill is changed under a lock, so that no signal reaches a worker that has left the
+ * job and now works for others.  The lock is not raw: it is not taken in interrupts, and
+ * signals are sent with it held.
  */
 static void padata_task_allow_kill(struct padata_mt_helper *helper)
 {
@@ -518,7 +519,7 @@ static void padata_task_allow_kill(struct padata_mt_helper *helper)
 	helper->may_kill = true;
 }
 
-/* Also takes the signal away again. */
+/* Also discards the signal, if it was sent. */
 static void padata_task_disallow_kill(struct padata_mt_helper *helper)
 {
 	scoped_guard(spinlock, &helper->team->task.kill_lock)
@@ -527,8 +528,8 @@ static void padata_task_disallow_kill(struct padata_mt_helper *helper)
 }
 
 /*
- * By the caller, or a helper, that finds the caller killed.  Once is enough: a helper
- * that comes in after that finds the caller killed before it claims anything.
+ * Called by the caller or a helper when it finds the caller killed.  Once is enough: a
+ * helper that enters after that finds the caller killed before it claims anything.
  */
 static void padata_task_kill_helpers(struct padata_mt_team *team)
 {
@@ -545,10 +546,10 @@ static void padata_task_kill_helpers(struct padata_mt_team *team)
 }
 
 /*
- * The caller cannot return before its helpers, killed or not.  If it is killed, it has
- * them know, however long it has waited by then.  The hung task detector reports no task
- * that a signal can wake, so it does not report the caller before that, but it does report
- * a helper that hangs, and with it the job.
+ * The caller cannot return before its helpers, killed or not.  If it is killed, it tells
+ * them, however long it has waited by then.  The hung task detector ignores tasks that a
+ * signal can wake, so it does not report the caller before it is killed, but it does
+ * report a helper that hangs, and with it the job.
  */
 static void padata_task_wait(struct padata_mt_team *team)
 {
@@ -567,7 +568,7 @@ static void padata_task_wait(struct padata_mt_team *team)
 /* About as long as a chunk may take, in ns, if the job does not say how large it is */
 #define PADATA_TASK_CHUNK_NS	NSEC_PER_MSEC
 
-/* What the current thread has used since it was last asked. */
+/* Charge what the current thread has used since it was last charged. */
 static void padata_task_charge(struct padata_mt_helper *helper)
 {
 	u64 now = task_sched_runtime(current);
@@ -602,9 +603,9 @@ static void padata_task_leave(struct padata_mt_helper *helper)
 
 /*
  * A user task's mask is changed with its pi_lock held, and so is the priority of any
- * task.  While a helper holds that, both stay, and whoever has changed one of them
- * knows: no helper outside the new mask, or of a task that is realtime now, claims a
- * chunk from now on.
+ * task.  Neither changes while a helper holds the lock.  And once one of them has been
+ * changed, no helper outside the new mask, or of a task that is realtime now, claims
+ * another chunk.
  */
 static bool padata_task_claim_allowed(struct padata_mt_run *run,
 				      struct padata_mt_thread *thread)
@@ -618,7 +619,7 @@ static bool padata_task_claim_allowed(struct padata_mt_run *run,
 	       padata_mt_claim(run, thread);
 }
 
-/* What is taken of the bandwidth and not used goes back when the helper is charged. */
+/* Bandwidth that is taken but not used is given back when the helper is charged. */
 static bool padata_task_claim_charged(struct padata_mt_run *run,
 				      struct padata_mt_thread *thread)
 {
@@ -632,8 +633,8 @@ static bool padata_task_claim_charged(struct padata_mt_run *run,
 
 /*
  * A worker is bound to the CPU that was chosen for it, until that CPU goes away.  From
- * then on it might be moved anywhere at any time, so it leaves.  Preemption is off, or
- * it might be unbound and moved in the middle of this.
+ * then on the worker might be moved anywhere at any time, so it leaves.  Preemption is
+ * off, as the worker might otherwise be unbound and moved in the middle of this check.
  *
  * A cpuset partition may have isolated the CPU since it was chosen.
  */
@@ -664,10 +665,10 @@ static bool padata_task_helper_claim(struct padata_mt_run *run,
 }
 
 /*
- * Without max_chunk, a thread begins with the smallest chunk there is, and has more in
- * each that follows, up to what it did in PADATA_TASK_CHUNK_NS.  That is how late it may
- * be to notice that it has to stop, and by how much a helper may exceed what its cgroup
- * has left.  The caller does so even if it is alone: it may be killed, too.
+ * Without max_chunk, a thread begins with the smallest possible chunk, and each chunk
+ * that follows is larger, up to what the thread does in PADATA_TASK_CHUNK_NS.  That is
+ * how late it may notice that it has to stop, and by how much a helper may exceed what
+ * its cgroup has left.  This applies to a caller that works alone, too: it may be killed.
  */
 static void padata_task_set_pace(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
@@ -699,8 +700,8 @@ static bool padata_task_has_more(const struct padata_mt_run *run)
 }
 
 /*
- * By any thread that finds the caller killed.  If the job does not want to be ended,
- * the caller does the rest of it.
+ * Called by any thread that finds the caller killed.  If the job is not killable, the
+ * caller does the rest of it.
  */
 static void padata_task_caller_killed(struct padata_mt_run *run)
 {
@@ -711,7 +712,7 @@ static void padata_task_caller_killed(struct padata_mt_run *run)
 }
 
 /*
- * Search for idle CPUs at most once per tick: it costs the caller's time.
+ * Search for idle CPUs at most once per tick: the search costs the caller time.
  */
 static bool padata_task_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
@@ -731,7 +732,7 @@ static bool padata_task_claim(struct padata_mt_run *run, struct padata_mt_thread
 	return padata_mt_claim(run, thread);
 }
 
-/* Jobs after boot, for a user task and within its limits, or for the kernel. */
+/* Jobs after boot: for a user task, within its limits, or for the kernel. */
 const struct padata_mt_backend padata_task_backend = {
 	.prepare	= padata_task_prepare,
 	.choose_cpu	= padata_task_choose_cpu,

@@ -8,19 +8,19 @@
  * pages freed to the buddy allocator: one padata job per node, run by a kthread
  * of that node and helpers on the node's CPUs.
  *
- * Boot goes on beside the jobs, and waits for them before it frees init memory.
- * Meanwhile a section that is not initialised is not online: pfn_to_online_page() has
- * no page of it.  deferred_init=sync has boot wait for the jobs at once, and so do kernels
- * in which something looks at struct pages without asking: see deferred_can_go_on().
+ * Boot continues while the jobs run, and waits for them before it frees init memory.
+ * Until a section is initialised it is not online: pfn_to_online_page() has no page of
+ * it.  Boot waits for the jobs at once with deferred_init=sync, and in kernels in which
+ * something looks at struct pages without that check: see deferred_can_go_on().
  *
  * An allocation that finds its zone empty initialises a section itself, by
- * deferred_grow_zone(): the first that is left before deferred_init_prepare(), and from
+ * deferred_grow_zone(): before deferred_init_prepare() the first that is left, and from
  * then on one that no thread has claimed yet.  Code that needs certain struct pages calls
  * deferred_init_pfns(); code that needs all of them calls deferred_init_wait().
  *
- * What is initialised then is what memblock says is free, and most of the memmap's
+ * What is initialised here is what memblock says is free, and most of the memmap's
  * own pages.  Struct pages of other reserved memory and of holes have been dealt
- * with before, whatever zone they are in, or are left to those who reserved the
+ * with before, whatever zone they are in, or are left to the code that reserved the
  * memory.
  */
 
@@ -68,11 +68,11 @@ struct deferred_free {
 };
 
 /*
- * The deferred pages of a node, by sections: bit 0 of the bitmaps is the section that
- * begins at first_pfn.
+ * The deferred pages of a node, section by section: bit 0 of the bitmaps is the section
+ * that begins at first_pfn.
  *
- * Made by deferred_init_prepare().  All that changes later are the bitmaps, the counts
- * and max_threads.  Freed by deferred_init_finish(), after the last thread that uses it.
+ * Set up by deferred_init_prepare().  After that only the bitmaps, the counts and
+ * max_threads change.  Freed by deferred_init_finish(), once no thread uses it any more.
  */
 struct deferred_node {
 	struct zone *zone;
@@ -86,21 +86,21 @@ struct deferred_node {
 	unsigned long *unclaimed;
 
 	/*
-	 * Sections that are not initialised.  Cleared as a release, by whoever has
-	 * claimed the section, and read as an acquire: without the pair, somebody
-	 * could see the section online and its struct pages as they were before.
+	 * Sections that are not initialised.  The thread that claimed one clears its bit
+	 * with a release, and readers test it with an acquire: without the pair, a reader
+	 * could see the section online, but its struct pages as they were before.
 	 */
 	unsigned long *pending;
 	atomic_long_t nr_pending;
 
-	/* Free pages when the jobs were made ready, and those not initialised yet. */
+	/* Free pages when the jobs were made ready, and those that are still deferred. */
 	unsigned long nr_pages;
 	atomic_long_t nr_left;
 
-	/* Most threads of the job, which sets it before it starts. */
+	/* Most threads that the job may use.  Set before it starts. */
 	unsigned int max_threads;
 
-	/* Where they are: memblock may change while jobs run. */
+	/* The ranges of free pages.  A copy, as memblock may change while jobs run. */
 	unsigned long nr_free;
 	struct deferred_free *free;
 
@@ -119,27 +119,27 @@ static struct deferred_nodes *deferred_nodes;
 /* Nodes whose job is not done yet. */
 static atomic_t deferred_nodes_left __initdata;
 
-/* Completed by each kthread when it has left this code, which is freed then. */
+/* Completed by each kthread when it has left this code, which is freed after the last. */
 static int deferred_nr_kthreads __initdata;
 static DECLARE_COMPLETION(deferred_kthread_left);
 
-/* Whether boot goes on beside the jobs. */
+/* Whether boot continues while the jobs run. */
 static bool deferred_go_on __initdata = true;
 
-/* Jobs are started, so that one can wait for them. */
+/* Jobs have been started, so they can be waited for. */
 static bool deferred_started;
 
-/* All is initialised, and what comes after it done.  Those who wait for that. */
+/* All struct pages are initialised, and what comes after that is done.  Its waiters. */
 static bool deferred_over;
 static DECLARE_WAIT_QUEUE_HEAD(deferred_wait);
 
-/* Those of them who wait now. */
+/* Threads that wait for struct pages now. */
 static atomic_t deferred_waiters = ATOMIC_INIT(0);
 
 /* Threads that look at deferred_nodes, or are in code that is freed after boot. */
 static atomic_t deferred_users = ATOMIC_INIT(0);
 
-/* How long others than boot's end have waited for all struct pages, and who longest. */
+/* Waits for all struct pages, except at the end of boot: total, longest, and whose. */
 static DEFINE_SPINLOCK(deferred_waited_lock);
 static u64 deferred_waited_ns;		/* under deferred_waited_lock */
 static u64 deferred_longest_ns;		/* under deferred_waited_lock */
@@ -193,7 +193,7 @@ static int __init deferred_init_setup(char *str)
 __setup("deferred_init=", deferred_init_setup);
 
 /**
- * deferred_init_cores - how many cores some CPUs are
+ * deferred_init_cores - count the cores that CPUs belong to
  * @cpus: the CPUs
  *
  * Return: the number of cores that at least one of @cpus is a hardware thread of.
@@ -203,7 +203,7 @@ unsigned int __init deferred_init_cores(const struct cpumask *cpus)
 	unsigned int cores = 0;
 	int cpu;
 
-	/* A core counts where its first hardware thread of @cpus is. */
+	/* Count each core at its first hardware thread that is in @cpus. */
 	for_each_cpu(cpu, cpus) {
 		if (cpumask_first_and(topology_sibling_cpumask(cpu), cpus) == cpu)
 			cores++;
@@ -217,12 +217,12 @@ unsigned int __init deferred_init_cores(const struct cpumask *cpus)
  * @node_cpumask: CPUs to run on: the node's, or for a node without CPUs those
  *                of the nearest that has some
  *
- * One for each core.  What the work takes is stores, and whether a core's second
- * thread adds to what the core can store differs by CPU; where nobody has measured
- * it, siblings are left to whatever else the boot does meanwhile.
+ * One for each core.  The work consists of stores, and whether a core's second thread
+ * adds to what the core can store depends on the CPU.  Where that has not been
+ * measured, SMT siblings are left to whatever else boot does meanwhile.
  *
- * Architectures on which it has been measured override this.  The command line may
- * lower what they say, by deferred_init_threads=.
+ * Architectures on which it has been measured override this.  deferred_init_threads=
+ * on the command line may lower the number.
  *
  * Return: the most threads to use, one of which is the node's kthread.
  */
@@ -245,7 +245,7 @@ static unsigned int __init deferred_max_threads(const struct cpumask *cpus)
 	return cap ? min(cap, threads) : threads;
 }
 
-/* The CPUs to initialise @nid with: its own, or the nearest there are. */
+/* The CPUs to initialise @nid with: its own if any is online, else the nearest. */
 static const struct cpumask * __init deferred_node_cpus(int nid)
 {
 	int other, nearest = nid;
@@ -263,8 +263,8 @@ static const struct cpumask * __init deferred_node_cpus(int nid)
 }
 
 /*
- * The index of the zone of @pgdat that spans *pfn, the lowest if there are
- * several, %MAX_NR_ZONES if there is none.  Cut *next_pfn to where it is valid.
+ * The index of the zone of @pgdat that spans @pfn, the lowest if there are several,
+ * %MAX_NR_ZONES if there is none.  Lowers *next_pfn to the end of what it is valid for.
  */
 static int __init deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
 				    unsigned long *next_pfn)
@@ -286,8 +286,8 @@ static int __init deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
 #define NO_SECTION	ULONG_MAX
 
 /*
- * Initialise struct pages of deferred memory that is reserved.  @section_nr: the section
- * whose memmap it is and that it is to be registered for, or %NO_SECTION.
+ * Initialise struct pages of deferred memory that is reserved.  @section_nr: if the
+ * memory is to be registered as a section's memmap, that section, else %NO_SECTION.
  */
 static void __init deferred_reserve(unsigned long pfn, unsigned long end_pfn, int nid,
 				    unsigned long section_nr)
@@ -310,14 +310,14 @@ static void __init deferred_reserve(unsigned long pfn, unsigned long end_pfn, in
 }
 
 /*
- * Of all reserved memory only the memmap grows with memory.  The pages that hold the memmap
- * of deferred sections have struct pages, too.  These are initialised along with the section
- * that they are in, if they are in one range of deferred memory of the same node, in the
- * order of sections.
+ * The memmap is the only reserved memory that grows with the size of memory.  The pages
+ * that hold the memmap of deferred sections have struct pages, too.  If these pages are
+ * one range of deferred memory of the same node, in the order of sections, their struct
+ * pages are initialised along with the section that they are in.
  *
  * Until then only this file, register_page_bootmem_info_node() and hugetlb_vmemmap.c could
- * access them other than by a pfn walk, and pfn walkers have to cope with deferred pages
- * anyway.  Struct pages of all other reserved memory are initialised in memblock_free_all().
+ * access these struct pages other than by a pfn walk, and pfn walkers have to cope with
+ * deferred pages anyway.  memblock_free_all() initialises those of other reserved memory.
  */
 struct deferred_memmap {
 	unsigned long pfn;
@@ -329,12 +329,12 @@ struct deferred_memmap {
 
 static struct deferred_memmap deferred_memmaps[MAX_NUMNODES] __initdata;
 
-/* Of powerpc's smallest sections it is a part of a page. */
+/* Rounded up: the memmap of powerpc's smallest sections is less than a page. */
 #define SECTION_MEMMAP_PAGES	DIV_ROUND_UP(PAGES_PER_SECTION * sizeof(struct page), PAGE_SIZE)
 
 /*
- * The first page of what the memmap of a section lies in, if the section, which begins at
- * @pfn, is there and its memmap is one piece of memory.  Else 0.
+ * The pfn of the first page that holds the memmap of the section that begins at @pfn, or
+ * 0 if there is no such section or its memmap is not one piece of memory.
  */
 static unsigned long __init deferred_section_memmap(unsigned long pfn)
 {
@@ -349,7 +349,7 @@ static unsigned long __init deferred_section_memmap(unsigned long pfn)
 	    !valid_section_nr(pfn_to_section_nr(pfn)))
 		return 0;
 
-	/* An architecture may map it elsewhere than in the kernel's page table. */
+	/* An architecture may map the memmap outside the kernel's page table. */
 	addr = (unsigned long)pfn_to_page(pfn);
 	pgd = pgd_offset_k(addr);
 	if (pgd_none(*pgd))
@@ -401,10 +401,10 @@ static const struct deferred_memmap * __init deferred_find_memmap(int nid)
 		return memmap;
 	memmap->found = true;
 
-	/* One section's after the other's, as sparse_init_nid() has allocated it. */
+	/* Section by section, which is how sparse_init_nid() has allocated the memmap. */
 	for (pfn = first_pfn; pfn < end_pfn; pfn += PAGES_PER_SECTION) {
 		at = deferred_section_memmap(pfn);
-		/* Else no node may have the section registered, or two: one page decides. */
+		/* Else no node or two might register the section: one page decides. */
 		if (at < first_pfn || at + SECTION_MEMMAP_PAGES > end_pfn ||
 		    !deferred_page_is_of(at, nid, &in) || !deferred_page_is_of(pfn, nid, &of) ||
 		    of.end_pfn < pfn + PAGES_PER_SECTION) {
@@ -423,7 +423,7 @@ static const struct deferred_memmap * __init deferred_find_memmap(int nid)
 	return memmap;
 }
 
-/* Initialise what lies in a range of the memmap that is left to the jobs. */
+/* Initialise struct pages of those memmap pages in a range that are left to the jobs. */
 static void __init deferred_init_memmap_in(unsigned long pfn, unsigned long end_pfn, int nid)
 {
 	const struct deferred_memmap *memmap = &deferred_memmaps[nid];
@@ -442,11 +442,11 @@ static void __init deferred_init_memmap_in(unsigned long pfn, unsigned long end_
 /**
  * deferred_get_page_bootmem - leave get_page_bootmem() to the node's job
  * @section_nr: a section
- * @page: the first page of what the section's memmap lies in
+ * @page: the first of the pages that hold the section's memmap
  *
  * Context: Boot, after memblock_free_all().
- * Return: true if the struct pages of the section's memmap are not initialised yet.
- * Whoever does that will have each of them registered as SECTION_INFO.
+ * Return: true if the struct pages of these pages are not initialised yet.  The thread
+ * that initialises them then registers each as SECTION_INFO.
  */
 bool __ref deferred_get_page_bootmem(unsigned long section_nr, struct page *page)
 {
@@ -465,9 +465,9 @@ bool __ref deferred_get_page_bootmem(unsigned long section_nr, struct page *page
  * A walk over the free pfn ranges of a zone in order: [spfn, epfn) is what is
  * left of the current one.  Once past the last, spfn is ULONG_MAX.
  *
- * Until the jobs are made ready, ranges are those of memblock, which does not change then:
- * nothing is given back to it after memblock_free_all().  From then on they are the node's
- * own.  So walks need no lock, and a copy of one goes the same way again.
+ * Until the jobs are made ready, the ranges are memblock's, which do not change: nothing
+ * is given back to memblock after memblock_free_all().  From then on they are the node's
+ * own.  So walks need no lock, and a copy of a walk visits the same ranges again.
  */
 struct deferred_walk {
 	struct zone *zone;
@@ -493,7 +493,7 @@ static void __init deferred_walk_next(struct deferred_walk *walk)
 	}
 }
 
-/* Leave out what is below @pfn. */
+/* Skip what is below @pfn. */
 static void __init deferred_walk_skip(struct deferred_walk *walk, unsigned long pfn)
 {
 	while (walk->spfn < pfn && walk->epfn <= pfn)
@@ -501,7 +501,7 @@ static void __init deferred_walk_skip(struct deferred_walk *walk, unsigned long 
 	walk->spfn = max(walk->spfn, pfn);
 }
 
-/* Start a walk over what is free in @zone from @pfn on.  @node: of the zone, or %NULL. */
+/* Start a walk over what is free in @zone from @pfn on.  @node: the zone's, or %NULL. */
 static void __init deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
 				      const struct deferred_node *node, unsigned long pfn)
 {
@@ -529,9 +529,9 @@ static bool __init deferred_walk_take(struct deferred_walk *walk,
 }
 
 /*
- * Initialise and free what lies below @limit, which is in the section that the walk
- * is in.  Freeing a page looks at its buddies, which are of the same block, so all
- * of a block is initialised before any of it is freed.
+ * Initialise and free what the walk has left below @limit, which is not past the end of
+ * the section that the walk is in.  Freeing a page looks at its buddies, which are of the
+ * same block, so all of a block is initialised before any of it is freed.
  *
  * Return: number of pages.
  */
@@ -558,8 +558,8 @@ static unsigned long __init deferred_init_step(struct deferred_walk *walk,
 
 /*
  * Sleep while other threads initialise a section or two, which takes some tenths of a
- * millisecond each.  Meanwhile deferred_waiters keeps threads that go on to a next section
- * at their usual priority.
+ * millisecond each.  Because of deferred_waiters, threads that begin another section
+ * meanwhile do so at their usual priority.
  */
 static void deferred_sleep(void)
 {
@@ -575,12 +575,12 @@ static unsigned long deferred_section_idx(const struct deferred_node *node,
 }
 
 /*
- * Have the section that @pfn is in initialised by this thread.  Return false if it is or
- * has been another's, or the node has no memory there.
+ * Claim the section that @pfn is in for this thread to initialise.  Return false if it
+ * has been claimed before, or the node has no memory there.
  *
- * Nobody looks at struct pages of a section's free pages, or of the memmap's in it, that
- * another is at work on.  Where two nodes meet within a section, one may look at those of
- * the other, but only to find that they are no buddies: they are of another zone.
+ * While a thread works on a section, no other looks at the struct pages of its free pages
+ * or memmap pages.  Where two nodes meet within a section, one may look at those of the
+ * other, but only to find that they are not buddies: they are of another zone.
  */
 static bool __init deferred_claim(struct deferred_node *node, unsigned long pfn)
 {
@@ -599,7 +599,7 @@ static void __init deferred_init_section(struct deferred_node *node,
 	while (walk->spfn < end_pfn)
 		nr += deferred_init_step(walk, memmap_step_end(walk->spfn, end_pfn));
 
-	/* Not before they are free: who counts both may count a page twice, but misses none. */
+	/* Not before they are free: the sum may count a page twice, but misses none. */
 	atomic_long_sub(nr, &node->nr_left);
 
 	/* Pairs with the acquires of the bit, see struct deferred_node. */
@@ -610,11 +610,11 @@ static void __init deferred_init_section(struct deferred_node *node,
 }
 
 /*
- * Whether a thread of the job runs at the lowest priority.  Beside boot it does: boot is
- * what somebody waits for, and its allocations initialise sections themselves.  Not while
- * somebody waits for struct pages, nor when there may be no section left to claim, as
- * allocations then depend on the threads.  Nor on PREEMPT_RT, where a thread that is
- * preempted with zone->lock held would block all others.
+ * Whether a thread of the job runs at the lowest priority.  It does while boot continues:
+ * boot is what users wait for, and its allocations initialise sections themselves.  It
+ * does not while a thread waits for struct pages, nor when there may be no section left
+ * to claim, as allocations then depend on the job's threads.  Nor on PREEMPT_RT, where a
+ * thread that is preempted with zone->lock held would block all others.
  */
 static bool __init deferred_low_priority(const struct deferred_node *node)
 {
@@ -644,15 +644,15 @@ static void __init deferred_init_chunk(unsigned long start_pfn,
 }
 
 /*
- * Whether boot can go on while struct pages are initialised.  Not if somebody looks at them
- * without asking for a pfn that is online, or has to know pages before they are in use:
+ * Whether boot can continue while struct pages are initialised.  Not if something looks
+ * at them without asking for an online pfn, or has to see pages before they are in use:
  *
  * - Without memory hotplug every pfn counts as online.
  * - Without a virtual memmap page_to_pfn() reads the struct page.
- * - KASAN and KMSAN have pages unpoisoned until the last is initialised.
+ * - KASAN and KMSAN leave pages unpoisoned until the last one is initialised.
  * - page_ext is set up when all struct pages are.  Its users, page_owner and
- *   page_table_check among them, are to see drivers' pages.
- * - Free pages are shuffled when all are there, which is of use before they are in use.
+ *   page_table_check among them, have to see drivers' pages.
+ * - Free pages are shuffled once all are there, which only helps before they are in use.
  */
 static bool __init deferred_can_go_on(void)
 {
@@ -710,8 +710,8 @@ static void __init deferred_fill_sections(struct deferred_node *node, unsigned l
 }
 
 /*
- * Allocate what describes a node's deferred pages.  An allocation may make these fewer.
- * Return false if there are none.
+ * Allocate what describes a node's deferred pages.  An allocation may itself initialise
+ * some of them.  Return false if there are none.
  */
 static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pgdat)
 {
@@ -723,7 +723,7 @@ static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pg
 	node->end_pfn = zone_end_pfn(node->zone);
 	if (node->first_pfn >= node->end_pfn)
 		return false;
-	/* Struct pages that are nobody's, or somebody else's, are not touched. */
+	/* Struct pages of no node, or of another node, must not be touched. */
 	if (WARN_ON(node->first_pfn < pgdat->node_start_pfn))
 		return false;
 	WARN_ON(pgdat->nr_zones < MAX_NR_ZONES && populated_zone(node->zone + 1));
@@ -742,14 +742,14 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	pg_data_t *pgdat = node->zone->zone_pgdat;
 	unsigned long flags;
 
-	/* Pairs with the lock in deferred_grow_early(): pages are its or the node's. */
+	/* Pairs with the lock in deferred_grow_early(): a page is its or the node's. */
 	pgdat_resize_lock(pgdat, &flags);
 	deferred_fill_free(node, pgdat->first_deferred_pfn);
 	deferred_fill_sections(node, pgdat->first_deferred_pfn);
-	/* Counted now, so that whatever boot sizes by them is as large as it is to be. */
+	/* Counted now, so that what boot sizes by managed pages gets its full size. */
 	atomic_long_set(&node->nr_left, node->nr_pages);
 	atomic_long_add(node->nr_pages, &node->zone->managed_pages);
-	/* A release, which pairs with the acquire in deferred_grow_zone(). */
+	/* A release, which pairs with the acquire in deferred_grow(). */
 	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);
 	pgdat_resize_unlock(pgdat, &flags);
 }
@@ -757,8 +757,8 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 /**
  * deferred_init_prepare - make the jobs ready
  *
- * From here on deferred pages count as managed, and nr_deferred_pages() has those that
- * are not free yet.
+ * From here on deferred pages count as managed, and nr_deferred_pages() returns how many
+ * of them are not free yet.
  *
  * Context: Boot, once, when CPUs and workqueues are up.  May sleep.
  */
@@ -785,7 +785,7 @@ void __init deferred_init_prepare(void)
 		deferred_prepare_node(&nodes->node[i]);
 }
 
-/* Threads that have claimed sections before the job did may be at work on them. */
+/* Threads that claimed sections before the job could may still be working on them. */
 static void __init deferred_wait_pending(struct deferred_node *node)
 {
 	while (atomic_long_read(&node->nr_pending))
@@ -794,7 +794,7 @@ static void __init deferred_wait_pending(struct deferred_node *node)
 	smp_rmb();
 }
 
-/* Pages of a chunk beside boot: some sections, or what is worth a chunk if they are small. */
+/* Most pages of a chunk while boot continues: some sections, more if they are small. */
 #define MAX_CHUNK	max(4 * PAGES_PER_SECTION, SZ_512M >> PAGE_SHIFT)
 
 static void __init deferred_init_node(struct deferred_node *node)
@@ -808,7 +808,7 @@ static void __init deferred_init_node(struct deferred_node *node)
 		.size        = node->end_pfn - node->first_pfn,
 		.align       = PAGES_PER_SECTION,
 		.min_chunk   = PAGES_PER_SECTION,
-		/* Beside boot, a thread may hardly get to run.  Its chunk waits for it. */
+		/* While boot continues, a thread may hardly run, and its chunk waits. */
 		.max_chunk   = deferred_go_on ? MAX_CHUNK : 0,
 		.max_threads = deferred_max_threads(cpus),
 		.cpumask     = cpus,
@@ -819,7 +819,7 @@ static void __init deferred_init_node(struct deferred_node *node)
 	padata_do_multithreaded(&job);
 	deferred_wait_pending(node);
 
-	/* Other clocks tick in jiffies until later in boot.  CPUs may differ. */
+	/* Other clocks tick in jiffies until later in boot.  CPUs' clocks may differ. */
 	ns = max_t(s64, sched_clock() - begin, 0);
 	pr_info("node %d initialised, %lu pages in %lldms, %d threads (%d took part)\n",
 		zone_to_nid(node->zone), node->nr_pages,
@@ -832,13 +832,13 @@ static void __init deferred_init_over(void)
 	int nid;
 
 	/*
-	 * A barrier on each CPU, for readers that have none: those who see that a zone is
-	 * contiguous, or that the key is off where code is not patched, may otherwise have
-	 * read a struct page before it was initialised.
+	 * A barrier on each CPU, for readers that have none: a reader that sees that a
+	 * zone is contiguous, or that the key is off where code is not patched, may
+	 * otherwise have read a struct page before it was initialised.
 	 */
 	kick_all_cpus_sync();
 	page_alloc_init_rest();
-	/* Where there was nothing to reclaim yet, kswapd is not to have given up. */
+	/* Let kswapd try again where it gave up as there was nothing to reclaim yet. */
 	for_each_node_state(nid, N_MEMORY)
 		WRITE_ONCE(NODE_DATA(nid)->kswapd_failures, 0);
 
@@ -856,8 +856,8 @@ static void __init deferred_do_node(struct deferred_node *node)
 }
 
 /*
- * Does not return to code that may be freed as soon as the last of these threads is out:
- * boot waits for all of them in deferred_init_finish().
+ * Must not return: boot waits for all of these threads in deferred_init_finish(), and may
+ * free this code as soon as the last one is out.
  */
 static int __init deferred_init_kthread(void *data)
 {
@@ -886,8 +886,8 @@ static void __init deferred_start_node(struct deferred_node *node)
  * deferred_init_start - initialise and free all deferred pages
  *
  * Nodes are done at the same time, each by a kthread "pgdatinitN" and its helpers.  When
- * the last is done, page_alloc_init_rest() is called.  Returns before that, if boot can go
- * on meanwhile.
+ * the last is done, page_alloc_init_rest() is called.  If boot can continue meanwhile,
+ * this returns before that.
  *
  * Context: Boot, once, after deferred_init_prepare().  May sleep.
  */
@@ -919,7 +919,7 @@ static void deferred_nodes_pending(nodemask_t *mask)
 	}
 }
 
-/* Wait until all is over.  If that takes long, the kernel log says who waits for what. */
+/* Wait for deferred_over.  If that takes long, the kernel log says who waits for what. */
 static void deferred_wait_over(const char *who)
 {
 	nodemask_t mask;
@@ -941,7 +941,7 @@ static void deferred_wait_over(const char *who)
 /**
  * deferred_init_finish - wait until all deferred pages are initialised and free
  *
- * After this, nobody is in code of this file that is only of use at boot.
+ * After this, no thread is in code of this file that is only used at boot.
  *
  * Context: Boot, before init memory is freed.  May sleep.
  */
@@ -985,15 +985,15 @@ void __init deferred_init_finish(void)
 
 static void deferred_leave(void)
 {
-	/* Orders what was read before: deferred_init_finish() frees it. */
+	/* Pairs with the acquire in deferred_init_finish(), which frees what was read. */
 	smp_mb__before_atomic();
 	atomic_dec(&deferred_users);
 }
 
 /*
- * Keep what is needed to initialise deferred pages: __init functions of this file and
- * deferred_nodes may be used until deferred_leave().  Return false if all pages are
- * initialised.
+ * Keep what is needed to initialise deferred pages from being freed: __init functions of
+ * this file and deferred_nodes may be used until deferred_leave().  Return false if all
+ * pages are initialised.
  */
 static bool deferred_enter(void)
 {
@@ -1013,7 +1013,7 @@ static struct deferred_nodes *deferred_get_nodes(void)
 	return smp_load_acquire(&deferred_nodes);
 }
 
-/* Whether a pfn is of a section that @node has not initialised yet. */
+/* Whether a pfn is in a section that @node has not initialised yet. */
 static bool deferred_node_pending(const struct deferred_node *node, unsigned long pfn)
 {
 	/* Pairs with the release in deferred_init_section(). */
@@ -1022,8 +1022,8 @@ static bool deferred_node_pending(const struct deferred_node *node, unsigned lon
 }
 
 /*
- * deferred_pfn_pending() while there are deferred pages.  Of a section in which the deferred
- * pages of two nodes meet, both have to have initialised their part.
+ * deferred_pfn_pending() while there are deferred pages.  Where the deferred pages of two
+ * nodes meet in a section, both nodes must have initialised their part.
  */
 bool __deferred_pfn_pending(unsigned long pfn)
 {
@@ -1123,7 +1123,7 @@ void __deferred_init_wait(const char *who)
 	might_sleep();
 	if (!deferred_enter())
 		return;
-	/* Until the jobs start, boot is on one thread, which is to start them. */
+	/* Until the jobs start, boot is on one thread, the one that starts them. */
 	if (!READ_ONCE(deferred_started))
 		goto out;
 
@@ -1147,8 +1147,8 @@ out:
  * @end_pfn: end of the range
  * @nid: its node
  *
- * They are not free, so the jobs will leave them out, but for those of the memmap itself
- * that they may initialise.  Those that are initialised early are left alone here.
+ * The pages are not free, so the jobs skip them, except for those of the memmap itself
+ * that they may initialise.  Struct pages initialised early are left alone here.
  *
  * Context: Boot, in memblock_free_all().
  * Return: where the deferred part begins, @end_pfn if there is none.  Struct
@@ -1181,14 +1181,14 @@ static bool __init deferred_grow_early(struct zone *zone, unsigned int order)
 	/* Pairs with the lock in deferred_prepare_node(), and with other growers. */
 	pgdat_resize_lock(pgdat, &flags);
 
-	/* Somebody was faster.  There may be enough now, or the job is ready. */
+	/* Another thread was faster.  There may be enough now, or the job is ready. */
 	if (first_pfn == ULONG_MAX || pgdat->first_deferred_pfn != first_pfn)
 		goto out;
 
 	deferred_walk_init(&walk, zone, NULL, first_pfn);
 	while (walk.spfn != ULONG_MAX && nr < want) {
 		next_pfn = ALIGN(walk.spfn + 1, PAGES_PER_SECTION);
-		/* Also in sections without a free page. */
+		/* Sections without a free page may have memmap pages, too. */
 		deferred_init_memmap_in(first_pfn, next_pfn, zone_to_nid(zone));
 		first_pfn = next_pfn;
 		while (walk.spfn < first_pfn) {
@@ -1214,7 +1214,7 @@ static bool __init deferred_claim_below(struct deferred_node *node, unsigned lon
 	unsigned long idx;
 
 	do {
-		/* Bits are cleared meanwhile.  The one found is looked at again. */
+		/* Bits may be cleared meanwhile, so the one found is tested again. */
 		idx = data_race(find_last_bit(node->unclaimed, nr));
 		if (idx >= nr)
 			return false;
@@ -1225,9 +1225,9 @@ static bool __init deferred_claim_below(struct deferred_node *node, unsigned lon
 }
 
 /*
- * Claim a section for a grower, from the end: the job begins with the first.  The memmap
- * is near the end as a rule.  Sections that are full of it have no free pages, so they,
- * and what follows them, come last.
+ * Claim a section for a grower, from the end, as the job begins with the first.  The
+ * memmap is usually near the end.  Sections that are full of it have no free pages, so
+ * these and the sections after them come last.
  */
 static bool __init deferred_claim_last(struct deferred_node *node, unsigned long *pfn)
 {
@@ -1240,7 +1240,7 @@ static bool __init deferred_claim_last(struct deferred_node *node, unsigned long
 	return deferred_claim_below(node, nr, pfn);
 }
 
-/* Grow a zone by a section, beside the job or before it starts.  Return false if none is left. */
+/* Grow a zone by a section, before or during the job.  Return false if none is left. */
 static bool __init deferred_grow_section(struct deferred_node *node)
 {
 	struct deferred_walk walk;
@@ -1254,8 +1254,8 @@ static bool __init deferred_grow_section(struct deferred_node *node)
 }
 
 /*
- * The same where the caller cannot sleep.  Interrupts are off, so CPUs do this one by one: the
- * first one's section is enough for all who wait for the lock.
+ * The same for a caller that cannot sleep.  Interrupts are off, so CPUs do this one at a
+ * time: the section of the first is enough for all CPUs that wait for the lock.
  */
 static bool __init deferred_grow_atomic(struct deferred_node *node)
 {
@@ -1312,13 +1312,13 @@ static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gf
  * @order: of the allocation
  * @gfp: of the allocation
  *
- * Initialises a section, and before the jobs are ready as many as it takes for a section's
- * worth of free pages and for @order.  If others are at work on all that are left, it waits
- * for one of these, if @gfp allows.
+ * Initialises a section or, before the jobs are ready, as many as it takes for a
+ * section's worth of free pages and for @order.  If other threads are working on all
+ * sections that are left, it waits for one of these, if @gfp allows.
  *
  * Context: Any context that may allocate, interrupts included.  Takes the node's resize lock
- * if @gfp does not allow to sleep, or the jobs are not ready.
- * Return: true if the zone may have grown, by us or by somebody else: the allocation is
+ * if @gfp does not allow sleeping, or the jobs are not ready.
+ * Return: true if the zone may have grown, by this or another thread: the allocation is
  * worth one more try.
  */
 bool __ref deferred_grow_zone(struct zone *zone, unsigned int order, gfp_t gfp)

@@ -7,15 +7,15 @@
  * So:
  *
  *  - What is contiguous is zeroed in extents, one call for many pages, where the
- *    architecture has something better than to go page by page.
+ *    architecture has something better than going page by page.
  *
  *  - The page that was touched is zeroed last, by the task itself and through the
  *    cache; without a job, so is some of what follows it, which is likely to be used
  *    next.  All else bypasses the cache where the architecture has stores for that.
  *
  *  - Folios at or above a threshold are zeroed by a multithreaded padata job, on
- *    behalf of the task: helpers use idle CPUs that the task may use, and pay with
- *    its CPU bandwidth.
+ *    behalf of the task: helpers use idle CPUs that the task may use, and their time
+ *    is charged to its CPU bandwidth.
  *
  * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the
  * locks of hugetlbfs, the folio's.  A helper needs none of them.  The thread function
@@ -38,23 +38,23 @@
 #include <linux/sysctl.h>
 
 /*
- * Chunks of the job: below the first, a chunk costs as much as it gains; at the
- * second, a helper that has to leave has half a millisecond to go at 10 GB/s.  With CLZERO,
- * two threads use 17.3 ms of CPU time for 1 GiB in chunks of 4 MiB, 17.5 with 1 MiB, 17.4
- * with 16 MiB and 16.7 with 64 MiB.
+ * Chunk sizes of the job: below the first, a chunk costs as much as it gains; at the
+ * second, a helper that has to stop takes half a millisecond to do so at 10 GB/s.  With
+ * CLZERO, two threads use 17.3 ms of CPU time for 1 GiB in chunks of 4 MiB, 17.5 with
+ * 1 MiB, 17.4 with 16 MiB and 16.7 with 64 MiB.
  */
 #define FOLIO_ZERO_MIN_CHUNK	(SZ_512K / PAGE_SIZE)
 #define FOLIO_ZERO_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
 
 /*
- * At most this much without a chance to reschedule: 0.1 ms at 10 GB/s.  CLZERO in
- * extents of 256 KiB, each with its fence, took 7 % longer than in 1 to 4 MiB.
+ * At most this much is zeroed without a chance to reschedule: 0.1 ms at 10 GB/s.  CLZERO
+ * in extents of 256 KiB, each with its fence, took 7 % longer than in 1 to 4 MiB.
  *
- * A preemptible kernel needs no limit.  There is a gain on CPUs that stop to read what one
+ * A preemptible kernel needs no limit.  It gains on CPUs that no longer read what one
  * string instruction overwrites once that is more than their last-level cache: an AMD
  * EPYC (Zen 4) without its CLZERO zeroes 1 GiB in 16 to 18 ms in extents of 64 MiB and
- * more, in 39 to 41 in 24 MiB and less.  On other kernels that is not to be had: such an
- * extent takes longer than a millisecond.
+ * more, and in 39 to 41 ms in extents of 24 MiB and less.  Other kernels cannot have this
+ * gain: such an extent takes longer than a millisecond.
  */
 #define FOLIO_ZERO_EXTENT	(SZ_1M / PAGE_SIZE)
 
@@ -62,10 +62,10 @@
 #define FOLIO_ZERO_STEP		(SZ_256K / PAGE_SIZE)
 
 /*
- * So much from the touched page on is taken to be used soon.  Measured with CLZERO on an
- * AMD EPYC (Zen 4, 1 MiB of L2), 2 MiB that are touched at their start: with 128, 256
- * or 512 KiB of them through the cache they are zeroed in 32, 37 or 41 us, and used by
- * half in another 32, 29 or 26 from there on, or 120, 114 or 98 at random.  Folios up to
+ * How much from the touched page on is assumed to be used soon.  Measured with CLZERO on
+ * an AMD EPYC (Zen 4, 1 MiB of L2), for 2 MiB touched at the start: with 128, 256 or 512
+ * KiB of it through the cache, zeroing takes 32, 37 or 41 us, and using half of it takes
+ * another 32, 29 or 26 us from there on, or 120, 114 or 98 us at random.  Folios up to
  * this size, which are likely to be used as a whole, do not bypass the cache.
  */
 #define FOLIO_ZERO_SOON		(SZ_512K / PAGE_SIZE)
@@ -75,19 +75,19 @@
 /*
  * See Documentation/admin-guide/sysctl/vm.rst for both.
  *
- * Below the threshold are the huge pages of 2 MiB that most faults are about.  Without a
- * job, what the task uses first of them is in its cache, and helpers gain little: on an AMD
- * EPYC (Zen 4), where one thread with CLZERO nearly fills the memory, two take 0.75 to 0.86
- * of its time from 4 MiB on.  On an Intel Xeon (Sapphire Rapids) it is 0.52 to 0.57 for
- * 1 GiB, without CLZERO.
+ * Most faults are for huge pages of 2 MiB, which are below the threshold.  Without a job,
+ * what the task uses first of them is in its cache, and helpers gain little: on an AMD
+ * EPYC (Zen 4), where one thread with CLZERO nearly saturates memory bandwidth, two
+ * threads take 0.75 to 0.86 of its time from 4 MiB on.  On an Intel Xeon (Sapphire
+ * Rapids), without CLZERO, they take 0.52 to 0.57 for 1 GiB.
  *
- * How many threads fill the memory depends on the machine, and no more than two have been
- * timed.  Eight is a limit to what one page fault takes of the idle CPUs.
+ * How many threads saturate memory bandwidth depends on the machine, and no more than two
+ * have been timed.  Eight limits how many of the idle CPUs one page fault takes.
  */
 static unsigned long huge_page_zero_threshold_kbytes __read_mostly = SZ_4M / SZ_1K;
 static int huge_page_zero_max_threads __read_mostly = 8;
 
-/* What is to be zeroed: folios of one size, the pages of all of them in a row. */
+/* What is to be zeroed: folios of one size, whose pages are numbered consecutively. */
 struct folio_zero {
 	struct folio		**folios;
 	unsigned int		order;
@@ -99,10 +99,10 @@ struct folio_zero {
 /**
  * zero_user_pages - zero pages of a folio for user space
  * @page: The first of them.
- * @addr: The user address that it is going to have, if the cache is to know.
+ * @addr: The user address that it is going to have, for caches that depend on it.
  * @nr: How many, none of them past the end of the folio.
  *
- * An architecture that can zero many pages at once has its own.
+ * An architecture that can zero many pages at once overrides this.
  *
  * Context: Any that clear_user_highpage() may be called from.
  */
@@ -117,12 +117,12 @@ void __weak zero_user_pages(struct page *page, unsigned long addr, unsigned long
 /**
  * zero_user_pages_uncached - zero pages of a folio that are not used soon
  * @page: The first of them.
- * @addr: The user address that it is going to have, if the cache is to know.
+ * @addr: The user address that it is going to have, for caches that depend on it.
  * @nr: How many, none of them past the end of the folio.
  *
  * As zero_user_pages(), but the pages need not be in a cache afterwards.  An
- * architecture whose stores can bypass it has its own.  When this returns, the stores
- * are ordered before those that publish the pages, like plain ones.
+ * architecture whose stores can bypass the cache overrides this.  When this returns, the
+ * stores are ordered before those that publish the pages, just as plain stores are.
  *
  * Context: Any that clear_user_highpage() may be called from.
  */
@@ -193,11 +193,11 @@ static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
 /*
  * Without a job, for a folio that caches may hold.  The task is likely to go on from
  * the page that it touched, so some of what comes after that page is zeroed last and
- * through the cache, from its end on.
+ * through the cache, backwards from its end.
  *
  * All of the folio goes through the cache if it was touched in its second half.  Then the
- * task did not begin at its start, and may go on anywhere: on the same CPU, to zero 2 MiB
- * that are touched at their end and write to half of them at random takes 98 us through
+ * task did not begin at its start, and may go on anywhere: on the same CPU, zeroing 2 MiB
+ * that are touched at their end and writing to half of them at random takes 98 us through
  * the cache, 146 past it.
  */
 static void folio_zero_towards_last(const struct folio_zero *fz)
@@ -216,8 +216,8 @@ static void folio_zero_towards_last(const struct folio_zero *fz)
 }
 
 /*
- * Not for kernel threads, which may fault in the memory of a task whose limits they do
- * not have, nor for realtime and deadline tasks: no helper has their priority.
+ * Not for kernel threads, which may fault in the memory of a task whose limits do not
+ * apply to them, nor for realtime and deadline tasks: no helper has their priority.
  */
 static bool folio_zero_may_have_helpers(void)
 {
@@ -226,12 +226,12 @@ static bool folio_zero_may_have_helpers(void)
 }
 
 /**
- * folio_zero_job_pages - how many pages have to be zeroed at once for a job?
+ * folio_zero_job_pages - the fewest pages that are zeroed by a job
  *
  * Any threshold can be set, up to ULONG_MAX.  Less than two chunks cannot be shared.
  *
- * Return: Number of pages from which on the current task may have helpers, %ULONG_MAX
- * if it may have none.
+ * Return: The number of pages from which on the current task may have helpers, or
+ * %ULONG_MAX if it may have none.
  */
 unsigned long folio_zero_job_pages(void)
 {
@@ -260,7 +260,7 @@ static void folio_zero_do(struct folio_zero *fz)
 	};
 
 	if (fz->nr_pages >= folio_zero_job_pages()) {
-		/* Old memory must not show, even if the engine refuses the job. */
+		/* Old contents must not show, even if padata refuses the job. */
 		if (WARN_ON_ONCE(padata_do_multithreaded(&job)))
 			folio_zero_fn(0, fz->nr_pages, fz);
 	} else if (fz->last != FOLIO_ZERO_NO_PAGE && fz->nr_pages <= MAX_ORDER_NR_PAGES) {
@@ -275,7 +275,7 @@ static void folio_zero_do(struct folio_zero *fz)
 
 /**
  * folio_zero_user - zero a folio which will be mapped to user space
- * @folio: The folio, which nobody else can see the contents of yet.
+ * @folio: The folio, whose contents nobody else can see yet.
  * @addr_hint: The user address that is going to be accessed, or that of the folio.
  *
  * The page at @addr_hint is zeroed last, by the caller.  Folios at or above
@@ -301,8 +301,8 @@ void folio_zero_user(struct folio *folio, unsigned long addr_hint)
 
 /**
  * folios_zero_user - zero folios, with one job for all that are on the same node
- * @folios: Folios of the same size, which nobody else can see the contents of yet.  Those
- *          of one node are next to each other when this returns.
+ * @folios: Folios of the same size, whose contents nobody else can see yet.  Those of one
+ *          node are next to each other when this returns.
  * @nr: How many.
  *
  * As folio_zero_user(), for folios that nobody is about to access.

@@ -2,20 +2,20 @@
 /*
  * memmap_bulk.c - initialise and free struct pages in bulk, not one by one
  *
- * All struct pages of a run of free pages are the same when they are new, but
- * for the list head that points to itself, and with WANT_PAGE_VIRTUAL the address.
- * So one of them is made as a template, by the same functions that make any other,
- * and stored over and over: what the fields are, in which configuration, is not
- * known here.  Where the struct pages are not used again soon, architectures may
- * have stores that are better at this, see arch_memmap_stamp().
+ * When they are new, all struct pages of a run of free pages are the same, except for
+ * the list head, which points to itself, and with WANT_PAGE_VIRTUAL the address.
+ * So one of them is made as a template, by the same functions that initialise any
+ * other, and stored over and over: this file does not know which fields there are in
+ * which configuration.  Where the struct pages are not used again soon, architectures
+ * may have stores that are better at this, see arch_memmap_stamp().
  *
- * Pages that go to the buddy allocator do so in whole blocks of the largest
- * order where possible, many of them at a time.
+ * Pages are freed to the buddy allocator in whole blocks of the largest order where
+ * possible, many blocks at a time.
  *
  * Where blocks cannot be freed together, because something has to see each page,
- * the functions of page_alloc.c free them one by one; and where each reference has
- * to be seen, by a trace event, those of mm_init.c initialise page by page.  The
- * outcome is the same.
+ * the functions of page_alloc.c free them one by one; and where a trace event has to
+ * see each reference, those of mm_init.c initialise page by page.  The outcome is the
+ * same.
  *
  * This is used at boot, early and deferred, and by memory hotplug.
  */
@@ -62,7 +62,7 @@
 /* A shorter run is initialised page by page. */
 #define MEMMAP_MIN_RUN		8
 
-/* As much of [pfn, end_pfn) as the functions below take in one go ends here. */
+/* The end of as much of [pfn, end_pfn) as the functions below take in one go. */
 unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
 {
 	return min(ALIGN(pfn + 1, MEMMAP_RUN_PAGES), end_pfn);
@@ -70,8 +70,8 @@ unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
 
 /*
  * The name of the feature that has to see each page of [pfn, end_pfn) that is freed, or
- * NULL.  debug_check_no_obj_freed() and debug_check_no_locks_freed() do not count: there are
- * no objects or locks that they know of in memory that was never allocated, or by memblock.
+ * NULL.  debug_check_no_obj_freed() and debug_check_no_locks_freed() do not count: they
+ * know of no objects or locks in memory that was never allocated, or only by memblock.
  */
 static const char * __init memmap_slow_free_reason(unsigned long pfn,
 						   unsigned long end_pfn)
@@ -95,9 +95,9 @@ static const char * __init memmap_slow_free_reason(unsigned long pfn,
 }
 
 /*
- * Whether blocks of [pfn, end_pfn) may be freed together.  If not, the kernel log says
- * why, the first time.  Later, as a zone may grow in an allocation with locks held that
- * printk() needs.
+ * Whether blocks of [pfn, end_pfn) may be freed together.  The first time that they may
+ * not, the kernel log says why.  The message is deferred, as a zone may grow in an
+ * allocation with locks held that printk() needs.
  */
 static bool __init memmap_can_free(unsigned long pfn, unsigned long end_pfn)
 {
@@ -117,7 +117,7 @@ struct memmap_kind {
 	unsigned long section_nr;	/* of MEMMAP_SECTION_INFO */
 };
 
-/* A struct page that is new, and then what its user wants it to be. */
+/* Initialise a struct page, and then make it what its user wants it to be. */
 static void __meminit memmap_init_page(struct page *page, unsigned long pfn,
 				       const struct memmap_kind *kind)
 {
@@ -154,7 +154,7 @@ static void __meminit memmap_hide_address(struct page *page)
 }
 #endif
 
-/* A template has nothing that is a page's own, see struct memmap_template. */
+/* A template has nothing that differs from page to page, see struct memmap_template. */
 static void __meminit memmap_make_template(struct memmap_template *template,
 					   unsigned long pfn,
 					   const struct memmap_kind *kind)
@@ -165,7 +165,7 @@ static void __meminit memmap_make_template(struct memmap_template *template,
 	memmap_hide_address(&template->page);
 }
 
-/* Whether it is enough to store struct pages: nobody wants to see each of them. */
+/* Whether it is enough to store struct pages: no trace event has to see each of them. */
 static bool __meminit memmap_can_stamp(void)
 {
 	return !page_ref_tracepoint_active(page_ref_set) &&
@@ -174,9 +174,9 @@ static bool __meminit memmap_can_stamp(void)
 
 /*
  * Make the template of [pfn, end_pfn).  Return whether there is one.  What
- * __init_single_page() may make of the pfn, a section number or an address, is
- * the same throughout a section or grows from page to page, so if the first and
- * the last page are the same, all of them are.
+ * __init_single_page() may derive from the pfn, a section number or an address, is
+ * the same throughout a section or grows from page to page, so if the struct pages of
+ * the first and the last pfn are the same, all of them are.
  */
 static bool __meminit memmap_template(struct memmap_template *template,
 				      unsigned long pfn, unsigned long end_pfn,
@@ -201,10 +201,10 @@ static __always_inline void memmap_store(unsigned long *word,
 
 /*
  * For struct pages that are used again soon, and so are best left in the cache.
- * Stored past it by x86's stores, they take longer until they are used: those of
- * hotplug 1.4 times (128 MiB at a time), of deferred pages that are freed block by
- * block 1.5 times, of CMA 1.1 times; early and reserved ones no less than
- * 0.97 (AMD EPYC, Zen 4; tools/testing/memmap_bulk times all of them).
+ * With x86's stores, which bypass the cache, storing and then using them takes longer:
+ * 1.4 times as long for hotplug (128 MiB at a time), 1.5 times for deferred pages that
+ * are freed block by block, 1.1 times for CMA, and no less than 0.97 times for early and
+ * reserved ones (AMD EPYC, Zen 4; tools/testing/memmap_bulk times all of them).
  */
 static void __meminit memmap_stamp(struct page *page, struct page *end,
 				   const struct memmap_template *template)
@@ -231,9 +231,9 @@ void __meminit __weak arch_memmap_stamp(struct page *page, struct page *end,
 }
 
 /*
- * Whether blocks of [pfn, end_pfn) will be freed together, so that nobody uses
- * their struct pages but the first of each block.  Only pages that are freed at
- * boot are MEMMAP_FREE, so this is not called later.
+ * Whether blocks of [pfn, end_pfn) will be freed together, so that only the first
+ * struct page of each block is used.  Only pages that are freed at boot are
+ * MEMMAP_FREE, so this is not called later.
  */
 static bool __ref memmap_free_together(unsigned long pfn, unsigned long end_pfn)
 {
@@ -242,8 +242,8 @@ static bool __ref memmap_free_together(unsigned long pfn, unsigned long end_pfn)
 }
 
 /*
- * A block that is freed together with others is put on a list next, by its first page,
- * so that one stays in the cache, with those that are stored in one go with it.
+ * A block that is freed together with others is next put on a list, by its first page.
+ * So that page's struct page is left in the cache, with the rest of its batch.
  */
 static void __meminit memmap_stamp_block(struct page *page,
 					 const struct memmap_template *template)
@@ -269,10 +269,10 @@ static unsigned long __meminit memmap_block_end(unsigned long pfn,
 }
 
 /*
- * After each block, as a run may be a section, and there may be thousands of them.
+ * Called after each block, as a run may be a section, and there may be thousands of runs.
  *
- * A caller that holds a lock has interrupts off, but on PREEMPT_RT: there they are on
- * with the lock of deferred_grow_zone(), and cond_resched() is not needed.
+ * A caller that holds a lock has interrupts off, except on PREEMPT_RT: there they are on
+ * under the lock of deferred_grow_zone(), and cond_resched() is not needed.
  */
 static void __meminit memmap_resched(void)
 {
@@ -281,8 +281,8 @@ static void __meminit memmap_resched(void)
 }
 
 /*
- * For pages that are freed by the block.  What is less than a block is freed in pieces,
- * which uses all of its struct pages.
+ * For pages that are freed in whole blocks.  Less than a block is freed in pieces, which
+ * uses all of its struct pages.
  */
 static void __meminit memmap_stamp_together(unsigned long pfn, unsigned long end_pfn,
 					    const struct memmap_template *template)
@@ -301,11 +301,11 @@ static void __meminit memmap_stamp_together(unsigned long pfn, unsigned long end
 	}
 
 	/*
-	 * What publishes the pages is a lock or a release, which need not order the
+	 * The pages are published by a lock or a release, which need not order the
 	 * architecture's stores.  Pairs with whatever orders the reader of the pages,
 	 * such as taking zone->lock: without it, a page could be found on a free list
-	 * before it is initialised.  Once for all of the run: for each block it would
-	 * take 3 % longer (AMD EPYC, Zen 4).  If this task has come from another CPU
+	 * before it is initialised.  Once for the whole run: once for each block would
+	 * take 3 % longer (AMD EPYC, Zen 4).  If this task has migrated from another CPU
 	 * meanwhile, the barriers of a task switch have ordered what it stored there.
 	 */
 	wmb();
@@ -344,7 +344,7 @@ static void __meminit memmap_init_run(unsigned long pfn, unsigned long end_pfn,
  * @end_pfn: end of the run.  All of it is within one section.
  * @zone: index of the zone they belong to
  * @nid: node they belong to
- * @state: what they are then; not %MEMMAP_SECTION_INFO
+ * @state: what the pages are to be; not %MEMMAP_SECTION_INFO
  *
  * The same as __init_single_page() for each, and then what @state asks for.
  *
@@ -391,8 +391,8 @@ void __init memmap_init_section_info(unsigned long pfn, unsigned long end_pfn,
  * @pfn: first page to initialise
  * @end_pfn: end of what there is to initialise
  *
- * Where blocks are freed together, as many at a time as memmap_free_pages() takes.
- * Else a block, whose struct pages are still in the cache when it is freed.
+ * Where blocks are freed together, as many as memmap_free_pages() takes at a time.  Else
+ * one block, so that its struct pages are still in the cache when it is freed.
  *
  * Context: Boot.
  * Return: the end of the step.
@@ -418,8 +418,8 @@ void __meminit memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
  * Free whole blocks, as __free_pages_core() would one by one: the same lists in the
  * same order, the same counts, and no more in the struct pages.
  *
- * Their pageblocks are of one type, which is read here, once, and not passed: what
- * set_pageblock_migratetype() sets is not always what it is asked for.
+ * Their pageblocks are of one migratetype.  It is read here, once, and not passed by the
+ * caller, as set_pageblock_migratetype() does not always set what it is asked for.
  */
 static void __init memmap_free_blocks(struct zone *zone, unsigned long pfn,
 				      unsigned long end_pfn,
@@ -450,9 +450,9 @@ static void __init memmap_free_blocks(struct zone *zone, unsigned long pfn,
  * after them in the largest naturally aligned pieces.
  *
  * Context: Boot.  The pages are as MEMMAP_FREE makes them, and pageblocks that begin
- * in the run are all of one migratetype.  All others of the blocks that the run
- * begins and ends in, if they are of the same zone, are initialised too: freeing
- * looks at a page's buddies.
+ * in the run are all of one migratetype.  All other pages of the blocks that the run
+ * begins and ends in are initialised too, if they are of the same zone: freeing looks
+ * at a page's buddies.
  */
 void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
 			      unsigned long end_pfn, enum meminit_context context)
@@ -478,21 +478,21 @@ void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
 	}
 }
 
-/* What __free_pages_core() does to each page before that. */
+/* What __free_pages_core() does to each page before it frees them. */
 static __always_inline void memmap_unuse_page(struct page *page)
 {
 	__ClearPageReserved(page);
 	set_page_count(page, 0);
 }
 
-/* And what free_pages_prepare() leaves of its flags, PG_reserved not among them. */
+/* The same, and clear the flags that free_pages_prepare() does, PG_reserved included. */
 static __always_inline void memmap_scrub_page(struct page *page)
 {
 	page->flags &= ~PAGE_FLAGS_CHECK_AT_PREP;
 	set_page_count(page, 0);
 }
 
-/* By fours, because the loop itself would cost as much again. */
+/* Four pages per iteration: with one, the loop itself would cost as much again. */
 static void __init memmap_scrub(struct page *page, struct page *end)
 {
 	BUILD_BUG_ON(MAX_ORDER_NR_PAGES % 4);
@@ -506,9 +506,9 @@ static void __init memmap_scrub(struct page *page, struct page *end)
 }
 
 /*
- * Make whole blocks what free_pages_prepare() makes them, which looks at each page if
- * this kernel checks pages that are freed.  Return false if it would complain, and
- * then leave the rest to it.
+ * Prepare whole blocks as free_pages_prepare() does, which looks at each page if this
+ * kernel checks pages that are freed.  Return false if it would complain; the rest is
+ * left to it then.
  */
 static bool __init memmap_prepare_used(struct page *page, struct page *end)
 {
@@ -540,8 +540,8 @@ static bool __init memmap_prepare_used(struct page *page, struct page *end)
  * reserved, and whoever had them from memblock may have left something in them.
  *
  * Context: Boot.  All pageblocks are of one migratetype.
- * Return: false if each page has to be looked at, by __free_pages_core().  Nothing is
- * free then.
+ * Return: false if __free_pages_core() has to look at each page.  Nothing has been freed
+ * then.
  */
 bool __init memmap_free_used(struct zone *zone, unsigned long pfn,
 			     unsigned long end_pfn)
@@ -555,8 +555,8 @@ bool __init memmap_free_used(struct zone *zone, unsigned long pfn,
 }
 
 /*
- * How far whole blocks of @zone go from @pfn on, @pfn if there is none.  Zones meet at
- * a multiple of a block.  Where they overlap, any block may be of another zone.
+ * The end of the whole blocks of @zone from @pfn on, or @pfn if there is none.  Zones
+ * meet at block boundaries.  Where they overlap, any block may be of another zone.
  */
 static unsigned long __init memmap_blocks_end(struct zone *zone,
 					      unsigned long pfn,
@@ -582,8 +582,8 @@ static unsigned long __init memmap_blocks_end(struct zone *zone,
  *
  * Context: Boot, in memblock_free_all().  Nobody has changed the migratetype that
  * memmap_init_range() gave to each pageblock.
- * Return: the first page that is not dealt with.  @pfn, if it is no block that
- * can be freed here.
+ * Return: the first page that is not dealt with.  That is @pfn if no block that can be
+ * freed here begins there.
  */
 unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
 {
@@ -606,8 +606,8 @@ unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
 }
 
 /*
- * Go on with set_zone_contiguous() from *pfn to @end_pfn at least, pageblock by
- * pageblock.  Return false if there is a hole.
+ * Check as set_zone_contiguous() does, pageblock by pageblock, from *pfn to @end_pfn at
+ * least.  Return false if there is a hole.
  */
 static bool __init zone_blocks_contiguous(struct zone *zone, unsigned long *pfn,
 					  unsigned long end_pfn)
@@ -640,15 +640,15 @@ static bool __init memmap_online(unsigned long pfn, unsigned long end_pfn)
  * set_zone_contiguous_boot - find out whether a zone has no holes
  * @zone: zone whose struct pages are all initialised
  *
- * The same as set_zone_contiguous(), which asks two struct pages of each
- * pageblock whose they are.  Within the node's memory there is no need to ask:
- * memmap_init() and deferred init gave all that lies in the zone's span
- * to the zone.  That leaves the pageblocks with a hole or another node's memory.
+ * The same as set_zone_contiguous(), which checks the zone of two struct pages of
+ * each pageblock.  Within the node's memory there is no need to check: memmap_init()
+ * and deferred init assigned all that lies in the zone's span to the zone.  That
+ * leaves the pageblocks with a hole or another node's memory.
  *
- * And the zone's first: a gigantic page that hugetlb has from memblock may begin
- * in the zone below, and all of its struct pages are of that zone.
+ * And the zone's first pageblock: a gigantic page that hugetlb got from memblock may
+ * begin in the zone below, and then all of its struct pages are of that zone.
  *
- * Mirrored memory is the exception, there zones overlap.
+ * Mirrored memory is the exception: there, zones overlap.
  *
  * Context: Boot, before memblock_discard().
  */

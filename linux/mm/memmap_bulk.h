@@ -2,8 +2,8 @@
 /*
  * memmap_bulk.h - struct pages in bulk, for the rest of mm/
  *
- * What memmap_bulk.c has for mm_init.c, memblock.c and deferred_init.c, and the
- * little that page_alloc.c has for memmap_bulk.c.
+ * What memmap_bulk.c provides to mm_init.c, memblock.c and deferred_init.c, and the
+ * little that page_alloc.c provides to memmap_bulk.c.
  */
 #ifndef _MM_MEMMAP_BULK_H
 #define _MM_MEMMAP_BULK_H

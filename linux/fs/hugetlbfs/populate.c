@@ -2,43 +2,43 @@
 /*
  * populate.c - allocate the huge pages of a range of a file, and zero several at once
  *
- * A page of 2 MiB is too small for many threads, a range of them is not.  So the pages
- * of a range are allocated in batches.  Each batch is zeroed by one job for each node
- * that has pages of it, then its pages are added to the page cache.
+ * A page of 2 MiB is too small for many threads, but a range of them is not.  So the
+ * pages of a range are allocated in batches.  Each batch is zeroed by one job for each
+ * node that it has pages on, and then its pages are added to the page cache.
  *
  * As in a page fault, the fault mutex of a page's index is held from before the page is
  * allocated until it is in the page cache.  It cannot be dropped in between: a fault
  * that finds no page at the index allocates one, too.  Then two pages have been taken for
  * the one that was reserved, and until one of them is freed, another task may find the
- * pool empty and get a SIGBUS.  Nor can pages be added to the page cache before they are
- * zeroed, locked and not up to date: a fault would find the page, and wait for its lock
+ * pool empty and get a SIGBUS.  Nor can pages be added to the page cache, locked and not
+ * up to date, before they are zeroed: a fault would find the page, and wait for its lock
  * with the fault mutex and the VMA's lock held.
  *
  * So the mutexes of all pages of a batch are held until it is done.  A fault at one of
- * them waits for the mutex and holds no lock of hugetlbfs meanwhile, but mmap_lock or
- * the VMA's, just as when pages are zeroed one by one.  Indexes share mutexes by a hash,
+ * the pages waits for the mutex with no lock of hugetlbfs held, only mmap_lock or the
+ * VMA's, just as when pages are zeroed one by one.  Indexes share mutexes by a hash,
  * so faults in other files may have to wait, too.  This is limited:
  *
  *  - There are at least eight mutexes for each CPU.  A batch has no more pages than
  *    there are CPUs, so it holds one mutex in eight, at most.  Each task that is in
  *    fallocate() at the same time has a batch of its own.
  *
- *  - A batch has as many pages as were zeroed in HUGETLBFS_BATCH_NS at the rate of the
- *    batch before, or the fewest that make up a job.
+ *  - A batch has as many pages as can be zeroed in HUGETLBFS_BATCH_NS at the rate of the
+ *    batch before, but no fewer than make up a job.
  *
  *  - Without a job nothing is gained, so a batch is a single page unless helpers are
  *    allowed and there is an idle CPU for one.
  *
  *  - No huge page is allocated with the mutexes of others held if that might have to
- *    reclaim or compact memory.  What hugetlb and the page cache keep about each page
- *    still may, as may any small allocation.
+ *    reclaim or compact memory.  Allocations of what hugetlb and the page cache keep
+ *    about each page still may, as may any small allocation.
  *
  * A task that is preempted, or has used up its CPU bandwidth, keeps the mutexes until it
  * runs again, as it would keep that of a single page.  So does one that waits for a helper
  * whose CPU a realtime task has taken in the middle of a chunk.
  *
- * Nobody waits for a mutex with another one held, so there is no deadlock: if the mutex
- * of the next page is taken, the batch is done first.
+ * No task waits for a mutex with another one held, so there is no deadlock: if the mutex
+ * of the next page is taken, the batch is finished first.
  */
 
 #include <linux/cgroup.h>
@@ -64,17 +64,17 @@
 
 #include "populate.h"
 
-/* 4 MiB for each of 8 threads.  Lockdep can cope with 48 locks of a task. */
+/* 4 MiB for each of 8 threads.  Lockdep can cope with 48 locks held by a task. */
 #define HUGETLBFS_BATCH_PAGES	16U
 #define HUGETLBFS_BATCH_SIZE	((unsigned long)SZ_32M)
 
-/* So long a fault may have to wait, where 2 MiB are zeroed in 0.1 to 0.2 ms. */
+/* How long a fault may have to wait, where zeroing 2 MiB takes 0.1 to 0.2 ms. */
 #define HUGETLBFS_BATCH_NS	(2 * NSEC_PER_MSEC)
 
 struct hugetlbfs_page {
 	struct folio		*folio;
 	pgoff_t			index;
-	struct mutex		*mutex;		/* NULL: that of a page before */
+	struct mutex		*mutex;		/* NULL: an earlier page has it */
 };
 
 struct hugetlbfs_batch {
@@ -84,14 +84,14 @@ struct hugetlbfs_batch {
 
 	struct hugetlbfs_page	pages[HUGETLBFS_BATCH_PAGES];
 	unsigned int		nr;
-	unsigned int		max;		/* pages, once there is one */
+	unsigned int		max;		/* most pages, set for the first */
 	u64			began;		/* when the first mutex was taken */
 
 	unsigned int		rate;		/* pages zeroed in HUGETLBFS_BATCH_NS */
 	unsigned long		busy;		/* jiffies, when no CPU was idle */
 };
 
-/* A hint: the job looks for itself. */
+/* A hint: the job looks for idle CPUs itself. */
 static bool hugetlbfs_other_cpu_is_idle(void)
 {
 	int this_cpu = raw_smp_processor_id();
@@ -105,8 +105,8 @@ static bool hugetlbfs_other_cpu_is_idle(void)
 }
 
 /*
- * How many pages the next batch may have.  If all CPUs are busy, it takes a while to
- * find that out on a machine with many of them: that is done once in a tick.
+ * How many pages the next batch may have.  If all CPUs are busy, finding that out takes
+ * a while on a machine with many of them, so it is done once in a tick.
  */
 static unsigned int hugetlbfs_batch_max(struct hugetlbfs_batch *batch)
 {
@@ -151,9 +151,9 @@ static bool hugetlbfs_has_mempolicy(void)
 #endif
 
 /*
- * May the next page have to come from the page allocator, or its charge reclaim memory?
- * Not if the pool has a page, or may not grow.  The numbers may change at any moment.
- * Then, at worst, one page is waited for.
+ * Whether the next page may have to come from the page allocator, or its charge may have
+ * to reclaim memory.  Not if the pool has a page, or may not grow.  The numbers may
+ * change at any moment: at worst, one page is then waited for.
  */
 static bool hugetlbfs_allocation_may_wait(const struct hstate *h)
 {
@@ -164,7 +164,7 @@ static bool hugetlbfs_allocation_may_wait(const struct hstate *h)
 		return true;
 	if (READ_ONCE(h->surplus_huge_pages) >= READ_ONCE(h->nr_overcommit_huge_pages))
 		return false;
-	/* The policy may be for nodes that have no page left. */
+	/* The policy may only allow nodes that have no page left. */
 	if (hugetlbfs_has_mempolicy())
 		return true;
 	for_each_node_mask(nid, cpuset_current_mems_allowed)
@@ -193,7 +193,7 @@ static void hugetlbfs_batch_zero(struct hugetlbfs_batch *batch)
 			  HUGETLBFS_BATCH_PAGES);
 }
 
-/* With the mutex of its index held, as when it was allocated. */
+/* Called with the mutex of the page's index held, since before it was allocated. */
 static int hugetlbfs_add_page(struct hugetlbfs_batch *batch,
 			      const struct hugetlbfs_page *page)
 {
@@ -217,9 +217,9 @@ static int hugetlbfs_add_page(struct hugetlbfs_batch *batch,
 }
 
 /*
- * Zero what has been allocated, make it part of the file, and let all mutexes go: each as
- * soon as its pages are in the page cache, where an allocation may have to reclaim memory.
- * The last page first, as of those that share a mutex the first one has it.
+ * Zero the pages of the batch, add them to the file and release all mutexes: each as soon
+ * as its pages are in the page cache, as adding a page may have to reclaim memory.  The
+ * last page goes first: of pages that share a mutex, the first one has it.
  */
 static int hugetlbfs_batch_finish(struct hugetlbfs_batch *batch)
 {
@@ -252,8 +252,8 @@ static bool hugetlbfs_batch_has_mutex(const struct hugetlbfs_batch *batch,
 }
 
 /*
- * Take the mutex of the next page.  @held is NULL if the batch has it already.  If it
- * has to be waited for, the batch is done first.
+ * Take the mutex of the next page.  *held is NULL if the batch has it already.  If the
+ * mutex has to be waited for, the batch is finished first.
  */
 static int hugetlbfs_batch_lock(struct hugetlbfs_batch *batch, struct mutex *mutex,
 				struct mutex **held)
@@ -273,9 +273,9 @@ static int hugetlbfs_batch_lock(struct hugetlbfs_batch *batch, struct mutex *mut
 }
 
 /*
- * With the mutex of @index held.  No memory policy but the task's applies: there is no
- * address.  avoid_reserve is not set, as shared mappings of the file may have reserved
- * what is allocated here.
+ * Called with the mutex of @index held.  Only the task's memory policy applies, as there
+ * is no address.  avoid_reserve is not set, as shared mappings of the file may have
+ * reserved what is allocated here.
  *
  * Return: 1 if the page is part of the batch now, 0 if the file has it already.
  */
@@ -317,7 +317,7 @@ static int hugetlbfs_populate_one(struct hugetlbfs_batch *batch, pgoff_t index)
 }
 
 /**
- * hugetlbfs_populate - make sure that a file has its pages
+ * hugetlbfs_populate - make sure that a file has all pages of a range
  * @file: A file of hugetlbfs.
  * @pseudo_vma: What alloc_hugetlb_folio() is to take for the VMA.
  * @start: First page of the range, in huge pages from the start of the file.
@@ -325,7 +325,7 @@ static int hugetlbfs_populate_one(struct hugetlbfs_batch *batch, pgoff_t index)
  *
  * Context: Process context, with the inode locked: no page is taken out of the file
  * meanwhile, and no new mapping reserves any.  Faults, and memfd_pin_folios(), go on at
- * other indexes than those whose mutexes are held.
+ * indexes other than those whose mutexes are held.
  * Return: 0, %-EINTR for a signal, or why a page could not be allocated or added.
  * Pages that were added before stay in the file.
  */

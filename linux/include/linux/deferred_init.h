@@ -3,9 +3,9 @@
  * Deferred initialisation of struct pages: what the rest of the kernel uses of it, and
  * what architectures may override.
  *
- * Boot goes on while struct pages are initialised.  Who goes by pfn either asks
- * pfn_to_online_page(), which has no page until the struct page is initialised, or has it
- * initialised by deferred_init_pfns().
+ * Boot continues while struct pages are initialised.  Code that goes by pfn either calls
+ * pfn_to_online_page(), which returns NULL until the struct page is initialised, or has
+ * it initialised by deferred_init_pfns().
  */
 #ifndef _LINUX_DEFERRED_INIT_H
 #define _LINUX_DEFERRED_INIT_H
@@ -56,7 +56,7 @@ static inline bool deferred_pfn_pending(unsigned long pfn)
  * They count as managed, but not as free.
  *
  * Context: Any.
- * Return: their number.  While jobs run, up to a section for each of their threads too many.
+ * Return: their number.  While jobs run, too high by up to a section per thread.
  */
 static inline unsigned long nr_deferred_pages(void)
 {
@@ -99,7 +99,7 @@ static inline void deferred_init_vmemmap(unsigned long start, unsigned long end)
  * @who: the caller, for the kernel log.  Not copied: a string literal.
  *
  * For callers that need all memory, or zones that are complete.  Before the jobs are
- * started, this does nothing: boot could wait forever for what it is to start itself.
+ * started, this does nothing: else boot could wait forever for what it has yet to start.
  *
  * Context: Process context, not a thread of the jobs.  May sleep while there are deferred
  * pages.

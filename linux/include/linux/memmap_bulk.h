@@ -13,7 +13,7 @@
 #include <linux/stddef.h>
 
 #define MEMMAP_PAGE_WORDS	(sizeof(struct page) / sizeof(unsigned long))
-/* Which of them are the list head. */
+/* The first of the two that are the list head. */
 #define MEMMAP_LRU_WORD		(offsetof(struct page, lru) / sizeof(unsigned long))
 /* Which of them is the page's address, if struct page has it. */
 #ifdef WANT_PAGE_VIRTUAL
@@ -33,8 +33,8 @@
 
 /**
  * struct memmap_template - what all struct pages of a run have in common
- * @page: as a struct page.  Its lru is NULL.  If it has an address, any but NULL
- *        stands for the page's own.
+ * @page: as a struct page.  Its lru is NULL.  If it has an address, any value but
+ *        NULL stands for the page's own address.
  * @word: as words to store
  */
 struct memmap_template {
@@ -51,11 +51,11 @@ void arch_memmap_stamp(struct page *page, struct page *end,
 typedef void (*memmap_store_t)(unsigned long *word, unsigned long value);
 
 /*
- * Word number @i of a page, if there are so many.
+ * Store word number @i of a page, if it has that many.
  *
- * The address is worked out from the pfn: page_to_virt() of some architectures reads
- * what is to be stored here.  page_to_pfn() may read page->flags, the first word, which
- * this thread has stored by then.
+ * The address is computed from the pfn: page_to_virt() of some architectures reads what
+ * is to be stored here.  page_to_pfn() may read page->flags, the first word, which this
+ * thread has stored by then.
  */
 static __always_inline void
 memmap_stamp_word(struct page *page, const unsigned long *template,
@@ -111,8 +111,8 @@ memmap_stamp_four(struct page *page, const unsigned long *template,
  * memmap_stamp_by - store a template to a run of struct pages
  * @page: first of them
  * @end: end of the run.  All of it is within one section.
- * @template: what to store, but for what is each page's own: its list head, and
- *            its address if it has one
+ * @template: what to store, except for what differs from page to page: the list
+ *            head, and the address if there is one
  * @store: stores a word.  It is inlined.
  *
  * The words are stored from registers: a structure assignment would read the

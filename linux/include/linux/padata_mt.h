@@ -30,30 +30,30 @@ struct cpumask;
  * @fn_arg: Passed to @thread_fn.
  * @start: First unit of the job.  What a unit is, is up to the job.
  * @size: Number of units.
- * @align: Chunks begin and end on multiples of this, but for the beginning and
+ * @align: Chunks begin and end on multiples of this, except at the beginning and
  *         the end of the job.  0 means 1.
  * @min_chunk: Least number of units that are worth a call of @thread_fn.  A
  *             chunk is smaller only if the whole job is.  0 means 1.
- * @max_threads: Most threads to be in @thread_fn at once, the caller included.
+ * @max_threads: Most threads to run @thread_fn at once, including the caller.
  *               Less than 1 means 1.
  * @numa_aware: At boot, place helpers near each node in turn, not all near the caller.
  * @cpumask: CPUs that helpers may run on.  %NULL: all that are not isolated.
- * @nr_threads: Set by padata_do_multithreaded(): threads that were started, the
- *              caller included.  One that leaves and one that takes its place later
- *              count as one, here and in @nr_ran.
+ * @nr_threads: Set by padata_do_multithreaded(): the caller and the helpers that were
+ *              queued, started or not.  A helper that leaves and one that takes its
+ *              place later count as one, here and in @nr_ran.
  * @nr_ran: Set by padata_do_multithreaded(): those of them that got a chunk.
- * @max_chunk: Most units in a chunk, but for @align and @min_chunk.  0: no limit.
+ * @max_chunk: Most units in a chunk, apart from @align and @min_chunk.  0: no limit.
  *             Bounds how long a thread takes to notice that it has to stop.
  * @undo_fn: Called by the caller when the job has failed and all threads are out,
- *           for ranges that make up exactly the chunks that were completed.
+ *           for ranges that together are exactly the chunks that were completed.
  * @nid: A node, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @killable: Stop when the caller is killed, and fail with %-EINTR.
  * @error: Set by padata_do_multithreaded(): what it returns.
  * @run: Private to padata.
  *
- * A job gets at most one helper for each CPU of @cpumask, on one CPU of each core first
- * and on SMT siblings after that; after boot, it is the nearest node that comes first.
+ * A job gets at most one helper for each CPU in @cpumask, on one CPU of each core first
+ * and on SMT siblings after that; after boot, the nearest node comes first.
  */
 struct padata_mt_job {
 	void (*thread_fn)(unsigned long start, unsigned long end, void *arg);
@@ -78,13 +78,13 @@ struct padata_mt_job {
 
 /**
  * padata_do_multithreaded - run a job on many threads
- * @job: What to do, see &struct padata_mt_job.  It must stay as it is until
+ * @job: What to do, see &struct padata_mt_job.  The caller must not change it until
  *       the call returns.
  *
  * Cuts the range [@job->start, @job->start + @job->size) into chunks and calls
  * @job->thread_fn for each of them, from the caller and from helper threads, in
- * no particular order and at the same time.  Returns when all of it is done, or
- * failed and undone; from then on nothing touches @job, its argument or the
+ * no particular order and at the same time.  Returns when the job is done, or has
+ * failed and been undone; from then on nothing touches @job, its argument or the
  * caller's stack, and all that the threads wrote is visible to the caller.
  *
  * Every unit is handed out exactly once.  The job never depends on a helper:
@@ -94,14 +94,14 @@ struct padata_mt_job {
  *
  * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers
  * stay out of the way of others and within the caller's limits, see
- * Documentation/core-api/padata.rst.  A job that is under way then stays as it is.
+ * Documentation/core-api/padata.rst.  Nothing changes for a job already under way then.
  *
  * Context: Process context, may sleep.  The caller must not hold a lock that
  * @job->thread_fn takes.
  * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
  * thread function or its range wraps around; the error that a thread function
- * gave to padata_mt_fail(); %-EINTR if @job is killable, and the caller was
- * killed before all of it was handed out.
+ * passed to padata_mt_fail(); %-EINTR if @job is killable, and the caller was
+ * killed before the whole job was handed out.
  */
 #define padata_do_multithreaded(job)					\
 ({									\
@@ -111,10 +111,10 @@ struct padata_mt_job {
 })
 
 /*
- * Not for users of jobs: what kernels with and without helpers have in common.
+ * Not for users of jobs: what kernels with and without helpers share.
  */
 
-/* Make @job ready to run, or refuse it, with a warning for the first one. */
+/* Make @job ready to run, or refuse it, with a warning the first time. */
 static inline int padata_mt_job_check(struct padata_mt_job *job, unsigned long ip)
 {
 	unsigned long end;
@@ -131,10 +131,10 @@ static inline int padata_mt_job_check(struct padata_mt_job *job, unsigned long i
 }
 
 /*
- * The end of the chunk that begins at @pos: one of @shares of what remains, at least
- * min_chunk and else no more than max_chunk, up to the next boundary.  What would
- * be left over as less than min_chunk goes with it.  No sum can overflow: each is
- * compared with what is left before it is made.
+ * The end of the chunk that begins at @pos: 1/@shares of what remains, at most max_chunk
+ * but no less than min_chunk, rounded up to the next boundary.  If less than min_chunk
+ * would be left over, the chunk takes that, too.  No sum can overflow: each is compared
+ * with what is left before it is computed.
  */
 static inline unsigned long padata_mt_chunk_end(const struct padata_mt_job *job,
 						unsigned long pos, unsigned long shares)
@@ -166,7 +166,7 @@ static inline unsigned long padata_mt_chunk_end(const struct padata_mt_job *job,
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
 void padata_mt_fail(struct padata_mt_job *job, int err);
 #else
-/* What comes before @pos is done, and undone if the job fails. */
+/* All units before @pos are done, and are undone if the job fails. */
 static inline int padata_do_multithreaded_key(struct padata_mt_job *job,
 					      struct lock_class_key *key)
 {

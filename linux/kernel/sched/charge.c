@@ -4,19 +4,19 @@
  *
  * A kernel thread that helps a task runs in the root task group, where nothing
  * limits it.  These functions let it use the task's CPU bandwidth instead, and
- * account its time to the task's cgroup.  As a CPU's runqueue does, it takes a
- * slice of the group's runtime before it works, as much as it expects to need.
+ * account its time to the task's cgroup.  As a CPU's runqueue does, the thread takes
+ * a slice of the group's runtime before it works, as much as it expects to need.
  * It measures what it used, and settles the difference afterwards.
  *
  * If it used more than the slice, the group may have no runtime left for the rest.
- * What is missing is a debt of the group, repaid out of the quota of the next
- * periods.  Over a time long against a period, a group gets its quota and no more;
- * in one period it may exceed it by slices that were taken before the period began,
- * and by what its helpers use beyond their slices.
+ * The shortfall becomes a debt of the group, repaid out of the quota of the next
+ * periods.  Over many periods, a group gets its quota and no more; in one period it
+ * may exceed the quota by slices that were taken before the period began, and by
+ * what its helpers use beyond their slices.
  *
- * Every group on the way to the root is charged for itself.  So a debt that is lost
- * with its group is owed to nobody else: the groups above have paid.  It stays when
- * cpu.max is written.
+ * Every group on the way to the root is charged separately.  So when a debt is lost
+ * with its group, nothing is still owed to any other group: the groups above have
+ * paid.  A debt stays when cpu.max is written.
  *
  * The functions at the end say how much such a thread may weigh, and when it is in the
  * way of others.
@@ -78,9 +78,9 @@ static bool cfs_bandwidth_take(struct cfs_bandwidth *cfs_b, u64 ns)
 }
 
 /*
- * What is given back may be of a period that is over, as what a runqueue has left; or of
- * a time in which there was no quota, one slice for each time that cpu.max is written.
- * Runqueues that found nothing meanwhile are to have it in this period.
+ * What is given back may be from a period that is over, like what a runqueue has left; or
+ * from a time when there was no quota, one slice for each time that cpu.max is written.
+ * Runqueues that found no runtime meanwhile should get it in this period.
  */
 static void cfs_bandwidth_settle(struct cfs_bandwidth *cfs_b, u64 slice, u64 ns)
 {
@@ -122,9 +122,9 @@ undo:
 /*
  * cfs_bandwidth_repay - take the group's debt out of its new quota
  *
- * No more than half of it: a group that got nothing could not even leave the locks
- * that it holds, or exit.  The rest stays a debt, and keeps the timer going until it
- * is repaid.  There is no help meanwhile.
+ * No more than half of the quota: in a group that got nothing, tasks could not even
+ * release the locks that they hold, or exit.  The rest stays a debt, and keeps the
+ * timer running until it is repaid.  The group gets no help meanwhile.
  */
 void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b)
 {
@@ -155,13 +155,13 @@ static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
 #endif
 
 /**
- * sched_task_has_quota - may others spend CPU time for a task?
+ * sched_task_has_quota - may other threads spend CPU time for a task?
  * @p: The task, which the caller keeps from exiting.
  *
- * Asks @p's task group and all above it for CPU bandwidth (cpu.max).  The answer
- * may be out of date when it comes: sched_charge_begin() asks again.
+ * Checks @p's task group and all above it for CPU bandwidth (cpu.max).  The answer
+ * may already be out of date: sched_charge_begin() checks again.
  *
- * Context: Any.  RCU keeps a group that @p is just moved out of.
+ * Context: Any.  RCU keeps a group that @p is just being moved out of.
  * Return: false if one of the groups has used up its quota.
  */
 bool sched_task_has_quota(struct task_struct *p)
@@ -177,11 +177,11 @@ bool sched_task_has_quota(struct task_struct *p)
  * @ns: How long that is expected to take, in nanoseconds of CPU time.
  *
  * Takes @ns of the runtime of @p's task group and of all above it.  Threads that
- * begin at the same time do not find the same runtime.
+ * begin at the same time do not get the same runtime.
  *
- * Context: Any but under a runqueue lock.  RCU keeps a group that @p is just moved
- * out of, and its timers are stopped after that.
- * Return: false, with nothing taken, if one of the groups has less, or has debts.
+ * Context: Any but under a runqueue lock.  RCU keeps a group that @p is just being
+ * moved out of, and the group's timers are stopped only after that.
+ * Return: false, with nothing taken, if one of the groups has less, or has a debt.
  */
 bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns)
 {
@@ -198,21 +198,21 @@ bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 
 
 /**
  * sched_charge_end - charge a task's cgroups for CPU time spent for it
- * @charge: From sched_charge_begin(), or with nothing taken.  Nothing is left of it.
+ * @charge: From sched_charge_begin(), or with nothing taken.  Cleared on return.
  * @p: The task, which the caller keeps from exiting.
  * @ns: The time that another thread has spent, in nanoseconds.
  *
- * As if @p had spent it in the kernel: the time shows in cpu.stat of its cgroup,
- * and is docked from its CPU bandwidth at every level, less what was taken for it.
+ * Charges as if @p had spent the time in the kernel: it shows in cpu.stat of @p's cgroup,
+ * and is deducted from the CPU bandwidth at every level, less what was taken for it.
  * If @p was moved meanwhile, the new group pays for all of it, and the old one does
  * not get back what was taken.  Not charged are @p itself (its own CPU clocks and the
  * process's rusage) and the group's share by weight.  With cgroup v1, the cpuacct
- * root counts the time twice, as a kernel thread's, too.
+ * root counts the time twice: it counts it as a kernel thread's, too.
  *
- * Context: Any but under a runqueue lock.  @p's runqueue lock keeps it in its task group
- * meanwhile, and is what cpuacct_charge() wants.  RCU keeps its cgroup, which changes
- * before the task group does: for one chunk, the time may show in the new one while the
- * old one pays.
+ * Context: Any but under a runqueue lock.  @p's runqueue lock keeps @p in its task group
+ * meanwhile, and is the lock that cpuacct_charge() needs.  RCU keeps @p's cgroup, which
+ * changes before the task group does: for one chunk, the time may show in the new cgroup
+ * while the old group pays.
  */
 void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
 {
@@ -244,9 +244,9 @@ static unsigned long task_group_load(struct task_group *tg)
 #endif
 
 /*
- * What each of @nr threads that weigh @weight within a group, on CPUs of their own,
- * weighs outside it: the group's shares are divided by all that it has on any CPU, see
- * calc_group_shares().  The task that they work for has its part, too: it has just run.
+ * What each of @nr threads, which weigh @weight in a group and have a CPU each, weighs
+ * outside it: the group's shares are divided among all its load on all CPUs, see
+ * calc_group_shares().  The task that they work for is part of that: it has just run.
  */
 static unsigned long task_group_weight(struct task_group *tg, unsigned long weight,
 				       unsigned int nr)
@@ -256,7 +256,7 @@ static unsigned long task_group_weight(struct task_group *tg, unsigned long weig
 	return div64_u64(part, task_group_load(tg) + nr * weight);
 }
 
-/* The least on the way to the root group; 0 if a group on the way is idle. */
+/* The least weight on the way to the root group; 0 if a group on the way is idle. */
 static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
 					     unsigned int nr)
 {
@@ -283,15 +283,15 @@ static unsigned long task_group_least_weight(struct task_group *tg, unsigned lon
  * @p: The task, which the caller keeps from exiting.
  * @nr: How many threads help it at the same time, each on a CPU of its own.
  *
- * In the root group, where they are, such threads weigh at most what each of @nr
- * threads like @p would weigh there, from within @p's cgroup: no more than @p's nice
+ * Such threads are in the root group.  With this value, they weigh at most what each of
+ * @nr threads like @p would weigh there from within @p's cgroup: no more than @p's nice
  * value says, and no more than their part of the shares of each group above @p.
  *
- * For a task that is realtime for now, its nice value counts all the same.
+ * If @p is realtime at the moment, its nice value counts all the same.
  *
- * Context: Any.  RCU keeps a group that @p is just moved out of.
- * Return: the nice value; more than MAX_NICE if that weighs too much, or if @p or one
- * of its groups is SCHED_IDLE, so that the threads should be, too.
+ * Context: Any.  RCU keeps a group that @p is just being moved out of.
+ * Return: the nice value; more than MAX_NICE if even MAX_NICE weighs too much, or if @p
+ * or one of its groups is SCHED_IDLE, so that the threads should be, too.
  */
 int sched_helper_nice(struct task_struct *p, unsigned int nr)
 {
@@ -332,16 +332,16 @@ static bool core_has_cookies(int cpu)
 #endif
 
 /**
- * sched_helper_allowed - may a CPU that is idle otherwise run a helper?
+ * sched_helper_allowed - may an otherwise idle CPU run a helper?
  * @cpu: The CPU.
  *
  * Not under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of
- * its own, where nobody sees that they wait, and need not care for nice values.  Nor
- * beside a task that has a core scheduling cookie: a helper has none, so that they
+ * its own, where nobody sees them waiting, and need not respect nice values.  Nor on
+ * a core where a task has a core scheduling cookie: a helper has none, so the two
  * cannot run at the same time.
  *
  * Context: Any.
- * Return: true if it may.  The answer may be out of date when it comes.
+ * Return: true if it may.  The answer may already be out of date.
  */
 bool sched_helper_allowed(int cpu)
 {
@@ -351,12 +351,12 @@ bool sched_helper_allowed(int cpu)
 /**
  * sched_helper_unwanted - is the current thread, a helper, in the way of others?
  *
- * They want its CPU if they are on its runqueue.  A task that has gone to sleep may
- * still be there, until it has made up for what it ran too much (DELAY_DEQUEUE).
- * It wants nothing, and is not counted.
+ * Other tasks want its CPU if they are on the CPU's runqueue.  A task that has gone to
+ * sleep may still be there, until it has made up for having run too much
+ * (DELAY_DEQUEUE).  Such a task does not want the CPU, and is not counted.
  *
- * Context: Threads that are bound to their CPU.  Without the lock of the runqueue,
- * which may change meanwhile: who comes after that has to wait until the next time.
+ * Context: Threads that are bound to their CPU.  Does not take the runqueue lock, so the
+ * runqueue may change meanwhile: a task that comes later waits until the next call.
  * Return: true if it is, and should leave its CPU.
  */
 bool sched_helper_unwanted(void)

@@ -12,10 +12,10 @@ struct task_group;
 struct task_struct;
 
 /*
- * struct sched_charge - CPU bandwidth that was taken, and not settled yet
+ * struct sched_charge - CPU bandwidth that was taken, but not settled yet
  *
- * @tg is compared, never dereferenced.  If the group was freed and its address is used
- * again, the new group is credited with the slice.
+ * @tg is compared, never dereferenced.  If the group was freed and its address reused,
+ * the new group is credited with the slice.
  */
 struct sched_charge {
 	const struct task_group	*tg;

@@ -2,9 +2,9 @@
 /*
  * x86: zero many pages at once.
  *
- * Page by page the CPU begins anew each time, and has to guess that more is to come.
- * Here one instruction has the whole length, or CLZERO is used, which does not read the
- * line first.
+ * Page by page, the CPU starts over each time, and has to guess that more will follow.
+ * Here one instruction is given the whole length, or CLZERO is used, which does not read
+ * the line first.
  */
 
 #include <linux/cpufeature.h>
@@ -16,8 +16,8 @@
 #include <asm/page.h>
 
 /*
- * What CLZERO zeroes is a cache line, which has 64 bytes on every CPU that has it.  Were
- * it less on another one, old contents would stay, so the size is looked at.
+ * CLZERO zeroes a cache line, which is 64 bytes on every CPU that has the instruction.
+ * If it were less on another CPU, old contents would remain, so the size is checked.
  */
 #define CLZERO_BYTES	64
 
@@ -47,7 +47,7 @@ static void zero_pages_one_by_one(void *to, unsigned long nr)
 
 /*
  * CLZERO is ordered like a non-temporal store: it may become visible later than
- * plain stores that follow it.  sfence makes them wait.  It pairs with whatever
+ * plain stores that follow it.  sfence makes these wait.  It pairs with whatever
  * orders the reader of the page after the store that published it: the lock of the
  * page table, or the walk that found the entry there; the folio's lock or uptodate
  * flag in a page cache.  Without it, old contents could be seen through the mapping.
@@ -56,7 +56,7 @@ static void zero_lines(void *to, unsigned long bytes)
 {
 	void *end = to + bytes;
 
-	/* Binutils know it since 2.26.  To unroll the loop gains nothing. */
+	/* Binutils before 2.26 do not know it.  Unrolling the loop gains nothing. */
 	for (; to < end; to += CLZERO_BYTES)
 		asm volatile(".byte 0x0f, 0x01, 0xfc	# clzero" : : "a" (to) : "memory");
 
@@ -65,12 +65,12 @@ static void zero_lines(void *to, unsigned long bytes)
 }
 
 /*
- * The choice.  CLZERO neither reads what it overwrites nor leaves it in the cache.  On
- * an AMD EPYC (Zen 4) it zeroes 1 GiB in 17 ms, and rep stosb page by page in 42; 2 MiB
- * in 28 us instead of 76 to 86.  To write to half of the 2 MiB after that takes 37 us
- * instead of 11 if it is in order, and 128 instead of 20 if it is at random.
+ * Choose how to zero.  CLZERO neither reads what it overwrites nor leaves it in the
+ * cache.  On an AMD EPYC (Zen 4) it zeroes 1 GiB in 17 ms, where rep stosb page by page
+ * takes 42, and 2 MiB in 28 us instead of 76 to 86.  Writing to half of the 2 MiB after
+ * that takes 37 us instead of 11 in order, and 128 instead of 20 at random.
  *
- * For what is used soon, and on CPUs without CLZERO, it is the choice of clear_page(),
+ * For what is used soon, and on CPUs without CLZERO, the choice is that of clear_page(),
  * but for all pages at once.
  */
 static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
@@ -94,7 +94,7 @@ static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 		zero_pages_one_by_one(to, nr);
 }
 
-/* All of a folio is contiguous where the kernel has it mapped. */
+/* All of a folio is contiguous in the kernel's mapping of it. */
 void zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
 {
 	zero_contiguous(page, nr, true);
