@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suite of multithreaded padata jobs: what padata_do_multithreaded()
- * promises, as a specification that runs.
+ * KUnit suite for multithreaded padata jobs: what padata_do_multithreaded()
+ * guarantees, as an executable specification.
  *
  * Every job of the suite is a trial: its thread function records each chunk it
- * is given, and after the job the record is held against mt_rules[], the
- * promises that any job has to keep.  Cases differ in the jobs they make:
+ * is given, and after the job the record is checked against mt_rules[], the
+ * guarantees that hold for every job.  Cases differ in the jobs they run:
  * thousands of random ones, shapes that are easy to get wrong, and jobs set up
- * so that a certain thing must happen (a helper that cannot start, threads that
- * wait for each other), where chance would seldom get there.
+ * to force a situation that would seldom arise by chance (a helper that cannot
+ * start, threads that wait for each other).
  *
- * The suite runs with one CPU too.  There a helper shares the CPU of the caller
- * and works when the thread function sleeps.
+ * The suite also runs on a single CPU, where a helper shares the caller's CPU
+ * and works while the thread function sleeps.
  */
 
 #include <kunit/test.h>
@@ -43,18 +43,18 @@
 
 /* Random jobs per rule. */
 #define MT_JOBS			1000
-/* Random jobs per rule that fail, of each kind. */
+/* Failing random jobs per rule, of each kind. */
 #define MT_FAILING_JOBS		250
-/* Random jobs of each of the threads that start jobs at the same time. */
+/* Random jobs per thread, where several threads start jobs at the same time. */
 #define MT_JOBS_PER_RUNNER	100
 #define MT_RUNNERS		8
-/* How long to wait for what a working engine does at once. */
+/* How long to wait for something that a working engine does right away. */
 #define MT_PATIENCE		msecs_to_jiffies(5000)
-/* Less than the scheduler lets a realtime thread have in each second. */
+/* Less than the CPU time per second that the scheduler lets a realtime thread have. */
 #define MT_HOG_MS		500
-/* Errors of trials: this and below. */
+/* Errors that trials fail with: this value and below. */
 #define MT_ERROR		(-1000)
-/* More than a job has on its caller's stack. */
+/* More than a job uses on its caller's stack. */
 #define MT_STACK		768
 #define MT_POISON		0x5a
 
@@ -69,21 +69,21 @@ struct mt_chunk {
 	struct task_struct	*task;
 	struct work_struct	*work;		/* the helper's, NULL for the caller */
 	int			cpu;
-	int			error;		/* that was given for it, or 0 */
-	bool			first;		/* when no other had been given */
+	int			error;		/* passed to padata_mt_fail(), or 0 */
+	bool			first;		/* no error had been passed before */
 };
 
 /*
- * struct mt_trial - a job, and the record of what became of it
+ * struct mt_trial - a job, and the record of how it ran
  *
  * A case fills in @job and @body, mt_run() runs the job and fills in the rest,
- * mt_broken() judges it.  A trial may be used again after that.
+ * mt_broken() checks that.  A trial may be used again afterwards.
  */
 struct mt_trial {
 	struct padata_mt_job	job;
 	const struct padata_mt_backend *backend; /* NULL: padata_mt_boot_backend */
 	struct cpumask		cpus;		/* for job.cpumask to point to */
-	/* Work on a chunk.  NULL: none, the record is all. */
+	/* Work on a chunk.  NULL: none, chunks are only recorded. */
 	void			(*body)(struct mt_trial *t, unsigned long start,
 					unsigned long end);
 	void			*body_arg;
@@ -93,14 +93,14 @@ struct mt_trial {
 	u32			fails_one_in;	/* for mt_fails_by_chance() */
 	bool			no_undo;
 
-	struct padata_mt_job	asked;		/* job, as it was before */
+	struct padata_mt_job	asked;		/* @job, as it was before the run */
 	struct task_struct	*caller;
 	int			ret;
 	bool			returned;
 	int			stragglers;	/* threads inside after the return */
-	atomic_t		late;		/* calls that came or ended after it */
+	atomic_t		late;		/* calls that began or ended after it */
 	atomic_t		inside;		/* threads in thread_fn */
-	atomic_t		most;		/* the most there were at once */
+	atomic_t		most;		/* most threads inside at once */
 
 	/* For mt_meet(). */
 	int			expected;
@@ -112,18 +112,18 @@ struct mt_trial {
 	const char		*inner_broken;
 
 	atomic_t		nr_errors;
-	bool			gave_up;	/* one of them has been given */
-	bool			undid_early;	/* or not by the caller */
+	bool			gave_up;	/* padata_mt_fail() has been called */
+	bool			undid_early;	/* or too late, or not by the caller */
 	unsigned int		nr_undone;
-	struct mt_chunk		*undone;	/* ranges, of them @capacity fit */
+	struct mt_chunk		*undone;	/* undone ranges; room for @capacity */
 
-	const struct mt_chunk	*bad;		/* where a rule was broken */
+	const struct mt_chunk	*bad;		/* the chunk that broke a rule */
 	atomic_t		nr_chunks;
 	unsigned int		capacity;
 	struct mt_chunk		chunks[] __counted_by(capacity);
 };
 
-/* All jobs are of one class: none takes a lock that the caller of another holds. */
+/* One lockdep class for all jobs: none takes a lock that the caller of another holds. */
 static struct lock_class_key mt_key;
 
 static void mt_note_most(struct mt_trial *t, int inside)
@@ -134,11 +134,11 @@ static void mt_note_most(struct mt_trial *t, int inside)
 		;
 }
 
-/* Each error is another one. */
+/* Every error gets a different value. */
 static void mt_give_up(struct mt_trial *t, struct mt_chunk *chunk)
 {
 	chunk->error = MT_ERROR - atomic_fetch_inc(&t->nr_errors);
-	/* Pairs with the release below: who sees that was not the first. */
+	/* Pairs with the release below: a thread that sees true is not the first. */
 	chunk->first = !smp_load_acquire(&t->gave_up);
 	padata_mt_fail(&t->job, chunk->error);
 	/* Pairs with the acquire above. */
@@ -207,7 +207,7 @@ static struct mt_trial *mt_trial_alloc(unsigned int capacity)
 }
 
 /*
- * With room for the chunks of any job: guided claims make about
+ * A trial with room for the chunks of any job: guided claims make about
  * 2 * threads * (ln(size / min_chunk) + 1) of them, and ln(ULONG_MAX) is 44.
  */
 static struct mt_trial *mt_trial_new(struct kunit *test)
@@ -234,8 +234,8 @@ static unsigned int mt_nr_chunks(const struct mt_trial *t)
 }
 
 /*
- * An engine that returns too early is to fail the test, not to have it free
- * memory that threads still use: wait for them.
+ * An engine that returns too early should fail the test, not make it free
+ * memory that threads still use: wait for those threads.
  */
 static void mt_wait_for_stragglers(struct mt_trial *t)
 {
@@ -275,7 +275,7 @@ static void mt_run(struct mt_trial *t)
 	     mt_cmp_chunks, NULL);
 }
 
-/* What 0, and less than 1, stand for. */
+/* The job's parameters, with defaults in place of 0, or of less than 1. */
 static unsigned long mt_align(const struct mt_trial *t)
 {
 	return max(t->asked.align, 1UL);
@@ -312,7 +312,7 @@ static bool mt_first_of_thread(const struct mt_trial *t, unsigned int i)
 	return true;
 }
 
-/* Helpers that use a slot one after the other count as one. */
+/* Helpers that use the same slot one after the other count as one. */
 static int mt_nr_threads(const struct mt_trial *t)
 {
 	unsigned int i;
@@ -324,15 +324,15 @@ static int mt_nr_threads(const struct mt_trial *t)
 }
 
 /*
- * The rules.  Chunks are in the order of the range by now, which for guided
- * claims is the order in which they were made.
+ * The rules.  Chunks are sorted by their place in the range by now, which for
+ * guided claims is the order in which the chunks were claimed.
  */
 static bool mt_succeeds(struct mt_trial *t)
 {
 	return t->ret == 0;
 }
 
-/* Chunks follow each other from the start; @end is where the last one ends. */
+/* Chunks are contiguous from the start; @end is where the last one ends. */
 static bool mt_follows(struct mt_trial *t, unsigned long *end)
 {
 	unsigned long pos = t->asked.start;
@@ -386,7 +386,7 @@ static bool mt_fills_min_chunk(struct mt_trial *t)
 	return true;
 }
 
-/* What align and min_chunk add to max_chunk. */
+/* A chunk is longer than max_chunk only by what align and min_chunk may add. */
 static bool mt_keeps_max_chunk(struct mt_trial *t)
 {
 	unsigned long most = max(mt_max_chunk(t), mt_min_chunk(t));
@@ -453,10 +453,10 @@ static bool mt_stays_on_cpus(struct mt_trial *t)
 
 /*
  * A claim takes half of an equal share of what remains, at most max_chunk and at
- * least min_chunk, rounded up to align.  With the last one goes what is less than
- * another min_chunk.  A thread that is alone has nobody to share with.
+ * least min_chunk, rounded up to align.  The last one includes any remainder of less
+ * than min_chunk.  For a thread that works alone, the share is all that remains.
  *
- * How many helpers there may be is known in padata_mt_boot_backend, which places them all.
+ * Checked for padata_mt_boot_backend only: it places all helpers, so knows their number.
  */
 static bool mt_is_guided(struct mt_trial *t)
 {
@@ -502,7 +502,7 @@ static const struct mt_rule {
 };
 
 /*
- * The same for jobs in which threads fail, or may fail.
+ * Rules for jobs in which threads fail, or may fail.
  */
 static bool mt_returns_first_error(struct mt_trial *t)
 {
@@ -519,7 +519,7 @@ static bool mt_returns_first_error(struct mt_trial *t)
 	return false;
 }
 
-/* What was handed out is without a gap, and all of it if no thread failed. */
+/* Chunks are handed out without a gap, and cover the job if no thread failed. */
 static bool mt_covers_to_the_stop(struct mt_trial *t)
 {
 	unsigned long end;
@@ -628,7 +628,7 @@ static void mt_run_and_judge(struct kunit *test, struct mt_trial *t)
  * Random jobs
  */
 
-/* Each case has random numbers of its own, so that it repeats when it runs alone. */
+/* Each case has its own random numbers, so that they repeat when it is run alone. */
 static void mt_seed_rng(struct kunit *test, struct rnd_state *rng, u32 more)
 {
 	u32 name = full_name_hash(NULL, test->name, strlen(test->name));
@@ -641,7 +641,7 @@ static u32 mt_below(struct rnd_state *rng, u32 ceil)
 	return prandom_u32_state(rng) % ceil;
 }
 
-/* Any number, of any number of bits: small ones are as likely as large ones. */
+/* A random number of random bit length: small ones are as likely as large ones. */
 static unsigned long mt_any(struct rnd_state *rng)
 {
 	unsigned int bits = mt_below(rng, BITS_PER_LONG + 1);
@@ -651,7 +651,7 @@ static unsigned long mt_any(struct rnd_state *rng)
 	return bits ? (unsigned long)both >> (BITS_PER_LONG - bits) : 0;
 }
 
-/* Mostly a part of @size, else there is but one chunk.  Often a power of two. */
+/* Mostly a part of @size, as more means a single chunk.  Often a power of two. */
 static unsigned long mt_any_part(struct rnd_state *rng, unsigned long size)
 {
 	unsigned long part = mt_any(rng);
@@ -663,7 +663,7 @@ static unsigned long mt_any_part(struct rnd_state *rng, unsigned long size)
 	return part;
 }
 
-/* Not so small that there is no room for all chunks. */
+/* Not so small that a trial lacks the room for all chunks. */
 static unsigned long mt_any_max_chunk(struct rnd_state *rng, unsigned long size)
 {
 	return mt_below(rng, 2) ? max(mt_any_part(rng, size), size / 32) : 0;
@@ -678,7 +678,7 @@ static int mt_any_threads(struct rnd_state *rng)
 	return odd[mt_below(rng, ARRAY_SIZE(odd))];
 }
 
-/* Sometimes none at all. */
+/* Mostly NULL, for no cpumask; sometimes a mask without any CPU. */
 static const struct cpumask *mt_any_cpus(struct rnd_state *rng,
 					 struct cpumask *cpus)
 {
@@ -695,7 +695,7 @@ static const struct cpumask *mt_any_cpus(struct rnd_state *rng,
 	return cpus;
 }
 
-/* A few naps let helpers in.  Without high resolution timers more take long. */
+/* A few naps let helpers in.  More take too long without high resolution timers. */
 static void mt_nap(struct mt_trial *t, unsigned long start, unsigned long end)
 {
 	if (atomic_read(&t->nr_chunks) <= 2)
@@ -758,7 +758,7 @@ static void mt_test_any_job(struct kunit *test)
 	mt_any_jobs(test, t, rule, &rng, MT_JOBS);
 }
 
-/* After boot, with as many helpers as the machine has to spare, or none. */
+/* As after boot, with as many helpers as the machine has CPUs to spare for, or none. */
 static void mt_test_any_job_after_boot(struct kunit *test)
 {
 	const struct mt_rule *rule = test->param_value;
@@ -856,8 +856,8 @@ static void mt_test_shape(struct kunit *test)
  */
 
 /*
- * Stay inside until as many threads as expected are.  The last one gives those
- * that should not come the time to do so.
+ * Stay inside until the expected number of threads are.  The last one then waits,
+ * to give threads that should not come the time to do so.
  */
 static void mt_meet(struct mt_trial *t, unsigned long start, unsigned long end)
 {
@@ -872,7 +872,7 @@ static void mt_meet(struct mt_trial *t, unsigned long start, unsigned long end)
 	}
 }
 
-/* A job with chunks enough for all CPUs, and helpers on any, isolated or not. */
+/* A job with enough chunks for all CPUs, and helpers on any CPU, isolated or not. */
 static void mt_set_wide(struct mt_trial *t, int max_threads)
 {
 	memset(&t->job, 0, sizeof(t->job));
@@ -910,7 +910,7 @@ static void mt_expect_threads(struct kunit *test, struct mt_trial *t, int thread
 	KUNIT_EXPECT_TRUE(test, mt_caller_ran(t));
 }
 
-/* 4: max_threads are put to work, and not one more; the caller is one. */
+/* 4: max_threads threads work, including the caller, and not one more. */
 static void mt_test_max_threads_work(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -922,7 +922,7 @@ static void mt_test_max_threads_work(struct kunit *test)
 	}
 }
 
-/* One helper per CPU is all there is, however many threads are allowed. */
+/* There is one helper per CPU and no more, however many threads are allowed. */
 static void mt_test_one_helper_per_cpu(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -974,7 +974,7 @@ static void mt_test_no_cpus_caller_alone(struct kunit *test)
 	mt_expect_threads(test, t, 1);
 }
 
-/* 5: CPUs that are offline are none. */
+/* 5: offline CPUs do not count as CPUs for helpers. */
 static void mt_test_offline_cpus_caller_alone(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1017,8 +1017,8 @@ static int mt_nr_cores(struct cpumask *scratch)
 }
 
 /*
- * No two threads on a core while there are cores without one.  The caller is
- * bound, as it counts where it was when the job began.
+ * No core gets a second thread while another has none.  The caller is bound to
+ * a CPU, as it counts as being where it was when the job began.
  */
 static void mt_test_one_thread_per_core_first(struct kunit *test)
 {
@@ -1039,7 +1039,7 @@ static void mt_test_one_thread_per_core_first(struct kunit *test)
 	}
 }
 
-/* 6: a helper that is inside is waited for, however long it takes. */
+/* 6: the job waits for a helper that is inside, however long it takes. */
 static void mt_meet_and_linger(struct mt_trial *t, unsigned long start,
 			       unsigned long end)
 {
@@ -1072,9 +1072,9 @@ struct mt_hog {
 };
 
 /*
- * Gives up in the end, or a job that waits for its helper would never return.
- * cond_resched() is for a caller of higher priority on the same CPU, in kernels
- * that do not preempt.
+ * Gives up eventually, or a job that waits for its helper would never return.
+ * cond_resched() lets a caller of higher priority run on the same CPU, on
+ * kernels that do not preempt.
  */
 static int mt_hog_fn(void *arg)
 {
@@ -1104,9 +1104,9 @@ static void mt_hog_stop(void *arg)
 }
 
 /*
- * Hog a CPU, and have the calling thread run on another.  If there is none, its
- * higher priority lets it run beside the hog, but no work item.  The thread of
- * a KUnit case ends with the case and need not be put back.
+ * Hog a CPU, and move the calling thread to another.  If there is none, that
+ * thread runs despite the hog, thanks to its higher priority, but work items do
+ * not.  A KUnit case's thread ends with the case: no need to restore anything.
  */
 static struct mt_hog *mt_hog_start(struct kunit *test)
 {
@@ -1132,7 +1132,7 @@ static void mt_work_nothing(struct work_struct *work)
 {
 }
 
-/* Return when all work items queued on @cpu before have run. */
+/* Return when all work items queued on @cpu so far have run. */
 static void mt_flush_cpu(int cpu)
 {
 	struct workqueue_struct *wqs[] = { system_wq, system_highpri_wq };
@@ -1166,7 +1166,7 @@ static void mt_test_done_before_helper_starts(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mt_caller_ran(t));
 }
 
-/* Called through a job that has been returned from, if that is used. */
+/* Called if anything still uses a job that has already returned. */
 static void mt_thread_fn_trap(unsigned long start, unsigned long end, void *arg)
 {
 	struct mt_trial *t = arg;
@@ -1182,7 +1182,7 @@ static void mt_poison_job(struct mt_trial *t)
 	t->job.start = 0;
 }
 
-/* Lies where the job was on the stack, while its helper would get to run. */
+/* @stack takes the place of the job on the stack, while a late helper gets to run. */
 static noinline bool mt_stack_is_left_alone(struct mt_hog *hog)
 {
 	u8 stack[MT_STACK];
@@ -1194,7 +1194,7 @@ static noinline bool mt_stack_is_left_alone(struct mt_hog *hog)
 	return !memchr_inv(stack, MT_POISON, sizeof(stack));
 }
 
-/* 6: a helper that gets to run after the return touches nothing of the job. */
+/* 6: a helper that gets to run after the return does not touch any of the job. */
 static void mt_test_late_helper_touches_nothing(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1226,7 +1226,7 @@ static void mt_let_helper_in(struct mt_trial *t, unsigned long start,
 	mt_meet(t, start, end);
 }
 
-/* A helper that starts in the middle of the job gets its part of the rest. */
+/* A helper that starts in the middle of the job gets its share of the rest. */
 static void mt_test_late_helper_joins(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1239,17 +1239,17 @@ static void mt_test_late_helper_joins(struct kunit *test)
 }
 
 /*
- * Helpers after boot, whose CPU others want
+ * Helpers after boot, on a CPU that other tasks want
  */
 
-/* A thread that is busy on a CPU for some time, whenever it is asked to. */
+/* A thread that keeps a CPU busy for some time, whenever it is asked to. */
 struct mt_visitor {
 	struct task_struct	*task;
 	struct completion	wanted;
-	struct completion	over;		/* the helper has found out, or gave up */
+	struct completion	over;		/* the helper went on, or gave up */
 	int			visits;
-	bool			delayed;	/* it was seen asleep on the runqueue */
-	bool			went_on;	/* the helper did, right after that */
+	bool			delayed;	/* it was asleep, still on the runqueue */
+	bool			went_on;	/* the helper got a chunk after that */
 	bool			too_late;
 };
 
@@ -1273,7 +1273,7 @@ static void mt_visitor_stop(void *arg)
 	kthread_stop(v->task);
 }
 
-/* Return whether the visitor has gone to sleep, and is still on the runqueue. */
+/* Wake the visitor.  Return whether it is asleep again, but still on the runqueue. */
 static bool mt_visit(struct mt_visitor *v)
 {
 	ktime_t until = ktime_add_ms(ktime_get(), 50);
@@ -1290,7 +1290,7 @@ static bool mt_visit(struct mt_visitor *v)
 
 /*
  * The helper returns from its chunk as soon as the visitor is delayed.  Only the caller
- * could start another helper, and it stays in its chunk.
+ * could start another helper, but the caller stays in its own chunk.
  */
 static void mt_be_visited(struct mt_trial *t, unsigned long start, unsigned long end)
 {
@@ -1346,8 +1346,8 @@ static void mt_test_sleepers_do_not_want_the_cpu(struct kunit *test)
 	v = mt_visitor_start(test, cpu);
 
 	/*
-	 * Where the CPU is not idle at the moment, there is no helper; and one leaves for any
-	 * other task that comes by chance.  For a task that sleeps it would leave each time.
+	 * Retry: no helper starts if the CPU is not idle, and one leaves for any task
+	 * that happens to want the CPU.  If sleepers counted, it would leave each time.
 	 */
 	for (i = 0; i < 10 && !v->went_on; i++) {
 		mt_set_helper_cpus(t, cpumask_of(cpu));
@@ -1407,7 +1407,7 @@ static void mt_test_jobs_nest(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, t->inner_broken ?: "", "");
 }
 
-/* A helper that starts a job after boot. */
+/* A helper that starts a job, as it would after boot. */
 static void mt_start_alone(struct mt_trial *t, unsigned long start, unsigned long end)
 {
 	struct mt_trial *inner;
@@ -1514,7 +1514,7 @@ static void mt_test_thread_fn_may_sleep(struct kunit *test)
 	mt_run_and_judge(test, t);
 }
 
-/* A job of two threads that do not sleep for as long as it takes, of these chunks. */
+/* The chunks of a job whose two threads do not sleep until the job is done. */
 #define MT_BUSY_MS		10
 #define MT_BUSY_CHUNKS		6000
 
@@ -1542,8 +1542,8 @@ static int mt_busy_fn(void *arg)
 }
 
 /*
- * Whoever changes code waits for all tasks to have been where no old code is.  A task
- * that does not sleep is there between two chunks.
+ * Code patching waits for Tasks RCU: until no task can still be in old code.  For a
+ * task that does not sleep, the end of a chunk has to be a quiescent state.
  */
 static void mt_test_long_job_lets_tasks_rcu_go_on(struct kunit *test)
 {
@@ -1579,7 +1579,7 @@ static void mt_mark(struct mt_trial *t, unsigned long start, unsigned long end)
 		marks[start]++;
 }
 
-/* The caller sees all that threads wrote, without a lock of its own. */
+/* The caller sees all that the threads wrote, without taking a lock itself. */
 static void mt_test_writes_are_seen(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1620,7 +1620,7 @@ static bool mt_fails_in_helper(struct mt_trial *t, unsigned long start, unsigned
 	return current != t->caller;
 }
 
-/* 9: a thread that fails gets no second chunk, and no thread gets a new one. */
+/* 9: once a thread has failed, neither that thread nor any other gets a new chunk. */
 static void mt_test_every_chunk_fails(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1634,7 +1634,7 @@ static void mt_test_every_chunk_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->nr_undone, 0);
 }
 
-/* 9: it is not too late to fail when all has been handed out. */
+/* 9: a job may still fail after all of it has been handed out. */
 static void mt_test_last_chunk_fails(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1670,7 +1670,7 @@ static void mt_test_nothing_after_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->undone[0].end, 500);
 }
 
-/* A job fails whether there is something to call for that or not. */
+/* A job may fail whether it has an undo function or not. */
 static void mt_test_fails_without_undo(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1697,7 +1697,7 @@ static void mt_test_succeeds_after_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->job.error, 0);
 }
 
-/* 9: two threads that are inside at once fail, one of them is the first. */
+/* 9: if two threads that are inside at once fail, one of them is the first. */
 static void mt_test_two_threads_fail(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1710,7 +1710,7 @@ static void mt_test_two_threads_fail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->nr_undone, 0);
 }
 
-/* The caller goes on when a helper has failed. */
+/* The caller does not go on until a helper has failed. */
 static void mt_meet_and_wait_for_failure(struct mt_trial *t, unsigned long start,
 					 unsigned long end)
 {
@@ -1734,7 +1734,7 @@ static void mt_test_first_error_wins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
 }
 
-/* 9: the chunk of a thread that did not fail is undone, and it gets no other. */
+/* 9: the chunk of a thread that did not fail is undone, and the thread gets no other. */
 static void mt_test_helper_fails_caller_does_not(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1748,7 +1748,7 @@ static void mt_test_helper_fails_caller_does_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->nr_undone, 1);
 }
 
-/* A thread that is alone gets more than one chunk, too. */
+/* A thread that works alone gets more than one chunk, too, if max_chunk is set. */
 static void mt_test_max_chunk_bounds_one_thread(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1760,10 +1760,10 @@ static void mt_test_max_chunk_bounds_one_thread(struct kunit *test)
 }
 
 /*
- * What is not a job
+ * Malformed and empty jobs, and parameters of 0
  */
 
-/* 8: a malformed job is refused, and nothing of it runs. */
+/* 8: a malformed job is refused, and none of it runs. */
 static void mt_test_malformed_job_refused(struct kunit *test)
 {
 	static const unsigned long wraps[][2] = {
@@ -1835,7 +1835,7 @@ static int mt_suite_init(struct kunit_suite *suite)
 	return 0;
 }
 
-/* A helper goes on to pay, however long the clock stands still. */
+/* A helper keeps taking CPU bandwidth, however long the scheduler clock stands still. */
 static void mt_test_slices(struct kunit *test)
 {
 	u64 slice = NSEC_PER_MSEC;

@@ -1,83 +1,83 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs multithreaded padata jobs on request, and checks how they were done.
- * For the selftests in tools/testing/selftests/padata, which make the
- * conditions around a job that a unit test cannot: load, CPU hotplug, tracing.
+ * Runs multithreaded padata jobs on request, and checks how they ran.
+ * For the selftests in tools/testing/selftests/padata, which run jobs under
+ * conditions that a unit test cannot create: load, CPU hotplug, tracing.
  *
- * /sys/kernel/debug/test_padata_mt/run takes the description of a job, words of
- * the form key=value, and returns from the write when the job is done:
+ * /sys/kernel/debug/test_padata_mt/run takes the description of a job, as words
+ * of the form key=value; the write returns when the job is done:
  *
  *   start= size= align= min_chunk= max_chunk= max_threads= numa_aware= killable=
- *		as in struct padata_mt_job; numbers as in C.  size= has to be
- *		given, all else is 0 by default, and max_threads the highest.
+ *		as in struct padata_mt_job; numbers as in C.  size= is required,
+ *		max_threads= is INT_MAX by default, and all others are 0.
  *   near=NODE	the node of the data (default: none given)
  *   cpus=LIST	the job's cpumask, as in 0-3,8 (default: none given)
- *   fn=WHAT	what the thread function does with a chunk, besides the checks:
+ *   fn=WHAT	what the thread function does with a chunk, in addition to the checks:
  *		touch	nothing (default)
  *		sleep	sleeps for us= microseconds
- *		busy	keeps the CPU busy for as long
- *		spin	keeps it busy for as long for each unit of the chunk
- *		work	uses that much CPU time, to within a tick
- *		wait	sleeps for as long, unless it is killed
+ *		busy	keeps the CPU busy for us= microseconds
+ *		spin	keeps it busy for us= microseconds for each unit of the chunk
+ *		work	uses us= microseconds of CPU time, to within a tick
+ *		wait	sleeps for us= microseconds, unless it is killed
  *		nested	runs a job of TEST_INNER_SIZE units of its own
  *		alloc	keeps the CPU busy as fn=busy does, and allocates a page for each
- *			unit, for its memory cgroup and by the policy of the thread;
- *			they are freed with the result
+ *			unit, charged to the thread's memory cgroup and placed by its
+ *			memory policy; the pages are freed with the result
  *		lock	takes a lock, test_fn_lock
- *		write	writes a page to file= for each unit, past the page cache
- *		race	for each unit, adds to a variable that all threads add to, with no
- *			lock: for KCSAN to report
+ *		write	writes a page to file= for each unit, bypassing the page cache
+ *		race	for each unit, adds to a variable shared by all threads, without
+ *			a lock: for KCSAN to report
  *		none	there is no thread function: the job is malformed
- *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, fn=wait and fn=alloc
- *		(default 100)
+ *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, fn=wait and
+ *		fn=alloc (default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   fail=N	one chunk in N fails, at random (default 0: none)
  *   undo=1	the job has an undo function, which records what it is called for
  *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
  *   reclaim=1	the caller holds what lockdep takes for a lock of memory reclaim.  Not
  *		with a thread function that allocates memory.
- *   scope=SCOPE	the caller is in such a scope: nofs, noio, pin, throttle (of
- *		PF_LOCAL_THROTTLE), or memalloc (of PF_MEMALLOC).  Without rules=boot,
- *		a thread function that is in another one than the caller is a failure.
- *   file=PATH	for fn=write
+ *   scope=SCOPE	the caller is in this scope: nofs, noio, pin, throttle (for
+ *		PF_LOCAL_THROTTLE), or memalloc (for PF_MEMALLOC).  Without rules=boot,
+ *		it is a failure if the thread function runs in a different scope.
+ *   file=PATH	the file that fn=write writes to
  *   rules=WHICH
  *		boot	helpers as at boot, one on every CPU (default)
- *		now	helpers as padata_do_multithreaded() has them after boot
+ *		now	helpers as padata_do_multithreaded() uses them after boot
  *   jobs=N	run as many of these jobs at the same time (default 1)
  *   context=WHERE
- *		task	in the writer, as jobs run after boot (default); jobs
- *			after the first are started from kernel threads
- *		kthread	in a fresh kernel thread that is allowed on cpus= only,
- *			as the threads that initialise struct pages at boot are
+ *		task	in the writing task, as jobs run after boot (default);
+ *			jobs after the first are started from kernel threads
+ *		kthread	in a new kernel thread that is bound to cpus=, like the
+ *			threads that initialise struct pages at boot
  *
  * A description that makes no sense is refused with -EINVAL, and a line in the
- * log says why.  A job that padata refuses is a result.
+ * log says why.  A job that padata refuses is reported as a result.
  *
- * /sys/kernel/debug/test_padata_mt/exit takes such a description, and the job is run
- * when the file is closed: by a task that exits, if that has left it open.
+ * /sys/kernel/debug/test_padata_mt/exit takes the same description, but runs the job
+ * when the file is closed: in an exiting task, if that still has the file open.
  *
  * /sys/kernel/debug/test_padata_mt/workers says how many worker threads have a memory
- * policy, a memory cgroup to charge, nodes that they may not use, or may be killed: none
- * but helpers do, while they help.
+ * policy, have a memory cgroup to charge, are barred from some nodes, or may be killed:
+ * this applies to helpers only, and only while they help.
  *
  * /sys/kernel/debug/test_padata_mt/result has the jobs of the last description,
  * one per line, as words of the form key=value:
  *
  *   status=	ok, or failed if padata broke a promise or refused the job
  *   why=	which promise, in words joined by dashes, or none
- *   ret=	what padata_do_multithreaded() returned; a failure that was asked for
- *		is ok
- *   chunks= units=	calls of the thread function, and what they were given
- *   helped=	units that helpers were given
+ *   ret=	what padata_do_multithreaded() returned; a requested failure has
+ *		status=ok
+ *   chunks= units=	calls of the thread function, and units handed out to them
+ *   helped=	units handed out to helpers
  *   nr_threads= nr_ran=	as in struct padata_mt_job
  *   inside=	the most threads that were in the thread function at once
  *   strays=	chunks that helpers ran on CPUs outside cpus=; not a failure by
  *		itself, as helpers of a CPU that goes offline finish elsewhere
- *   elapsed_ns=	how long it took
+ *   elapsed_ns=	how long the job took
  *   failed=	chunks that were made to fail
  *   undone=	units that were undone
  *   units_by_cpu=	CPU:UNITS pairs, separated by commas
- *   pages_by_node=	NODE:PAGES pairs of what fn=alloc got
+ *   pages_by_node=	NODE:PAGES pairs, for the pages that fn=alloc got
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -115,14 +115,14 @@
 
 #include "../kernel/padata_mt.h"
 
-/* There is a bit for every unit, so that checks need not trust each other. */
+/* Bitmaps have a bit for every unit, so that no check relies on another one. */
 #define TEST_MAX_SIZE		((unsigned long)SZ_16M)
 #define TEST_MAX_JOBS		64U
 #define TEST_MAX_US		20000000UL
 #define TEST_MAX_DESCRIPTION	512
 #define TEST_INNER_SIZE		64UL
 
-/* What a job is made to fail with. */
+/* The error that jobs are made to fail with. */
 #define TEST_ERROR		(-EREMOTEIO)
 
 enum test_fn {
@@ -152,7 +152,7 @@ static const struct { const char *name; unsigned int flags; } test_scopes[] = {
 #define TEST_SCOPES	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC_PIN |	\
 			 PF_LOCAL_THROTTLE | PF_MEMALLOC)
 
-/* What was asked for.  Only job.cpumask may be used while cpus is filled in. */
+/* What was asked for.  cpus is storage for job.cpumask: use it only through that. */
 struct test_desc {
 	struct padata_mt_job	job;
 	struct cpumask		cpus;
@@ -163,7 +163,7 @@ struct test_desc {
 	bool			hold;
 	bool			reclaim;
 	unsigned int		scope;
-	const char		*path;		/* of the file, while the jobs run */
+	const char		*path;		/* only while the jobs run */
 	unsigned int		jobs;
 	int			rules;
 	int			fn;
@@ -171,19 +171,19 @@ struct test_desc {
 };
 
 /*
- * struct test_job - one job, and what became of it
+ * struct test_job - one job and its outcome
  *
  * Set up by test_job_init(), written by the job's threads while it runs, and
- * kept until the next description for whoever reads the result.
+ * kept until the next description, for reads of the result file.
  */
 struct test_job {
 	const struct test_desc	*desc;
 	struct padata_mt_job	job;
 	struct task_struct	*caller;
-	unsigned int		scope;		/* that the caller is in */
+	unsigned int		scope;		/* the caller's */
 	struct file		*file;
 	unsigned long		*seen;		/* a bit for every unit */
-	unsigned long		*completed;	/* these two as well */
+	unsigned long		*completed;	/* likewise, as has undone */
 	unsigned long		*undone;
 	struct page		**pages;	/* a page for each unit, with fn=alloc */
 	atomic_long_t		*units;		/* for every CPU */
@@ -211,7 +211,7 @@ struct test_set {
 
 static DEFINE_MUTEX(test_lock);			/* one description at a time */
 static DEFINE_MUTEX(test_fn_lock);		/* for thread functions to take */
-static struct lock_class_key test_key;		/* of the jobs, which lockdep is to know */
+static struct lock_class_key test_key;		/* the jobs' lockdep class */
 static struct test_set *test_last;		/* under test_lock */
 static struct dentry *test_dir;
 
@@ -221,7 +221,7 @@ static void test_broke(struct test_job *tj, const char *why)
 }
 
 /*
- * What the thread function does
+ * Work done by the thread function
  */
 static void test_inner_fn(unsigned long start, unsigned long end, void *arg)
 {
@@ -258,7 +258,7 @@ static void test_nest(struct test_job *tj)
 		test_broke(tj, "inner-job-incomplete");
 }
 
-/* As long loops of the kernel do, this lets others in where it is not preempted. */
+/* Like long loops in the kernel, this lets other tasks run if it is not preempted. */
 static void test_stay_busy(unsigned long us)
 {
 	ktime_t until = ktime_add_us(ktime_get(), us);
@@ -269,7 +269,7 @@ static void test_stay_busy(unsigned long us)
 	}
 }
 
-/* Others may have the CPU meanwhile, and this takes as much longer. */
+/* If other tasks get the CPU meanwhile, this takes that much longer. */
 static void test_use_cpu_time(unsigned long us)
 {
 	u64 until = READ_ONCE(current->se.sum_exec_runtime) + us * NSEC_PER_USEC;
@@ -286,7 +286,7 @@ static void test_alloc(struct test_job *tj, unsigned long start, unsigned long e
 	unsigned long first = tj->desc->job.start;
 
 	test_stay_busy(us);
-	/* As loops of the kernel do, this ends when it gets no more and is to die. */
+	/* Like loops in the kernel, stop if there is no page and the task is killed. */
 	for (; start < end; start++) {
 		tj->pages[start - first] = alloc_page(GFP_USER | __GFP_ACCOUNT);
 		if (!tj->pages[start - first] && fatal_signal_pending(current))
@@ -294,7 +294,7 @@ static void test_alloc(struct test_job *tj, unsigned long start, unsigned long e
 	}
 }
 
-/* There is a page for each unit, so that threads do not write to the same place. */
+/* Each unit has a page of the file, so that threads do not write to the same place. */
 static void test_write(struct test_job *tj, unsigned long start, unsigned long end)
 {
 	unsigned long first = tj->desc->job.start;
@@ -363,7 +363,7 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 	}
 }
 
-/* In one of the job's bitmaps, where no unit is marked twice. */
+/* Mark units in one of the job's bitmaps.  No unit may be marked twice. */
 static void test_mark_units(struct test_job *tj, unsigned long *bitmap,
 			    unsigned long start, unsigned long end, const char *twice)
 {
@@ -442,7 +442,7 @@ static void test_note_most(struct test_job *tj, int inside)
 		;
 }
 
-/* Nothing may be handed out when padata_mt_fail() has returned. */
+/* Nothing may be handed out once padata_mt_fail() has returned. */
 static void test_fail(struct test_job *tj)
 {
 	atomic_inc(&tj->failed);
@@ -521,7 +521,7 @@ static void test_check_job(struct test_job *tj)
 		test_broke(tj, "threads-counted-wrong");
 }
 
-/* Jobs of callers that reclaim memory are another class, as others allocate some. */
+/* Jobs of callers in reclaim get their own lockdep class: other jobs allocate memory. */
 static int test_do_scoped(struct test_job *tj)
 {
 	static struct lock_class_key test_reclaim_key;
@@ -569,7 +569,7 @@ static int test_runner(void *arg)
 	struct test_job *tj = arg;
 
 	wait_for_completion(tj->go);
-	/* May fail if CPUs went away.  The job has to cope. */
+	/* May fail if CPUs went offline.  The job has to cope. */
 	if (tj->desc->job.cpumask && tj->desc->context == TEST_KTHREAD)
 		set_cpus_allowed_ptr(current, tj->desc->job.cpumask);
 	test_run_job(tj);
@@ -669,8 +669,8 @@ static struct test_set *test_set_alloc(const struct test_desc *desc)
 }
 
 /*
- * All jobs start at once.  A thread that could not be created leaves its job
- * undone, and the write fails.
+ * All jobs start at once.  If a thread cannot be created, its job and those
+ * after it are not run, and the write fails.
  */
 static int test_set_run(struct test_set *set)
 {
@@ -918,7 +918,7 @@ static ssize_t test_exit_write(struct file *file, const char __user *buf,
 	return count;
 }
 
-/* By a task that leaves the file open, when it exits. */
+/* Called in an exiting task, if that still has the file open. */
 static int test_exit_release(struct inode *inode, struct file *file)
 {
 	char *words = file->private_data;
@@ -1048,7 +1048,7 @@ static bool test_lacks_nodes(const struct task_struct *p)
 }
 #endif
 
-/* No worker does before it helps. */
+/* No worker may be killed before it helps. */
 static bool test_may_be_killed(const struct task_struct *p)
 {
 	const struct sighand_struct *sighand = rcu_dereference(p->sighand);
@@ -1056,7 +1056,7 @@ static bool test_may_be_killed(const struct task_struct *p)
 	return sighand && sighand->action[SIGKILL - 1].sa.sa_handler != SIG_IGN;
 }
 
-/* How many workers have something left of a task that they helped. */
+/* Count the workers that still have state of a task that they helped. */
 static int workers_show(struct seq_file *m, void *unused)
 {
 	unsigned int policy = 0, memcg = 0, nodes = 0, signal = 0;
@@ -1088,7 +1088,7 @@ static int __init test_padata_mt_init(void)
 }
 module_init(test_padata_mt_init);
 
-/* No job is running by now: files in use keep the module. */
+/* No job is running by now: open files pin the module. */
 static void __exit test_padata_mt_exit(void)
 {
 	debugfs_remove(test_dir);

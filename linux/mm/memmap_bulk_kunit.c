@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suite of struct pages initialised and freed in bulk: that
- * mm/memmap_bulk.c leaves behind what page by page initialisation and freeing
- * do, and how long both take.
+ * KUnit suite for struct pages initialised and freed in bulk: checks that
+ * mm/memmap_bulk.c leaves the same state behind as initialising and freeing
+ * page by page, and measures how long both take.
  *
  * The struct pages are real ones.  The suite borrows runs of free blocks from
- * the buddy allocator, does to them once more what boot did, by one way and
- * then by the other, and holds one outcome against the other.  The pages
- * themselves are never touched, so with User-mode Linux a machine may have more
- * memory than the host, and a memmap much larger than caches.
+ * the buddy allocator, repeats on them what boot did, first one way and then
+ * the other, and compares the outcomes.  The pages themselves are never
+ * touched, so a User-mode Linux machine may be given more memory than the host
+ * has, and thus a memmap much larger than the caches.
  *
- * A second suite looks at how many threads deferred init has on each node.
+ * A second suite checks how many threads deferred init uses on each node.
  *
- * The functions under test are __init, so this is built in, and runs before
- * init memory is freed.
+ * The functions under test are __init, so the suites are built in, and run
+ * before init memory is freed.
  */
 
 #include <kunit/test.h>
@@ -41,7 +41,7 @@
 
 #include "internal.h"
 
-/* What deferred init takes in one go on x86-64.  Without sections, as much. */
+/* What deferred init does at a time on x86-64.  The same size without sections. */
 #ifdef CONFIG_SPARSEMEM
 #define RUN_PAGES	PAGES_PER_SECTION
 #else
@@ -50,7 +50,7 @@
 #define RUN_BLOCKS	(RUN_PAGES / MAX_ORDER_NR_PAGES)
 #define RUN_BYTES	(RUN_PAGES * sizeof(struct page))
 
-/* Runs to borrow, at most: 128 GiB. */
+/* Most runs to borrow: 128 GiB of memory. */
 #define MAX_RUNS	1024
 #define MAX_ROUNDS	99
 
@@ -62,7 +62,7 @@ static unsigned int bulk_runs __initdata = 1;
 module_param_named(runs, bulk_runs, uint, 0);
 MODULE_PARM_DESC(runs, "Runs of 128 MiB for the benchmark, if there are as many (default 1)");
 
-/* Runs that are borrowed, and what their struct pages say of them. */
+/* The borrowed runs, with the zone and node from their struct pages. */
 static struct bulk_run {
 	unsigned long		pfn;
 	unsigned long		end_pfn;
@@ -74,7 +74,7 @@ static unsigned int nr_borrowed __initdata;
 
 /* Borrowing */
 
-/* Take what is free of [pfn, end_pfn).  Return the number of pages. */
+/* Take the free pages of [pfn, end_pfn) off the free lists.  Return how many. */
 static unsigned long __init take_free(unsigned long pfn, unsigned long end_pfn)
 {
 	struct zone *zone = page_zone(pfn_to_page(pfn));
@@ -96,7 +96,7 @@ static unsigned long __init take_free(unsigned long pfn, unsigned long end_pfn)
 	return nr;
 }
 
-/* Whether all of a run is of one zone, and free in whole blocks. */
+/* Whether all of a run is in @zone, and free in whole blocks. */
 static bool __init run_is_free(unsigned long pfn, struct zone *zone)
 {
 	unsigned long end_pfn = pfn + RUN_PAGES;
@@ -154,8 +154,8 @@ static bool __init borrow_runs(unsigned int most)
 /*
  * Initialising and freeing, page by page
  *
- * This is __init_single_page() as stock's loops have it, inlined.  To call it
- * for each page would be slower than what is compared here.
+ * This is __init_single_page() inlined, as it is in the stock loops.  Calling
+ * it for each page would make the baseline slower than stock.
  */
 static __always_inline void init_single_page(struct page *page,
 					     unsigned long pfn,
@@ -187,7 +187,7 @@ static noinline void __init init_by_page(const struct bulk_run *run,
 		init_single_page(page, pfn, zone, nid);
 }
 
-/* Whole blocks at once, all else page by page. */
+/* Free whole blocks at once, everything else page by page. */
 static void __init free_by_page(const struct bulk_run *run, unsigned long pfn,
 				unsigned long end_pfn)
 {
@@ -202,7 +202,7 @@ static void __init free_by_page(const struct bulk_run *run, unsigned long pfn,
 	}
 }
 
-/* Pages were counted as managed when they were freed for the first time. */
+/* Boot had already counted these pages as managed: undo the second count. */
 static void __init uncount_managed(const struct bulk_run *run, long nr)
 {
 	struct zone *zone = &NODE_DATA(run->nid)->node_zones[run->zone];
@@ -224,7 +224,7 @@ static void __init return_runs(void)
 
 /* Initialisation */
 
-/* Pages of a run to initialise, by number. */
+/* Pages of a run to initialise, as offsets into the run. */
 struct bulk_range {
 	const char		*name;
 	unsigned long		from;
@@ -282,7 +282,7 @@ static unsigned long __init first_difference(const struct page *a,
 	return i;
 }
 
-/* The same bytes, and none written before or after the range. */
+/* Both write the same bytes, and none before or after the range. */
 static void __init bulk_init_same(struct kunit *test)
 {
 	const struct bulk_range *range = test->param_value;
@@ -327,7 +327,7 @@ static void __init bulk_section_info_same(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, RUN_PAGES, first_difference(memmap, ours));
 }
 
-/* What the benchmark takes for stock's is no less than stock's. */
+/* The benchmark's inlined baseline initialises all that stock does. */
 static void __init bulk_bench_init_same(struct kunit *test)
 {
 	const struct bulk_run *run = &borrowed[0];
@@ -346,15 +346,15 @@ static void __init bulk_bench_init_same(struct kunit *test)
 /* Freeing */
 
 #define MAX_PIECES	3
-/* Whole blocks, and what may be before and after them. */
+/* Whole blocks, and for each piece, smaller ones before and after them. */
 #define MAX_ENTRIES	(RUN_BLOCKS + MAX_PIECES * 2 * NR_PAGE_ORDERS)
 
-/* Pieces of a run that are free, ended by an empty one. */
+/* Pieces of a run to free, terminated by an empty one. */
 struct bulk_layout {
 	const char		*name;
 	struct bulk_range	pieces[MAX_PIECES + 1];
 	enum migratetype	type;
-	/* They have been in use, and are whole blocks. */
+	/* The pieces have been in use, and are whole blocks. */
 	bool			used;
 };
 
@@ -390,14 +390,14 @@ static void bulk_layout_desc(const struct bulk_layout *layout, char *desc)
 
 KUNIT_ARRAY_PARAM(bulk_free, layouts, bulk_layout_desc);
 
-/* What is left behind when pages have been freed. */
+/* The state left behind by freeing pages. */
 struct bulk_outcome {
-	/* By how much they grew. */
+	/* By how much these counters grew. */
 	long			nr_free_pages;
 	long			managed_pages;
 	long			pgfree;
 	long			nr_free[NR_PAGE_ORDERS];
-	/* Those of the run, as they are on the free lists. */
+	/* The run's free blocks, as they are on the free lists. */
 	unsigned int		nr_entries;
 	struct bulk_entry {
 		unsigned int	order;
@@ -410,7 +410,7 @@ struct bulk_outcome {
 static struct bulk_outcome outcomes[2] __initdata;
 static unsigned long vm_events[NR_VM_EVENT_ITEMS] __initdata;
 
-/* Add, or take away, the counters that are to be compared. */
+/* Add or, if @sign is -1, subtract the counters to compare. */
 static void __init outcome_count(struct bulk_outcome *outcome,
 				 struct zone *zone, long sign)
 {
@@ -472,7 +472,7 @@ static void __init free_in_bulk(struct kunit *test, struct zone *zone,
 		KUNIT_ASSERT_TRUE(test, memmap_free_used(zone, pfn, end_pfn));
 }
 
-/* Free the pieces, note what that leaves behind, and take them back. */
+/* Free the pieces, record the outcome, and take the pages back. */
 static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 			       bool bulk, struct bulk_outcome *outcome,
 			       struct page *memmap)
@@ -505,8 +505,8 @@ static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 }
 
 /*
- * Leave in a struct page what whoever had the page could have: all that may be in
- * one that is freed.
+ * Leave in a struct page all that a user of the page could have left there: whatever
+ * a page may have set when it is freed.
  */
 static void __init use_page(struct page *page, bool head)
 {
@@ -551,7 +551,7 @@ static void __init init_layout(const struct bulk_layout *layout,
 	memmap_init_pageblocks(run->pfn, run->end_pfn, layout->type);
 }
 
-/* Whether blocks were freed at once in both ways, and never merged. */
+/* Whether both ways freed only whole blocks at once, so that none were merged. */
 static bool __init layout_is_blocks(const struct bulk_layout *layout)
 {
 	const struct bulk_range *piece;
@@ -564,7 +564,7 @@ static bool __init layout_is_blocks(const struct bulk_layout *layout)
 	return true;
 }
 
-/* A page that was merged into a larger block has been on a list before. */
+/* Clear stale list pointers: a page now in a larger block was on a list before. */
 static void __init forget_old_lists(struct page *memmap)
 {
 	unsigned long i;
@@ -589,8 +589,8 @@ static void __init free_both_ways(struct kunit *test)
 }
 
 /*
- * The same free lists, in the same order, counters and struct pages.  Other CPUs allocate
- * and free pages, too, and may make a difference, but not each time.
+ * The same free lists in the same order, the same counters and struct pages.  Other CPUs
+ * allocate and free pages, too, which may make a difference, but not every time.
  */
 static void __init bulk_free_same(struct kunit *test)
 {
@@ -623,7 +623,7 @@ static void __init bulk_free_same(struct kunit *test)
 			first_difference(memmap, memmap + RUN_PAGES));
 }
 
-/* Where pages are checked, one that still has a mapping keeps its block from being freed. */
+/* If pages are checked, one that still has a mapping keeps its block from being freed. */
 static void __init bulk_free_refused(struct kunit *test)
 {
 	const struct bulk_run *run = &borrowed[0];
@@ -645,7 +645,7 @@ static void __init bulk_free_refused(struct kunit *test)
 
 /* Time */
 
-/* Each block is initialised and then freed, as stock does deferred pages. */
+/* Initialise and then free each block in turn, as stock deferred init does. */
 static void __init bench_stock(const struct bulk_run *run)
 {
 	unsigned long pfn = run->pfn;
@@ -670,7 +670,7 @@ static void __init bench_bulk(const struct bulk_run *run)
 	cond_resched();
 }
 
-/* A store past the cache, where there is one. */
+/* A store that bypasses the cache, where there is one. */
 #ifdef CONFIG_X86_64
 static __always_inline void bench_stream(unsigned long *word)
 {
@@ -684,8 +684,8 @@ static __always_inline void bench_stream(unsigned long *word)
 #endif
 
 /*
- * What the machine's memory takes: as many bytes, and nothing else done.  A loop that
- * is not unrolled would take longer than the memory.
+ * The limit set by the machine's memory: write as many bytes, and do nothing else.  A
+ * loop that is not unrolled would be slower than the memory.
  */
 static void __init bench_limit(const struct bulk_run *run)
 {
@@ -702,7 +702,7 @@ static void __init bench_limit(const struct bulk_run *run)
 		bench_stream(word + 6);
 		bench_stream(word + 7);
 	}
-	wmb();		/* All of it counts. */
+	wmb();		/* Time all of the stores. */
 	cond_resched();
 }
 
@@ -718,7 +718,7 @@ static const struct bulk_way ways[] __initconst = {
 	{ "limit", bench_limit, false },
 };
 
-/* ns for all runs, which are taken back again if they were freed. */
+/* Return the time for all runs, in ns.  Runs that were freed are taken back. */
 static u64 __init bench_round(struct kunit *test, const struct bulk_way *way)
 {
 	u64 begin, ns;
@@ -737,7 +737,7 @@ static u64 __init bench_round(struct kunit *test, const struct bulk_way *way)
 		uncount_managed(run, RUN_PAGES);
 	}
 
-	/* Nobody is to find struct pages that are none. */
+	/* Do not leave struct pages behind that hold garbage. */
 	for (i = 0; !way->frees && i < nr_borrowed; i++) {
 		const struct bulk_run *run = &borrowed[i];
 
@@ -748,7 +748,7 @@ static u64 __init bench_round(struct kunit *test, const struct bulk_way *way)
 	return ns;
 }
 
-/* The time of each round, for whoever does the statistics. */
+/* Print the time of each round, for statistics to be done elsewhere. */
 static void __init bulk_bench(struct kunit *test)
 {
 	unsigned int rounds = clamp(bulk_rounds, 1U, (unsigned int)MAX_ROUNDS);
@@ -774,7 +774,7 @@ static void __init bulk_bench(struct kunit *test)
 
 static int __init bulk_test_init(struct kunit *test)
 {
-	/* Two runs' struct pages, to compare. */
+	/* Room for the struct pages of two runs, to compare. */
 	test->priv = kvmalloc(2 * RUN_BYTES, GFP_KERNEL);
 	if (!test->priv)
 		return -ENOMEM;
@@ -805,12 +805,12 @@ static struct kunit_suite __refdata bulk_test_suite = {
 	.test_cases = bulk_test_cases,
 };
 
-/* How many threads initialise what is deferred */
+/* How many threads deferred init uses */
 
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
 static cpumask_t cpus_left __initdata;
 
-/* Cores of @cpus, taken away with all of their threads one after the other. */
+/* Count the cores of @cpus, by removing them one by one with all their SMT siblings. */
 static unsigned int __init count_cores(const struct cpumask *cpus)
 {
 	unsigned int cores = 0;
@@ -838,7 +838,7 @@ static void __init threads_one_per_core(struct kunit *test)
 				deferred_init_cores(cpus));
 	}
 
-	/* The second thread of a core is one if the first is left out. */
+	/* A core counts even if only its second SMT thread is in the mask. */
 	for_each_online_cpu(cpu) {
 		KUNIT_EXPECT_EQ(test, 1, deferred_init_cores(cpumask_of(cpu)));
 		KUNIT_EXPECT_EQ(test, 1,
@@ -847,7 +847,7 @@ static void __init threads_one_per_core(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, deferred_init_cores(cpu_none_mask));
 }
 
-/* What the architecture makes of it: x86 has all threads, others have the cores. */
+/* The architecture's choice: x86 uses all SMT threads, others use one per core. */
 static void __init threads_of_architecture(struct kunit *test)
 {
 	int nid;

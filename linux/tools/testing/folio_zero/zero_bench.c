@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * zero_bench.c - how long does it take to zero a huge page?
+ * zero_bench.c - measure how long it takes to zero a huge page
  *
  *   zero_bench [--preemptible] [--rounds=N] [--mib=N] [--threads=N] [--min-kib=N]
- *	ours with 1 to N threads, beside stock's way and others (see zero_ways.h):
- *	elapsed time and CPU time
+ *	our code with 1 to N threads, compared with stock's and others (see
+ *	zero_ways.h): elapsed time and CPU time
  *   zero_bench --use [--job] [--dependent] [--rounds=N] [--mib=N] [--threads=N]
- *	ours and stock's, and what it then takes to use half of the folio, by writes in
- *	three ways: what is in the cache is gained there.  By the task alone, or by a job
- *	for each folio that can have one (--job); or used by reads at random each of
- *	which needs the outcome of the one before (--dependent).
+ *	ours and stock's, plus the time it then takes to use half of the folio, by writes
+ *	in three patterns, which gain from what is in the cache.  By the task alone, or by
+ *	a job for each folio that can have one (--job); or used by random reads, each of
+ *	which depends on the result of the one before (--dependent).
  *
- * --preemptible is for a kernel that can be preempted, without a limit to what is zeroed at
- * once by one thread.
+ * --preemptible models a preemptible kernel, which does not limit how much one thread
+ * zeroes at once.
  *
- * --store=NAME is for another CPU than this one: one that has none of clzero, stosb,
- * stosq and page that is named before it here.
+ * --store=NAME stands for another CPU: one that lacks those of clzero, stosb, stosq and
+ * page that come before NAME in this list.
  *
- * Folios are zeroed one after the other in memory much larger than the cache.  In each
- * round another way is the first.
+ * Folios are zeroed one after the other in memory much larger than the cache.  Each
+ * round starts with a different way.
  *
- * Helpers are threads that sleep until they are given something to do, as workers
- * of the kernel's workqueues are.  A wake-up is a system call here.  The engine's back
+ * Helpers are threads that sleep until they are given work, as the workers of the
+ * kernel's workqueues do.  Waking one takes a system call here.  The engine's back
  * end is the one for jobs at boot: helpers run at the caller's priority, on all CPUs, and
- * pay nothing.  What the one for jobs of tasks costs on top of it is not in these times.
+ * are charged nothing.  The added cost of that for jobs of tasks is not in these times.
  */
 
 #include <string.h>
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	options.threads = bench_nr_cpus();
 	stores_init();
 	parse(argc, argv);
-	/* What the times are judged by. */
+	/* The reference that the times are judged by. */
 	if (!has_clzero())
 		bench_say("store clzero: not on this CPU");
 	bench_start(options.threads, 1);

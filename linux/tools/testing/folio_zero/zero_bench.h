@@ -16,16 +16,16 @@
 
 struct zero_options {
 	unsigned int		rounds;
-	unsigned long		mib;		/* of memory to zero folios in */
-	unsigned long		min_kib;	/* the least folio that is timed */
-	unsigned int		threads;	/* the most that one is zeroed with */
+	unsigned long		mib;		/* of memory in which folios are zeroed */
+	unsigned long		min_kib;	/* the smallest folio that is timed */
+	unsigned int		threads;	/* the most threads per folio */
 	bool			job;		/* --use: with a job, however small */
-	bool			dependent;	/* --use: each address from what was read */
+	bool			dependent;	/* --use: each read depends on the last */
 };
 
 extern struct zero_options options;
 
-/* Faulted in, options.mib of it. */
+/* options.mib of memory, faulted in. */
 extern char *memory;
 
 /* The time of the reference loop, see bench_reference_ns(). */
@@ -34,7 +34,7 @@ void say_reference(unsigned int round);
 /* zero_time.c: all ways, sizes and numbers of threads */
 void time_ways(void);
 
-/* zero_use.c: ours and stock's, and the use of what they have zeroed */
+/* zero_use.c: ours and stock's, and the use of the folios they have zeroed */
 void time_uses(void);
 
 #endif /* _ZERO_BENCH_H */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * zero_check.c - is every page of a folio zeroed once, and nothing beside it?
+ * zero_check.c - check that every page of a folio is zeroed once, and nothing outside it
  *
  *   zero_check [--seed=N] [--store=NAME]
- *	with each store that the CPU has, or the one that is asked for
+ *	with each store that the CPU has, or only with the one named
  *   zero_check-generic [--seed=N]
- *	as on an architecture that has no functions of its own to zero pages
+ *	as on an architecture without functions of its own to zero pages
  *
- * Folios and arrays of folios of any size, by jobs and without.  All that is zeroed goes
- * through functions of this file, which note each page, when it was zeroed, by whom and
+ * Tests folios and arrays of folios of any size, with and without jobs.  All zeroing goes
+ * through functions of this file, which record when each page was zeroed, by whom and
  * how: in zero_check, mm/folio_zero.c calls check_zero_user_pages() and its sibling instead
  * of x86's functions, and for a job check_padata_do_multithreaded_key(), see the Makefile;
  * in zero_check-generic its own weak functions are linked, which call
@@ -30,10 +30,10 @@
 #define CHECKS			200
 #define MAX_FOLIOS		64
 #define MEMORY_MIB		512UL
-/* Of memory that a check writes and reads, more or less. */
+/* Approximate amount of memory that a check writes and reads. */
 #define CHECKED_MIB		120UL
 
-/* What mm/folio_zero.c says of itself, in pages. */
+/* The constants of mm/folio_zero.c, in pages. */
 #define EXTENT			256UL
 #define MIN_CHUNK		128UL
 #define MAX_CHUNK		1024UL
@@ -60,16 +60,16 @@ static struct {
 	unsigned long		pages;
 	unsigned long		touched;
 	unsigned long		step;		/* from one of several to the next */
-	const struct padata_mt_job *job;	/* if it is one */
+	const struct padata_mt_job *job;	/* if a job zeroes it */
 	unsigned int		nr_jobs;
-	bool			cached;		/* some of it was */
+	bool			cached;		/* some of it went through the cache */
 } zeroing;
 
 /* How often each page of the memory was zeroed, and whether through the cache. */
 static atomic_uint zeroed[MEMORY_MIB * MIB / PAGE_SIZE];
 static bool through_cache[MEMORY_MIB * MIB / PAGE_SIZE];
 
-/* The call that zeroed pages and came back last, under the lock. */
+/* The last call that zeroed pages and returned; protected by the lock. */
 static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	struct page		*page;
@@ -98,7 +98,7 @@ static void note_call(struct page *page, unsigned long nr, bool cached)
 	pthread_mutex_unlock(&last_lock);
 }
 
-/* Extents, and for pages that are zeroed by a job chunks, are no longer than they may be. */
+/* Extents, and the chunks of jobs that zero pages, do not exceed their maximum length. */
 static void check_length(const struct page *page, unsigned long nr)
 {
 	unsigned long pos = page - (struct page *)zeroing.start;
@@ -185,7 +185,7 @@ void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsig
 	check_after(page, nr, false);
 }
 
-/* As the sysctls and the caller have it. */
+/* As the sysctls and the caller determine. */
 static bool may_be_job(unsigned long nr_pages)
 {
 	unsigned long kib = nr_pages * (PAGE_SIZE / SZ_1K);
@@ -205,7 +205,7 @@ int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_cla
 	if (!job->near_nid || (zeroing.one && job->nid != node_of(zeroing.start)))
 		check_fail("helpers are not near what they zero");
 	zeroing.nr_jobs++;
-	/* The engine never does, as the job is good. */
+	/* The engine itself never refuses the job, which is valid. */
 	if (!(shim_random() % 8)) {
 		shim_expects_warning = true;
 		return -EINVAL;
@@ -218,7 +218,7 @@ int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_cla
 
 /* Checks */
 
-/* A threshold for what has @nr_pages: just below that, just above it, any, none. */
+/* A threshold for a folio of @nr_pages: just below that, just above it, any, none. */
 static unsigned long random_threshold_kbytes(unsigned long nr_pages)
 {
 	unsigned long kib = nr_pages * (PAGE_SIZE / SZ_1K);
@@ -279,7 +279,7 @@ static void check_last(const struct page *touched)
 }
 
 /*
- * Through the cache goes what is small, and what is likely to be used next: without a job,
+ * The cache is used for what is small and what is likely to be used next: without a job,
  * some of what follows the page that was touched, or all if that is in the second half.
  */
 static bool wants_cache(unsigned long pos)
@@ -328,7 +328,7 @@ static void check_folio(void)
 	check_last(folio_page(&folio, touched / PAGE_SIZE));
 }
 
-/* Folios in no order, with gaps between them; fewer of those that are larger than a chunk. */
+/* Folios in random order, with gaps in between; fewer if larger than a chunk. */
 static void check_folios(void)
 {
 	unsigned int order = shim_random() % 10;

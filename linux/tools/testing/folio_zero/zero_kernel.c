@@ -12,7 +12,7 @@
 
 const char *const store_names[NR_STORES] = { "clzero", "stosb", "stosq", "page" };
 
-/* Asked once: in a guest, to ask takes longer than to zero 100 KiB. */
+/* Checked once: in a guest, the check takes longer than zeroing 100 KiB. */
 static bool works[NR_STORES];
 static enum store chosen;
 
@@ -25,8 +25,8 @@ unsigned long *threshold_kbytes;
 int *max_threads;
 
 /*
- * Whether rep stosq is fast is the kernel's to say, by the model of the CPU.  It is on
- * all that are younger than 2007, so also where the kernel does not list its flags.
+ * The kernel decides by CPU model whether rep stosq is fast.  It is on all CPUs newer
+ * than 2007, so assume that it is where the kernel does not list its flags, too.
  */
 static bool rep_is_good(void)
 {
@@ -111,7 +111,7 @@ static void zero_words(void *to, unsigned long bytes)
 	asm volatile("rep stosq" : "+D" (to), "+c" (words) : "a" (0) : "memory");
 }
 
-/* As the kernel's oldest clear_page(): a line of eight words at a time. */
+/* Like the kernel's oldest clear_page(): a line of eight words at a time. */
 static void zero_page_in_loop(void *page)
 {
 	unsigned long *word = page, *end = page + PAGE_SIZE;

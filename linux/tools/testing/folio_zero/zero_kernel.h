@@ -15,23 +15,23 @@ enum store { STORE_CLZERO, STORE_STOSB, STORE_STOSQ, STORE_PAGE, NR_STORES };
 
 extern const char *const store_names[NR_STORES];
 
-/* What this CPU has.  To be called first. */
+/* Find out what this CPU has.  Must be called first. */
 void stores_init(void);
 bool store_works(enum store store);
 /*
- * From now on everything is as on a CPU that has @store, which works, and none that is
- * better.  It begins with the best one that this CPU has.
+ * From now on, act as on a CPU whose best store is @store, which must work on this CPU.
+ * The initial choice is the best store that this CPU has.
  */
 void store_choose(enum store store);
-/* The one with @name, or NR_STORES. */
+/* The store called @name, or NR_STORES. */
 enum store store_find(const char *name);
-/* Whether there is CLZERO, for ours and for others. */
+/* Whether CLZERO is available, for ours and for others. */
 bool has_clzero(void);
 
 /* rep stosb or rep stosq; clear_page() for each page where neither is fast. */
 void zero_by_string(void *to, unsigned long bytes);
 
-/* Whether this thread has asked for CLZERO since that was last forgotten. */
+/* Whether this thread has asked for CLZERO since this was last reset. */
 extern __thread bool asked_for_clzero;
 
 /* The sysctls, once kernel_init() has registered them. */

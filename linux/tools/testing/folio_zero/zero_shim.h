@@ -2,8 +2,8 @@
 /*
  * zero_shim.h - what mm/folio_zero.c uses of the kernel, for userspace
  *
- * Both files under test are compiled unchanged.  Every kernel header that they ask
- * for is this file (see the Makefile), but for their own.  A struct page is the
+ * Both files under test are compiled unchanged.  Every kernel header that they include
+ * is this file (see the Makefile), except for their own.  A struct page is the
  * memory itself.
  */
 
@@ -50,11 +50,11 @@ static inline unsigned long zero_div_round_up(unsigned long n, unsigned long d)
 	return (n + d - 1) / d;
 }
 
-/* As the program says, see zero_kernel.c. */
+/* Set by the program, see zero_kernel.c. */
 extern bool caller_is_realtime;
 #define rt_or_dl_task(task)	((void)(task), caller_is_realtime)
 
-/* Of three nodes, in no order: folios of one node are zeroed by a job of their own. */
+/* One of three nodes, in no order: each job zeroes the folios of a single node. */
 static inline int folio_nid(const struct folio *folio)
 {
 	return (uintptr_t)folio->pages / PAGE_SIZE * 0x9e3779b1UL / 1024 % 3;
@@ -70,7 +70,7 @@ static inline int folio_nid(const struct folio *folio)
 #define nth_page(page, n)	((page) + (n))
 #define page_address(page)	((void *)(page))
 
-/* As the kernel on this CPU, see zero_kernel.c. */
+/* As the kernel decides on this CPU, see zero_kernel.c. */
 void clear_page(void *page);
 
 void clear_user_highpage(struct page *page, unsigned long addr);
@@ -81,19 +81,19 @@ static inline void kmsan_unpoison_memory(const void *p, size_t bytes)
 
 enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD, X86_FEATURE_CLZERO };
 
-/* As CPUID says it, see zero_kernel.c. */
+/* As reported by CPUID, see zero_kernel.c. */
 extern struct shim_cpuinfo {
 	unsigned int		x86_clflush_size;
 } boot_cpu_data;
 
-/* Of those that this CPU has, the ones that the program lets the kernel's code see. */
+/* Of the features this CPU has, those that the program lets the kernel's code see. */
 bool cpu_feature_enabled(int feature);
 
-/* As the program says, see zero_kernel.c. */
+/* Set by the program, see zero_kernel.c. */
 extern bool kernel_is_preemptible;
 #define preempt_model_preemptible()	kernel_is_preemptible
 
-/* What the stores end with; they say what it pairs with. */
+/* The barrier after the stores; the code under test says what it pairs with. */
 static inline void wmb(void)
 {
 	asm volatile("sfence" : : : "memory");

@@ -2,8 +2,8 @@
 /*
  * zero_time.c - zero_bench: how long each way takes, for each size and number of threads
  *
- * Two times: what passes, and what all threads together use of CPUs.  What waits in
- * the kernel or for it, as threads without work do, uses none.
+ * Two times: elapsed time, and the CPU time of all threads together.  A thread that waits
+ * in the kernel or for it, as threads without work do, uses no CPU time.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 #define GIB_KIB			0x100000UL
 #define NS_PER_S		1000000000UL
-/* Smaller folios have no job: they cannot be shared. */
+/* Smaller folios cannot be shared between threads, and so have no job. */
 #define LEAST_SHARED_KIB	1024UL
 
 static const unsigned long sizes_kib[] = {
@@ -31,7 +31,7 @@ struct way {
 static struct way ways[SHIM_NR_CPUS + 6];
 static unsigned int nr_ways;
 
-/* folio_zero_user() does not promise to leave the folio as it is. */
+/* folio_zero_user() does not promise to leave the struct folio unchanged. */
 static void zero_ours(const struct folio *folio, unsigned long addr)
 {
 	struct folio copy = *folio;
@@ -61,7 +61,7 @@ static void find_ways(void)
 		add_way("split", zero_split, 2);
 }
 
-/* The split is there to tell whether the memory is the limit. */
+/* The split shows whether memory is the limit. */
 static bool way_is_for(const struct way *way, unsigned long kib)
 {
 	if (way->zero == zero_split)
@@ -111,10 +111,10 @@ static unsigned long timed_bytes(void)
 }
 
 /*
- * What a way leaves in the cache and has yet to write back is at the expense of the next
- * one.  So in each round another one is the first, and each comes after each of the others
- * as often: a Latin square that is balanced for carry-over (E. J. Williams, 1949): 0, 1,
- * n - 1, 2, n - 2 and so on, for an odd number of ways every other time in reverse.
+ * What one way leaves in the cache to be written back is at the expense of the next.
+ * So each round starts with a different one, and each comes after each of the others
+ * equally often: a Latin square balanced for carry-over (E. J. Williams, 1949): 0, 1,
+ * n - 1, 2, n - 2 and so on, and for an odd number of ways reversed every other time.
  */
 static unsigned int place(unsigned int round, unsigned int i)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * zero_use.c - zero_bench --use: to zero a folio that is touched, and to use it then
+ * zero_use.c - zero_bench --use: zero a folio that is touched, and then use it
  *
  * Memory that is not in the cache has to be fetched, so a way that zeroes fast may lose
- * afterwards.  What counts is the sum.
+ * that time again when the folio is used.  What counts is the sum.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "zero_bench.h"
 
 #define CACHE_LINE		64
-/* So much is zeroed and used at a time, in another part of the memory each time. */
+/* The amount zeroed and used at a time, in a different part of the memory each time. */
 #define USE_MIB			64UL
 
 /*
@@ -63,7 +63,7 @@ static __always_inline void write_lines(char *folio, unsigned long kib, unsigned
 	}
 }
 
-/* At random, and no address is known until the line before was read: there is 0 in it. */
+/* Random order; an address is known only once the line before was read, which gives 0. */
 static void read_lines(const char *folio, unsigned long kib, unsigned long from)
 {
 	unsigned long nr = (kib << 10) / CACHE_LINE, i, read = 0;
@@ -117,7 +117,7 @@ static void use_folio(char *to, unsigned long kib, unsigned long page, const str
 #define NR_TOUCHED		3
 #define NR_USES			(ARRAY_SIZE(use_kib) * NR_TOUCHED * ARRAY_SIZE(uses))
 
-/* Touched at its start, after a third of it, and at its end. */
+/* Touched at the start, a third of the way in, and at the end. */
 static unsigned long touched_page(unsigned long kib, unsigned int which)
 {
 	unsigned long nr = kib >> 2, pages[NR_TOUCHED] = { 0, nr / 3, nr - 1 };
@@ -125,7 +125,7 @@ static unsigned long touched_page(unsigned long kib, unsigned int which)
 	return pages[which];
 }
 
-/* One folio is ours, the next is stock's: what disturbs them is the same for both. */
+/* Alternate between our folios and stock's, so that both suffer the same disturbances. */
 static void time_use(unsigned int nr, bool ours_first, struct use_time *times)
 {
 	const struct use *how = &uses[nr % ARRAY_SIZE(uses)];
@@ -155,15 +155,15 @@ static void say_use(unsigned int round, unsigned int nr, const struct use_time *
 			  times[ours].zero / folios, times[ours].use / folios);
 }
 
-/* What a run is about: writes, or reads that depend on each other. */
+/* What a run tests: writes, or reads that depend on each other. */
 static bool use_is_timed(unsigned int nr)
 {
 	return options.dependent == !uses[nr % ARRAY_SIZE(uses)].line;
 }
 
 /*
- * All of it twice, so that each folio is zeroed in both ways: where one lies makes a
- * difference of up to 7 %.  Between the two, more memory is used than caches hold.
+ * All of it twice, so that each folio is zeroed in both ways: where a folio lies makes a
+ * difference of up to 7 %.  Between the two, use more memory than the caches hold.
  */
 static void time_uses_once(unsigned int round)
 {

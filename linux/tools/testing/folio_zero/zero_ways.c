@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * zero_ways.c - what other kernels do, and others could, to zero a folio
+ * zero_ways.c - ways to zero a folio that other kernels use, or could use
  *
  * The ways are written out, with the instruction that the kernel would choose on this
- * CPU and without its calls.
+ * CPU, but without the kernel's function calls.
  */
 
 #include "zero_kernel.h"
@@ -11,7 +11,7 @@
 
 #define CACHE_LINE		64
 #define MAINLINE_EXTENT		(32UL << 20)
-/* Of CLZERO and of non-temporal stores, each with a fence. */
+/* For CLZERO and for non-temporal stores, each followed by a fence. */
 #define WEAK_EXTENT		(2UL << 20)
 
 static void clzero(char *to, unsigned long bytes)
@@ -21,7 +21,7 @@ static void clzero(char *to, unsigned long bytes)
 	for (; to < end; to += CACHE_LINE)
 		asm volatile(".byte 0x0f, 0x01, 0xfc" : : "a" (to) : "memory");
 
-	/* As the kernel has to. */
+	/* The kernel needs this fence, too. */
 	wmb();
 }
 
@@ -41,7 +41,7 @@ static void store_words(char *to, unsigned long bytes)
 			     "movnti %1, 56(%0)"
 			     : : "r" (to), "r" (0UL) : "memory");
 
-	/* As the kernel would have to. */
+	/* The kernel would need this fence, too. */
 	wmb();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * zero_ways.h - what other kernels do, and others could, to zero a folio
+ * zero_ways.h - ways to zero a folio that other kernels use, or could use
  */
 
 #ifndef _ZERO_WAYS_H
@@ -9,7 +9,7 @@
 #include "zero_shim.h"
 
 /*
- * Ways to zero a folio that is touched at @addr, by one thread but for the last:
+ * Ways to zero a folio that is touched at @addr, all but the last by one thread:
  * stock 6.12's loops; extents of 32 MiB as mainline has them since 7.0, and all of it at
  * once, as mainline does where the kernel can be preempted; CLZERO; non-temporal stores
  * of words; and the best of CLZERO and all at once by two threads, each with half of

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memmap_bench - struct pages initialised and freed in userspace: is it right,
- * and how long does it take beside the way it was done before?
+ * memmap_bench - initialise and free struct pages in userspace: check that the result
+ * is right, and compare the time it takes with that of the old way
  *
- *   memmap_bench --check          stores and outcome are right; no times
+ *   memmap_bench --check          check stores and results; no times
  *   memmap_bench                  times, with 1 to all CPUs
- *   memmap_bench --help           the rest
+ *   memmap_bench --help           all other options
  *
- * mm/memmap_bulk.c, arch/x86/mm/memmap_bulk.c and kernel/padata_mt.c run as they
- * are, on struct pages that nobody uses, over memory much larger than caches and
+ * mm/memmap_bulk.c, arch/x86/mm/memmap_bulk.c and kernel/padata_mt.c run unmodified,
+ * on struct pages that nothing else uses, in memory much larger than the caches and
  * in huge pages, as a memmap is.  The ways take turns, so that whatever else the
- * machine does hits all of them.
+ * machine does affects all of them.
  *
- * Every line of output begins with "memmap_bench: "; a failure with "FAILED: "
- * after that.
+ * Every line of output begins with "memmap_bench: "; a failure continues with
+ * "FAILED: ".
  */
 
 #include <getopt.h>
@@ -25,12 +25,12 @@
 #include "memmap_bench.h"
 
 #define SECTION_BYTES		(PAGES_PER_SECTION * sizeof(struct page))
-/* Memory to use beside the size of the caches, and at least. */
+/* Memory to use, in multiples of the cache size, and the minimum. */
 #define TIMES_CACHE		20
 #define LEAST_MIB		4096UL
 #define MAX_ROUNDS		999
 
-/* Runs to check, and the longest of them. */
+/* Number of runs to check, and the length of the longest. */
 #define CHECK_RUNS		2000
 #define CHECK_PAGES		4096
 #define CHECK_SECTIONS		8UL
@@ -45,7 +45,7 @@ static struct {
 	unsigned int		threads;
 } options = { .rounds = 9 };
 
-/* Of CPU 0's last level, as the kernel tells it. */
+/* Size of CPU 0's last-level cache, as reported by the kernel. */
 static unsigned long cache_bytes(void)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
@@ -61,7 +61,7 @@ static unsigned long cache_bytes(void)
 
 /* Memory */
 
-/* Page faults are not to be timed, so all of it is there. */
+/* Page faults are not to be timed, so fault in all of it. */
 static void memmap_alloc(unsigned long bytes)
 {
 	shim_memmap = (struct page *)bench_memory(bytes);
@@ -83,7 +83,7 @@ static unsigned long huge_mib(void)
 	return kib >> 10;
 }
 
-/* Enough not to be in caches, half of what is free at most. */
+/* More than the caches hold, but at most half of what is free. */
 static unsigned long bench_bytes(void)
 {
 	unsigned long free = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
@@ -109,13 +109,13 @@ static void check_fill(unsigned long *words, unsigned long nr)
 		words[i] = 0xa5a5a5a5a5a5a5a5 ^ i;
 }
 
-/* Short ones most of the time, whose ends are all there is to them. */
+/* Mostly short runs, in which only the ends matter. */
 static unsigned long random_length(void)
 {
 	return shim_random() % (shim_random() % 8 ? 40 : CHECK_PAGES);
 }
 
-/* One run by x86's stores, then by the portable ones, and nothing else written. */
+/* Compare one run by x86's stores with the portable ones; nothing else may be written. */
 static void check_run(unsigned long *ours)
 {
 	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
@@ -159,7 +159,7 @@ static void check_stores(void)
 
 /* Checks: the states */
 
-/* In each state, the same as page by page, and nothing else written. */
+/* Each state is the same as page by page, and nothing else is written. */
 static void check_state(struct page *ours, enum memmap_state state)
 {
 	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length();
@@ -199,9 +199,9 @@ static void check_states(void)
 		  sizeof(struct page), options.seed);
 }
 
-/* Checks: the outcome */
+/* Checks: the result */
 
-/* All blocks are on the free list, each once, and counted. */
+/* All blocks are on the free list, once each, and counted. */
 static void check_zone(unsigned long nr_pages, const char *what)
 {
 	struct list_head *list = &shim_zone.free_list[MIGRATE_MOVABLE], *pos;
@@ -238,7 +238,7 @@ static void check_way(unsigned int (*init)(unsigned long nr_pages, unsigned int 
 	}
 }
 
-/* However pages are used, they are then as stock leaves them. */
+/* Whichever way pages are used, they end up as stock leaves them. */
 static void check_use(const struct use *use, unsigned long nr_pages, struct page *expected)
 {
 	unsigned long i, bytes = nr_pages * sizeof(struct page);
@@ -258,7 +258,7 @@ static void check_use(const struct use *use, unsigned long nr_pages, struct page
 	}
 }
 
-/* One thread leaves behind the same, to the byte. */
+/* With one thread, the result is identical to the byte. */
 static void check_outcome(void)
 {
 	unsigned long nr_pages = CHECK_SECTIONS * PAGES_PER_SECTION;
@@ -285,7 +285,7 @@ static void check_outcome(void)
 
 static void check(void)
 {
-	/* Each run fills, stamps, copies and compares; each outcome is made three times. */
+	/* Each run fills, stamps, copies and compares; each result is made 3 times. */
 	bench_say_work(CHECK_RUNS, 2 * CHECK_RUNS * 6 * 2 * CHECK_PAGES * sizeof(struct page) +
 		       3 * 4 * (1 + nr_uses) * CHECK_SECTIONS * SECTION_BYTES);
 	memmap_alloc(CHECK_SECTIONS * SECTION_BYTES);
@@ -299,7 +299,7 @@ static void check(void)
 static const struct way {
 	const char		*name;
 	unsigned int		(*init)(unsigned long nr_pages, unsigned int threads);
-	bool			frees;		/* all pages are on a free list then */
+	bool			frees;		/* all pages are then on a free list */
 } ways[] = {
 	{ "stock", stock_init, true },
 	{ "movnti", bulk_init, true },
@@ -356,9 +356,9 @@ static uint64_t median_ns(uint64_t *ns, unsigned long nr)
 }
 
 /*
- * What is compared here may differ by very little.  So the ways take turns slice
- * by slice, each of which is done by all of them, and the median slice counts: as
- * if all had taken so long.
+ * The differences measured here may be very small.  So the ways take turns slice by
+ * slice, each of which is done by all of them, and the median slice counts, as if all
+ * slices had taken that long.
  */
 static void bench_use(const struct use *use, unsigned long nr_pages, unsigned int round)
 {
@@ -418,7 +418,7 @@ static void bench_round(unsigned int round, unsigned long nr_pages)
 static void bench(void)
 {
 	unsigned long bytes = bench_bytes(), nr_pages = bytes / sizeof(struct page);
-	/* A use goes over its pages twice. */
+	/* A use makes two passes over its pages. */
 	unsigned int round, threads, nr = 2 * NR_USE_WAYS * nr_uses;
 
 	for (threads = 1; threads; threads = next_threads(threads))

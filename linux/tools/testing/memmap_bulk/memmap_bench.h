@@ -11,12 +11,12 @@
 #define BENCH_ZONE	2	/* ZONE_NORMAL */
 #define BENCH_NODE	0
 
-/* Nothing is free, and there are so many pages. */
+/* Reset the zone to this many pages, none of them free. */
 void zone_reset(unsigned long nr_pages);
 
 /*
- * Do pages 0 to @nr_pages on @threads threads: the caller's, and those of the
- * pool.  @nr_pages is a multiple of the section.  Return the number of threads
+ * Process pages 0 to @nr_pages on @threads threads: the caller's, and those of the
+ * pool.  @nr_pages is a multiple of the section size.  Return the number of threads
  * that took part.
  */
 unsigned int stock_init(unsigned long nr_pages, unsigned int threads);
@@ -24,8 +24,8 @@ unsigned int bulk_init(unsigned long nr_pages, unsigned int threads);
 /* The same with memmap_bulk.c's portable stores. */
 unsigned int plain_init(unsigned long nr_pages, unsigned int threads);
 /*
- * What the machine's memory takes: non-temporal stores to the struct pages, of
- * nothing that is of use, and all else left out.
+ * What the machine's memory can do: non-temporal stores to the struct pages, of
+ * values that mean nothing, and without any other work.
  */
 unsigned int limit_init(unsigned long nr_pages, unsigned int threads);
 
@@ -34,7 +34,7 @@ void page_by_page(unsigned long pfn, unsigned long end_pfn, unsigned long zone,
 		  enum memmap_state state);
 
 /*
- * What pages are initialised for, if not to be freed together: @window of them are
+ * What pages are initialised for, other than being freed together: @window of them are
  * initialised, and then all of these are used, by @stock_next or @next.
  */
 struct use {
@@ -48,7 +48,7 @@ struct use {
 enum use_way {
 	USE_STOCK,
 	USE_OURS,
-	USE_MOVNTI,	/* with x86's stores, where the kernel has others */
+	USE_MOVNTI,	/* x86's stores, where the kernel uses others */
 };
 
 extern const struct use uses[];

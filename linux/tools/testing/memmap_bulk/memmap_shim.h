@@ -4,15 +4,15 @@
  * kernel, for userspace
  *
  * Both are compiled unchanged.  Every kernel header that they include is this
- * file (see the Makefile), but for <linux/memmap_bulk.h>, which is the real one.
+ * file (see the Makefile), except for <linux/memmap_bulk.h>, which is the real one.
  *
  * There is one node with one zone, of pages that do not exist: only their struct
  * pages do.  A struct page has the fields of x86-64's, and its size unless the
- * Makefile is asked for another; what initialises and frees it stores what the
- * kernel's functions store.
+ * Makefile sets another; the functions that initialise and free it store the same
+ * values as the kernel's.
  *
- * Below the line are functions that memmap_bulk.c needs to be compiled, and that
- * no program here gets to.
+ * The functions below the line are only needed to compile memmap_bulk.c; no program
+ * here calls them.
  */
 
 #ifndef _MEMMAP_SHIM_H
@@ -28,7 +28,7 @@ struct list_head {
 	struct list_head	*next, *prev;
 };
 
-/* Not here, but in the Makefile: what the compiler has by other names. */
+/* Compiler features that have other names are defined in the Makefile. */
 
 #define __meminit
 #define __ref
@@ -44,7 +44,7 @@ struct list_head {
 #define BUILD_BUG_ON(condition)	static_assert(!(condition), #condition)
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* All that is aligned or counted here is unsigned long. */
+/* Everything that is aligned or counted here is an unsigned long. */
 static inline unsigned long ALIGN(unsigned long x, unsigned long a)
 {
 	return (x + a - 1) & ~(a - 1);
@@ -82,7 +82,7 @@ static inline unsigned int __fls(unsigned long x)
 
 enum migratetype { MIGRATE_UNMOVABLE, MIGRATE_MOVABLE, MIGRATE_TYPES };
 
-/* Where page flags are, and the ones that a page must not have when it is freed. */
+/* Position of the page flags, and those that a page must not have when it is freed. */
 #define PG_RESERVED		BIT(14)
 #define PAGE_FLAGS_CHECK_AT_PREP 0x1ffffffUL
 #define PAGE_CPUPID_NONE	0xffff8000000000UL
@@ -93,8 +93,8 @@ enum migratetype { MIGRATE_UNMOVABLE, MIGRATE_MOVABLE, MIGRATE_TYPES };
 #define PAGE_TYPE_OFFLINE	0xf2000000U
 
 /*
- * The size of a struct page is up to the configuration, and so is whether it has
- * the page's address, see the Makefile.
+ * The size of a struct page depends on the configuration, and so does whether it holds
+ * the page's virtual address, see the Makefile.
  */
 #ifdef WANT_PAGE_VIRTUAL
 #define SHIM_PAGE_MORE		((SHIM_PAGE_BYTES - 64) / sizeof(unsigned long))
@@ -116,11 +116,11 @@ struct page {
 #ifdef WANT_PAGE_VIRTUAL
 	void			*virtual;
 #endif
-	/* What the configuration adds, such as memcg_data. */
+	/* Fields that depend on the configuration, such as memcg_data. */
 	unsigned long		more[SHIM_PAGE_MORE];
 };
 
-/* What is in them: the first is zero, of the others some are not. */
+/* Their contents: zero in the first, not zero in some of the others. */
 #define SHIM_MORE(i)		((i) * 0x1fffffUL)
 
 static_assert(sizeof(struct page) == SHIM_PAGE_BYTES, "fields do not add up");
@@ -137,7 +137,7 @@ struct zone {
 	bool			contiguous;
 };
 
-/* The memmap, the types of its pageblocks, and what they are of. */
+/* The memmap, the types of its pageblocks, and the zone they belong to. */
 extern struct page *shim_memmap;
 extern unsigned char *shim_pageblocks;
 extern struct zone shim_zone;
@@ -187,7 +187,7 @@ static inline void __ClearPageOffline(struct page *page)
 
 #define PAGE_SHIFT		12
 
-/* Where the kernel maps all memory.  Memory of the last zone is not mapped. */
+/* The kernel's direct map.  Memory of the last zone is not mapped. */
 #define SHIM_PAGE_OFFSET	0xffff888000000000UL
 #define SHIM_HIGHMEM_ZONE	3
 
@@ -208,7 +208,7 @@ static inline void shim_set_address(struct page *page, unsigned long pfn,
 }
 #endif
 
-/* The nine stores that gcc makes of it in stock's loops, of struct pages of 64 bytes. */
+/* The nine stores that gcc generates in stock's loops for struct pages of 64 bytes. */
 static inline void __init_single_page(struct page *page, unsigned long pfn,
 				      unsigned long zone, int nid)
 {
@@ -247,13 +247,13 @@ static inline bool page_ref_tracepoint_active(int event)
 
 /* <asm/...> */
 
-/* What the stores end with; they say what it pairs with. */
+/* The barrier after the stores; the code under test says what it pairs with. */
 static inline void wmb(void)
 {
 	asm volatile("sfence" : : : "memory");
 }
 
-/* Nothing has to see pages that are freed, but one may say that it has to. */
+/* Nothing here looks at freed pages, but shim_free_singly pretends that it does. */
 
 static inline bool page_poisoning_enabled_static(void)
 {
@@ -298,7 +298,7 @@ enum vm_event { PGFREE };
 
 void count_vm_events(int event, unsigned long nr);
 
-/* Nobody waits for this CPU. */
+/* No other task is waiting for this CPU. */
 static inline bool irqs_disabled(void)
 {
 	return true;
@@ -360,7 +360,7 @@ static inline void page_cpupid_reset_last(struct page *page)
 	page->flags |= PAGE_CPUPID_NONE;
 }
 
-/* One range: all of the zone. */
+/* One range: the whole zone. */
 static inline bool shim_mem_range(int *i, int nid, unsigned long *start,
 				  unsigned long *end, int *out_nid)
 {

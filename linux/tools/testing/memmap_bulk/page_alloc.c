@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * page_alloc.c - what freeing new pages does to them and to their zone
+ * page_alloc.c - what freeing new pages does to the pages and to their zone
  *
- * In the place of mm/page_alloc.c: the same loads and stores, with a real list
- * under a real lock, for blocks of the largest order.  There are no others here,
- * so no buddies to merge with.
+ * Takes the place of mm/page_alloc.c: the same loads and stores, with a real list
+ * under a real lock, for blocks of the largest order.  There are no other blocks
+ * here, so no buddies to merge with.
  */
 
 #include "memmap_bench.h"
@@ -51,13 +51,13 @@ static void add_to_free_list(struct page *page, struct zone *zone, int type)
 
 bool shim_free_singly;
 
-/* Nothing here looks at pages that are freed. */
+/* Freed pages are not checked here. */
 bool prepare_new_pages(struct page *page, struct page *end)
 {
 	return true;
 }
 
-/* As patched: all blocks under one hold of the lock, counted once. */
+/* As patched: all blocks are added in one critical section, and counted once. */
 void add_new_blocks(struct page *page, struct page *end, struct zone *zone,
 		    int migratetype)
 {
@@ -73,7 +73,7 @@ void count_vm_events(int event, unsigned long nr)
 	vm_event_pgfree += nr;
 }
 
-/* What free_pages_prepare() does to pages that have nothing to be looked at. */
+/* What free_pages_prepare() does to pages on which there is nothing to check. */
 static void free_pages_prepare(struct page *page, unsigned int order)
 {
 	int i;
@@ -86,7 +86,7 @@ static void free_pages_prepare(struct page *page, unsigned int order)
 	page->private = 0;
 }
 
-/* As it is in stock, and patched too where blocks cannot be freed together. */
+/* As in stock, and also in patched kernels where blocks cannot be freed together. */
 void __free_pages_core(struct page *page, unsigned int order,
 		       enum meminit_context context)
 {

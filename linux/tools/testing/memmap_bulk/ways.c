@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ways.c - how struct pages are initialised, and what the kernel does with them
- * then: before, and in bulk; and how fast the memory takes as many bytes
+ * ways.c - how struct pages are initialised and what the kernel then does with them,
+ * before and in bulk; and how fast memory takes the same number of bytes
  *
- * Stock's way is written out from what Linux 6.12 does in mm/mm_init.c and
- * kernel/padata.c.  Its helpers are threads that exist already, like ours: what
- * it takes to start them is not compared here.
+ * Stock's way reproduces what Linux 6.12 does in mm/mm_init.c and kernel/padata.c.
+ * Its helpers are threads that exist already, like ours: the cost of starting them
+ * is not compared here.
  */
 
 #include <linux/padata_mt.h>
@@ -19,7 +19,7 @@ static struct cpumask all_cpus(unsigned int threads)
 
 /* Stock */
 
-/* deferred_init_maxorder(): a block is initialised, and freed from the cache. */
+/* deferred_init_maxorder(): a block is initialised, and freed while in the cache. */
 static void stock_init_block(unsigned long pfn)
 {
 	struct page *page = pfn_to_page(pfn);
@@ -33,7 +33,7 @@ static void stock_init_block(unsigned long pfn)
 	__free_pages_core(page, MAX_PAGE_ORDER, MEMINIT_EARLY);
 }
 
-/* A job, in chunks of one size. */
+/* A job with chunks of one size. */
 struct stock_job {
 	pthread_mutex_t		lock;		/* this and all up to nr_done */
 	unsigned long		start;
@@ -101,7 +101,7 @@ unsigned int stock_init(unsigned long nr_pages, unsigned int threads)
 	struct workqueue_struct *wq = alloc_workqueue("stock", 0, 0);
 	unsigned int i;
 
-	/* One thread has all of it as one chunk. */
+	/* A single thread gets everything as one chunk. */
 	job.chunk = threads == 1 ? nr_pages :
 		    ALIGN(max(nr_pages / (threads * 4), PAGES_PER_SECTION),
 			  PAGES_PER_SECTION);
@@ -118,7 +118,7 @@ unsigned int stock_init(unsigned long nr_pages, unsigned int threads)
 	return threads;
 }
 
-/* By the run */
+/* In bulk, run by run */
 
 typedef void (*init_pages_fn)(unsigned long pfn, unsigned long end_pfn,
 			      unsigned long zone, int nid,
@@ -173,8 +173,8 @@ unsigned int plain_init(unsigned long nr_pages, unsigned int threads)
 }
 
 /*
- * The limit: no cache line is read, none of them is zero.  A loop that is not unrolled
- * would take longer than the memory.
+ * The limit: no cache line is read, and none is written with zeros.  A loop that is not
+ * unrolled would take longer than the memory.
  */
 static __always_inline void limit_store(unsigned long *word)
 {
@@ -208,7 +208,7 @@ unsigned int limit_init(unsigned long nr_pages, unsigned int threads)
 
 /* Page by page */
 
-/* A loop of its own for each state, as stock has them. */
+/* A separate loop for each state, as in stock. */
 static __always_inline void init_each(unsigned long pfn, unsigned long end_pfn,
 				      unsigned long zone, enum memmap_state state)
 {
@@ -238,7 +238,7 @@ void page_by_page(unsigned long pfn, unsigned long end_pfn, unsigned long zone,
 		init_each(pfn, end_pfn, zone, MEMMAP_OFFLINE);
 }
 
-/* What comes after */
+/* What the pages are used for next */
 
 static void free_blocks(unsigned long pfn, unsigned long end_pfn, enum meminit_context context)
 {
@@ -305,10 +305,10 @@ const struct use uses[] = {
 	/* A memory block of 128 MiB, and one of 2 GiB. */
 	USE("hotplug", OFFLINE, SECTION, online, online),
 	USE("hotplug_large", OFFLINE, 16 * SECTION, online, online),
-	/* The lower zones of a PC, and what is several times the size of caches. */
+	/* The lower zones of a PC, and several times the size of the caches. */
 	USE("early", USED, MIB_OF_STRUCT_PAGES(64), free_deferred, free_early),
 	USE("early_large", USED, MIB_OF_STRUCT_PAGES(256), free_deferred, free_early),
-	/* CMA, and what nobody frees. */
+	/* CMA, and pages that are never freed. */
 	USE("cma", RESERVED, MIB_OF_STRUCT_PAGES(16), free_reserved, free_reserved),
 	USE("reserved", RESERVED, SECTION, leave, leave),
 };
@@ -318,7 +318,7 @@ const unsigned int nr_uses = ARRAY_SIZE(uses);
 static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
 			     unsigned long zone, int nid, enum memmap_state state)
 {
-	/* Stock frees pages that have a reference. */
+	/* Stock frees pages that hold a reference. */
 	if (state == MEMMAP_FREE)
 		state = MEMMAP_USED;
 	page_by_page(pfn, end_pfn, zone, state);
@@ -337,7 +337,7 @@ static void movnti_init_pages(unsigned long pfn, unsigned long end_pfn,
 	wmb();
 }
 
-/* Initialise a window of pages, by the section, and go over them once more. */
+/* Initialise a window of pages, section by section, then make a second pass over them. */
 static void use_window(const struct use *use, unsigned long pfn, unsigned long end_pfn,
 		       init_pages_fn init_pages,
 		       void (*next_pass)(unsigned long pfn, unsigned long end_pfn))
@@ -368,7 +368,7 @@ void use_pages(const struct use *use, enum use_way way, unsigned long pfn,
 	shim_free_singly = use->state == MEMMAP_FREE;
 	for (; pfn < end_pfn; pfn = next) {
 		next = pfn + min(use->window, end_pfn - pfn);
-		/* That it is a block is the kernel's decision. */
+		/* The kernel's code decides where the block ends. */
 		if (use->state == MEMMAP_FREE && way != USE_STOCK)
 			next = memmap_step_end(pfn, end_pfn);
 		use_window(use, pfn, next, init_pages[way],

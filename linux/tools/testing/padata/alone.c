@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * alone.c - jobs as in a kernel without CONFIG_PADATA, whose callers have no helpers
+ * alone.c - jobs in a kernel without CONFIG_PADATA, where callers have no helpers
  *
- * All that there is of them is in <linux/padata_mt.h>.  Compiled with SHIM_NO_PADATA.
+ * All the code for such jobs is in <linux/padata_mt.h>.  Compiled with SHIM_NO_PADATA.
  */
 
 #include <linux/padata_mt.h>

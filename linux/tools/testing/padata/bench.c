@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bench.c - what benchmarks of kernel code in userspace have in common
+ * bench.c - what userspace benchmarks of kernel code have in common
  */
 
 #define _GNU_SOURCE
@@ -116,7 +116,7 @@ uint64_t bench_reference_ns(const void *memory, unsigned long bytes)
 	for (i = 0; i < length; i += CACHE_LINE)
 		sum += *(const uint64_t *)(from + i);
 
-	/* It has to be computed. */
+	/* Makes sure that the value is computed. */
 	asm volatile("" : : "r" (sum));
 	return bench_now_ns() - start;
 }

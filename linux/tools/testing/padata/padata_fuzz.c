@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * padata_fuzz.c - random jobs for the engine, checked against its guarantees
+ * padata_fuzz.c - run random jobs and check the engine against its guarantees
  *
  * Several threads run one random job after another, with helpers that start at
- * once, late, after the job is over or not at all, on machines whose CPUs come
- * and go.  After each job its chunks are checked against what a job can rely on,
- * as Documentation/core-api/padata.rst lists it; RULES below has the numbers.
+ * once, late, after the job is over or not at all, on machines whose CPUs go
+ * offline and online.  After each job its chunks are checked against the guarantees
+ * listed in Documentation/core-api/padata.rst; RULES below has the numbers.
  *
- * Half of the jobs are those of boot.  The others have a back end that is here and
- * does all that the engine says a back end may do: no CPU is free now and then,
+ * Half of the jobs use the back end for boot.  The others use one defined here, which
+ * does everything that the engine allows a back end to do: now and then no CPU is free,
  * helpers leave in the middle of the job and others start in their slots, and the
- * job is stopped.  It checks in turn that it is called as it has to be.  Some jobs are
+ * job is stopped.  It checks in turn that the engine calls it correctly.  Some jobs are
  * done as in a kernel without the engine, see alone.c.
  *
- * What cannot be seen in the chunks is left to the sanitizers: thread functions
+ * What does not show in the chunks is left to the sanitizers: thread functions
  * write to memory without any ordering of their own and the caller reads it
- * after the job, so that ThreadSanitizer sees an order that the engine forgot;
+ * after the job, so that ThreadSanitizer notices an ordering that the engine lacks;
  * job and argument are freed or overwritten as soon as the job is over, so that
- * AddressSanitizer sees a helper that still looks at them.
+ * AddressSanitizer notices a helper that still accesses them.
  *
- * All of job N follows from the seed and N, but for what the scheduler makes of
- * it: --seed S --job N runs that job over and over.
+ * Everything about job N follows from the seed and N, except for scheduling:
+ * --seed S --job N runs that job over and over.
  */
 
 #include <getopt.h>
@@ -57,12 +57,12 @@
 
 #define MAX_CALLERS	64
 #define NR_MACHINES	8
-#define NR_UNITS	64	/* jobs up to this size count each unit */
-#define MAX_DEPTH	2	/* of jobs in jobs */
-#define WANTED		64	/* a thread may want no more than one in so many units */
+#define NR_UNITS	64	/* for jobs up to this size, each unit is counted */
+#define MAX_DEPTH	2	/* of nested jobs */
+#define WANTED		64	/* a thread may want as little as one in so many units */
 #define MAX_FAILS	256	/* two of each thread */
-#define MAX_LIVE	2000	/* teams, before it is called a leak */
-#define ENOUGH_JOBS	20000	/* for each thing that can happen to have happened */
+#define MAX_LIVE	2000	/* teams, before this counts as a leak */
+#define ENOUGH_JOBS	20000	/* by then every possible event should have happened */
 #define POISON		0xa5
 #define NO_JOB		ULONG_MAX
 #define FIRST_ALONE	LONG_MAX	/* number of the first without helpers */
@@ -114,7 +114,7 @@ struct shape {
 	unsigned long		min_chunk;
 	unsigned long		max_chunk;
 	int			max_threads;
-	bool			task;		/* with the back end that is here */
+	bool			task;		/* with the back end defined here */
 	bool			killable;
 	bool			undo;
 	bool			fail_last;	/* the chunk at the end */
@@ -123,7 +123,7 @@ struct shape {
 	bool			has_mask;
 	bool			alone;		/* without the engine */
 	bool			on_stack;
-	size_t			max_alloc;	/* the most memory in one piece */
+	size_t			max_alloc;	/* limit to a single allocation */
 	struct cpumask		mask;
 	struct shim_machine	*machine;
 	int			cpu;		/* the caller's */
@@ -138,7 +138,7 @@ struct shape {
 	unsigned int		want;		/* claims that want no more than they say */
 };
 
-/* [start, end) was done by the caller, or a helper, with @work. */
+/* [start, end) was done with @work by a helper, or by the caller. */
 struct chunk {
 	unsigned long		start;
 	unsigned long		end;
@@ -146,7 +146,7 @@ struct chunk {
 	bool			failed;
 };
 
-/* What had not happened yet when a thread began to say that it failed. */
+/* What had not happened yet when a thread started to report a failure. */
 enum { BEFORE_FAIL = 1, BEFORE_KILL = 2 };
 
 /* The argument of a job. */
@@ -184,12 +184,12 @@ struct trial {
 
 struct caller {
 	pthread_t		thread;
-	unsigned long		nr;		/* the job it is at, or NO_JOB */
+	unsigned long		nr;		/* the current job, or NO_JOB */
 	bool			ended;
-	unsigned long		jobs;		/* how many that makes */
+	unsigned long		jobs;		/* how many jobs it has run */
 	unsigned long		helped;		/* jobs of which a helper did a part */
-	unsigned long		helpers;	/* that did so */
-	unsigned long		again;		/* started in a slot that had been used */
+	unsigned long		helpers;	/* helpers that did so */
+	unsigned long		again;		/* helpers started in a used slot */
 	unsigned long		failed;		/* jobs in which a thread failed */
 	unsigned long		killed;
 	unsigned long		undone;		/* ranges */
@@ -216,7 +216,7 @@ static bool stopping;
 static bool engine_is_up;		/* with its workqueue */
 static __thread struct trial *current_trial;
 
-/* Saying what is wrong */
+/* Reporting errors */
 
 static void describe(char *text, size_t size, const struct shape *s)
 {
@@ -232,13 +232,13 @@ static void describe(char *text, size_t size, const struct shape *s)
 		 s->alone ? "alone" : s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
 }
 
-/* Whoever is first says what is wrong, and ends the program. */
+/* The first to report an error ends the program. */
 static void leave(const char *line)
 {
 	static atomic_t reports;
 
 	if (atomic_inc_return_relaxed(&reports) == 1) {
-		/* Past libc, which a sanitizer that is dying may not enter again. */
+		/* Bypasses libc, which a sanitizer that is dying may not enter again. */
 		syscall(SYS_write, STDERR_FILENO, line, strlen(line));
 		syscall(SYS_exit_group, 1);
 	}
@@ -294,7 +294,7 @@ static bool by_chance(unsigned int per_cent)
 	return per_cent && below(100) < per_cent;
 }
 
-/* All orders of magnitude alike. */
+/* All orders of magnitude are equally likely. */
 static unsigned long any_number(void)
 {
 	unsigned int bits = below(65);
@@ -302,7 +302,7 @@ static unsigned long any_number(void)
 	return bits ? shim_random() >> (64 - bits) : 0;
 }
 
-/* Beside 0 or a multiple of an eighth of all numbers, where sums wrap around. */
+/* Near 0 or a multiple of an eighth of all numbers, where sums wrap around. */
 static unsigned long edge_number(void)
 {
 	return below(9) * (ULONG_MAX / 8 + 1) + below(8) - 4;
@@ -384,7 +384,7 @@ static int any_max_threads(void)
 	return one_in(6) ? odd[below(8)] : (int)(1 + below(8));
 }
 
-/* For a team with so many helpers, or next to nothing. */
+/* Enough for a team with so many helpers, or next to nothing. */
 static size_t memory_for(unsigned long helpers)
 {
 	struct padata_mt_team *team;
@@ -420,7 +420,7 @@ static void shape_events(struct shape *s)
 	s->never = one_in(20) ? 100 : one_in(4) ? below(101) : 0;
 }
 
-/* How it fails, and what its back end does. */
+/* How the job fails, and what its back end does. */
 static void shape_trouble(struct shape *s)
 {
 	if (one_in(4))
@@ -469,9 +469,9 @@ static int shape_max_threads(const struct shape *s)
 }
 
 /*
- * No claim takes less than one of 2 * threads of what is left, so each time that
- * many claims leave less than half of it.  Those that max_chunk makes shorter are
- * that long, those that a thread wants shorter more than half as long.
+ * Each claim takes at least one part in 2 * threads of what is left, so each time that
+ * many claims leave less than half of it.  Chunks that max_chunk limits have that
+ * length, and those that a thread wants shorter are more than half as long as wanted.
  */
 static int shape_max_chunks(const struct shape *s)
 {
@@ -485,8 +485,8 @@ static int shape_max_chunks(const struct shape *s)
 }
 
 /*
- * Machines, one of each kind.  Any but the first CPU can go offline, and is then
- * nobody's sibling, not even its own.
+ * Machines, one of each kind.  Any but the first CPU can go offline, and then is no
+ * CPU's sibling, not even its own.
  */
 static void machines_init(void)
 {
@@ -503,10 +503,10 @@ static void machines_init(void)
 	machines[6].housekeeping[HK_TYPE_WQ].bits &= 0xff0;
 }
 
-/* Changes of machines, of all of them together. */
+/* Counts the changes to all machines together. */
 static atomic_t changes_begun, changes_over;
 
-/* Nothing has changed since, and is not about to, if this is the same again and not -1. */
+/* If this returns the same again, and not -1, nothing has changed or is about to. */
 static int changes(void)
 {
 	int begun = atomic_read(&changes_begun);
@@ -535,7 +535,7 @@ static void hotplug(struct shim_machine *machine)
 	atomic_inc(&changes_over);
 }
 
-/* The job's own side */
+/* What the job itself does */
 
 static int run_trial(struct trial *parent, uint64_t seed, unsigned long nr, struct caller *caller);
 
@@ -589,13 +589,13 @@ static bool body(struct trial *t, unsigned long start, unsigned long end)
 	return fails;
 }
 
-/* Each error of a job is another one, and none is -EINTR. */
+/* Each error of a job is different, and none is -EINTR. */
 static int trial_error(const struct trial *t, int nr)
 {
 	return -(int)(EINTR + 1 + t->seed % 3000 + nr);
 }
 
-/* A job whose thread function gives numbers that are no errors. */
+/* A job whose thread function returns numbers that are not error codes. */
 static bool gives_no_errors(const struct trial *t)
 {
 	return t->seed % 31 == 0;
@@ -610,7 +610,7 @@ static void fail_with(struct trial *t, int nr)
 	shim_expects_warning = false;
 }
 
-/* Ordered, or the cursor might be seen as it was before. */
+/* Ordered, since the cursor might otherwise be seen as it was before. */
 static bool has_failed(const struct trial *t)
 {
 	/* Pairs with the release in fail(). */
@@ -681,7 +681,7 @@ static void mark_units(struct trial *t, unsigned long start, unsigned long end)
 	}
 }
 
-/* What goes wrong in here is reported here; the rest is left in the chunks. */
+/* Errors found in here are reported at once; the rest is recorded in the chunks. */
 static void do_chunk(unsigned long start, unsigned long end, void *arg)
 {
 	struct trial *t = arg, *outer = current_trial;
@@ -747,7 +747,7 @@ static int distance(const struct shim_machine *m, int cpu, int nid)
 }
 
 /*
- * Helpers are on cores without a thread first, then on their siblings, and near the
+ * Helpers are first on cores without a thread, then on their siblings, and near the
  * caller or each node in turn; the caller's own CPU is last.
  */
 static void check_place(struct trial *t, int cpu, unsigned long allowed)
@@ -777,7 +777,7 @@ static void check_place(struct trial *t, int cpu, unsigned long allowed)
 	}
 }
 
-/* For each helper that is queued. */
+/* Called for each helper that is queued. */
 static void check_boot_cpu(struct trial *t, int cpu, unsigned long allowed)
 {
 	check_place(t, cpu, allowed);
@@ -793,7 +793,7 @@ static void check_task_cpu(struct trial *t, int cpu, unsigned long allowed)
 	t->next_cpu = -1;
 }
 
-/* By the caller, so that none of it is for helpers to look at. */
+/* Called by the caller, so helpers must not access any of it. */
 static void count_slot(struct trial *t, struct work_struct *work)
 {
 	struct padata_mt_helper *helper = container_of(work, struct padata_mt_helper, work);
@@ -872,7 +872,7 @@ static int fuzz_choose_cpu(struct padata_mt_team *team)
 	return t->next_cpu;
 }
 
-/* Not atomic: a sanitizer is to see a slot in which there are two. */
+/* Not atomic, so that a sanitizer notices two helpers in one slot. */
 static void fuzz_enter(struct padata_mt_helper *helper)
 {
 	struct trial *t = run_trial_of(&helper->team->run);
@@ -933,7 +933,7 @@ static bool fuzz_refuse(struct trial *t, struct padata_mt_thread *thread)
 	return by_chance(t->shape.refuse);
 }
 
-/* The share of the rest, or what the thread wants if that is less. */
+/* The thread's share of the rest, or what it wants if that is less. */
 static void check_most(const struct trial *t, const struct padata_mt_run *run,
 		       const struct padata_mt_thread *thread)
 {
@@ -1001,7 +1001,7 @@ const struct padata_mt_backend padata_task_backend = {
 	.release	= fuzz_release,
 };
 
-/* After the end */
+/* Checks after the job */
 
 static int compare_chunks(const void *one, const void *other)
 {
@@ -1065,7 +1065,7 @@ static void check_chunk(const struct trial *t, const struct chunk *chunk, unsign
 		check_length(t, chunk, s->max_chunk);
 }
 
-/* Puts chunks in order, and returns where they end. */
+/* Sorts the chunks, and returns where they end. */
 static unsigned long check_chunks(struct trial *t, int nr)
 {
 	unsigned long pos = t->shape.start;
@@ -1087,7 +1087,7 @@ static bool fail_may_count(const struct trial *t, int nr, bool all)
 	return all || t->fails[nr] & BEFORE_KILL;
 }
 
-/* @all: all was handed out, so that it was too late to stop anything. */
+/* @all: everything was handed out, so that it was too late to stop anything. */
 static void check_error(const struct trial *t, int error, bool all)
 {
 	int nr_fails = atomic_read(&t->nr_fails);
@@ -1144,7 +1144,7 @@ static int count_slots(struct trial *t, int nr)
 	return slots;
 }
 
-/* With a mask, all of its CPUs may be offline.  CPU 0 never is. */
+/* All CPUs of a mask may be offline.  CPU 0 never is. */
 static bool must_have_helpers(const struct shape *s)
 {
 	unsigned long least = max3(s->align, s->min_chunk, 1UL);
@@ -1196,7 +1196,7 @@ static void check_refused(const struct trial *t, const struct padata_mt_job *job
 		broken(t, RULE_MALFORMED, "it got helpers");
 }
 
-/* @job is a copy: the one that was run is gone. */
+/* @job is a copy: the job that was run no longer exists. */
 static void check(struct trial *t, const struct padata_mt_job *job, int ret)
 {
 	int nr = atomic_read(&t->nr_chunks);
@@ -1248,7 +1248,7 @@ static void job_make(struct padata_mt_job *job, struct trial *t)
 	t->job = job;
 }
 
-/* The job is on the stack, and soon something else is. */
+/* The job is on the stack, which is soon overwritten. */
 static int do_job(const struct trial *t, struct padata_mt_job *job)
 {
 	return t->shape.alone ? alone_do(job) : padata_do_multithreaded(job);
@@ -1379,7 +1379,7 @@ static void *caller_fn(void *arg)
 	return NULL;
 }
 
-/* Say which jobs were under way, of which any may be the one. */
+/* Report the jobs that were running, any of which may be the cause. */
 static void leave_for(const char *why)
 {
 	char line[2048];
@@ -1413,7 +1413,7 @@ static void on_abort(int signum)
 	leave_for("UBSan reports (see above) undefined arithmetic, or else it aborted");
 }
 
-/* Watching */
+/* The watchdog */
 
 static double now(void)
 {
@@ -1443,7 +1443,7 @@ static bool all_ended(void)
 	return true;
 }
 
-/* Of each caller: how many jobs it had done, and when that was new. */
+/* For each caller: the number of jobs it had done, and when that last changed. */
 static void watch_stalls(double time)
 {
 	static unsigned long seen[MAX_CALLERS];
@@ -1465,7 +1465,7 @@ static void watch_stalls(double time)
 	}
 }
 
-/* One is for a job, one for a job without the engine, one for the lack of a workqueue. */
+/* One for a job, one for a job without the engine, one for a missing workqueue. */
 static void check_warnings(void)
 {
 	int nr = atomic_read(&shim_nr_warnings);
@@ -1496,7 +1496,7 @@ static void watch(double start)
 	}
 }
 
-/* Of all callers, who have ended. */
+/* Sums over all callers, which have ended. */
 static struct caller sum_up(void)
 {
 	struct caller sum = {};
@@ -1519,7 +1519,7 @@ static bool all_happened(const struct pool_stats *stats, const struct caller *su
 	       sum->killed && sum->undone;
 }
 
-/* What has to be so when all jobs are done and all helpers gone. */
+/* What must hold when all jobs are done and all helpers are gone. */
 static void check_end(const struct pool_stats *stats, const struct caller *sum, unsigned long jobs)
 {
 	check_warnings();
@@ -1539,7 +1539,7 @@ static void start_callers(void)
 	}
 }
 
-/* Jobs before there are helpers: the kernel's earliest, or one short of memory. */
+/* Jobs without helpers: the earliest at boot, or those of a kernel short of memory. */
 static void run_without_pool(void)
 {
 	unsigned long nr, jobs = opt.jobs < 1000 ? opt.jobs / 2 : 1000;

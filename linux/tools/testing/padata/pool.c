@@ -2,11 +2,11 @@
 /*
  * pool.c - threads that stand in for a bound workqueue, see pool.h
  *
- * As in kernel/workqueue.c, an item is off its queue and not pending any more
+ * As in kernel/workqueue.c, an item is off its queue and no longer pending
  * before its function is called, and nothing touches it after that.  Whether an
  * item can be cancelled is decided under the lock of its queue.  An item may be
- * queued again while it runs, and then goes to the thread that runs it: it is
- * never run by two.
+ * queued again while it runs, and then goes to the thread that runs it: two threads
+ * never run it at the same time.
  */
 
 #include <stdio.h>
@@ -31,12 +31,12 @@ struct pool_thread {
 	bool			idle;
 	bool			stop;
 
-	/* Items off the queue: the one that runs, those that have not run yet. */
+	/* Items off the queue: the one that runs, and those that have not run yet. */
 	struct work_struct	*running;
 	struct work_struct	*late[POOL_NR_LATE];
 	unsigned int		nr_late;
 
-	/* The thread's own. */
+	/* Belongs to the thread itself. */
 	unsigned long		nr_run;
 	unsigned long		nr_run_late;
 };
@@ -104,7 +104,7 @@ static bool pool_runs(const struct pool_thread *thread, const struct work_struct
 	return thread->running == work;
 }
 
-/* The thread on whose queue @work is or has to be, else @wanted; locked. */
+/* The thread whose queue @work is on or must go to, else @wanted; locked. */
 static struct pool_thread *pool_lock(const struct work_struct *work,
 				     struct pool_thread *wanted)
 {
@@ -120,7 +120,7 @@ static struct pool_thread *pool_lock(const struct work_struct *work,
 	return wanted;
 }
 
-/* Each item is queued and cancelled by one thread. */
+/* Each item is queued and cancelled by one thread only. */
 bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
 {
 	struct pool_thread *wanted = &wq->threads[(unsigned int)cpu % wq->nr], *thread;
@@ -189,7 +189,7 @@ static struct work_struct *pool_dequeue_late(struct pool_thread *thread)
 	return work;
 }
 
-/* Wait for an item, or for it to be time for one that is late. */
+/* Wait for an item, or until a late item is due. */
 static void pool_wait(struct pool_thread *thread)
 {
 	struct timespec until;
@@ -209,7 +209,7 @@ static void pool_wait(struct pool_thread *thread)
 	thread->idle = false;
 }
 
-/* With the lock held.  NULL: there is nothing left, and the pool is to stop. */
+/* With the lock held.  NULL: nothing is left, and the pool is to stop. */
 static struct work_struct *pool_choose(struct pool_thread *thread)
 {
 	bool waited = false;
@@ -234,7 +234,7 @@ static struct work_struct *pool_choose(struct pool_thread *thread)
 	}
 }
 
-/* What ran before has come back. */
+/* The function that ran before has returned. */
 static struct work_struct *pool_next(struct pool_thread *thread)
 {
 	pthread_mutex_lock(&thread->lock);

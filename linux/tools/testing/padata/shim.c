@@ -2,7 +2,7 @@
 /*
  * shim.c - kernel primitives for the engine in userspace, see shim.h
  *
- * Not here: workqueues, which are in pool.c.
+ * Workqueues are not here but in pool.c.
  */
 
 #include <sched.h>
@@ -25,8 +25,8 @@ void shim_bug(const char *what)
 }
 
 /*
- * The first report ends the program.  UBSan has a runtime of its own beside
- * ASan's, which can only be noticed by the signal.  Leaks of what the engine
+ * The first report ends the program.  UBSan has a runtime separate from ASan's, and
+ * its reports can only be noticed by the signal.  Leaks of what the engine
  * allocates are counted here; the sanitizer's own way to find leaks needs
  * ptrace(), which containers often forbid.
  */
@@ -64,7 +64,7 @@ uint64_t shim_random(void)
 }
 
 #ifdef SHIM_JITTER
-/* Seldom enough not to cost much, and now and then for long enough to matter. */
+/* Rare enough not to cost much, and now and then long enough to matter. */
 void shim_point(void)
 {
 	uint64_t number = shim_random();
@@ -118,7 +118,7 @@ bool refcount_dec_and_test(refcount_t *r)
 	if (old != 1)
 		return false;
 
-	/* Instead of smp_acquire__after_ctrl_dep(). */
+	/* Takes the place of smp_acquire__after_ctrl_dep(). */
 	__atomic_load_n(&r->refs.counter, __ATOMIC_ACQUIRE);
 	shim_point();
 	return true;
@@ -237,7 +237,7 @@ int next_node_in(int node, nodemask_t mask)
 	return SHIM_NR_NODES;
 }
 
-/* Nodes are as far apart as their numbers. */
+/* The distance between nodes is the difference of their numbers. */
 unsigned int sched_numa_find_nth_cpu(const struct cpumask *cpus, int nth, int node)
 {
 	int away, cpu;

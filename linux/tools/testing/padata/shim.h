@@ -6,11 +6,11 @@
  * this file (see the Makefile), but for <linux/padata_mt.h> and "padata_mt.h", which
  * are the real ones.
  *
- * Atomics have the memory order of the kernel's, and no more: ThreadSanitizer
- * is to see what the kernel's memory model does not promise.  It knows nothing
- * of fences, so an order after a control dependency is an acquire load here.
+ * Atomics have the kernel's memory ordering, and no more: ThreadSanitizer must
+ * notice code that relies on more than the kernel's memory model promises.  It does not
+ * understand fences, so ordering after a control dependency is an acquire load here.
  *
- * Topology comes from a struct shim_machine, of which each thread chooses one.
+ * Topology comes from a struct shim_machine, which each thread chooses for itself.
  * Workqueues are in pool.c.
  */
 
@@ -31,11 +31,11 @@
 #define __ro_after_init
 #define __percpu
 #define __rcu
-/* Kernel headers that libc includes may have their own. */
+/* Kernel headers that libc includes may define it, too. */
 #undef __counted_by
 #define __counted_by(...)
 
-/* A program may also want to see kernels without it. */
+/* A program may also want the headers of a kernel without it. */
 #ifndef SHIM_NO_PADATA
 #define CONFIG_PADATA		1
 #endif
@@ -46,7 +46,7 @@
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, val)	__atomic_store_n(&(x), (val), __ATOMIC_RELAXED)
 
-/* Whoever stores is about to let others at what it stored before. */
+/* After this store, other threads may access what was stored before it. */
 #define smp_store_release(p, val)					\
 do {									\
 	shim_point();							\
@@ -54,7 +54,7 @@ do {									\
 	shim_point();							\
 } while (0)
 
-/* Whoever loads has seen what others did before. */
+/* After this load, what other threads did before their store is visible. */
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
 #define NSEC_PER_USEC		1000L
@@ -62,7 +62,7 @@ do {									\
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
-/* Numbers: as in the kernel, both sides are of one type */
+/* Numbers: as in the kernel, both operands have the same type */
 
 #define __shim_choose(a, b, op)						\
 ({									\
@@ -80,12 +80,12 @@ do {									\
 #define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
 #define struct_size(ptr, member, count)	offsetof(typeof(*(ptr)), member[count])
 
-/* Sanitizers ask for their settings here. */
+/* Sanitizers read their settings here. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
 const char *__ubsan_default_options(void);
 
-/* A place where the thread may lose its CPU, if the program is built for that. */
+/* A place where the thread may yield its CPU, if the program is built for that. */
 #ifdef SHIM_JITTER
 void shim_point(void);
 #else
@@ -93,8 +93,8 @@ static inline void shim_point(void) { }
 #endif
 
 /*
- * Something that the kernel would warn of, or worse.  A program may say what to
- * do then; else it is reported and the program aborted.
+ * Called for what the kernel would warn of, or worse.  A program can set what to do
+ * then; by default the error is reported and the program aborted.
  */
 void shim_bug(const char *what);
 extern void (*shim_on_bug)(const char *what);
@@ -156,7 +156,7 @@ static inline void atomic_dec(atomic_t *v)
 	__atomic_exchange_n(ptr, new, __ATOMIC_RELAXED);		\
 })
 
-/* What was there before. */
+/* Returns the old value. */
 #define cmpxchg_relaxed(ptr, old, new)					\
 ({									\
 	__auto_type __ptr = (ptr);					\
@@ -210,9 +210,9 @@ void wait_for_completion(struct completion *x);
 void *kzalloc(size_t size, unsigned int gfp);
 void kfree(const void *p);
 
-/* The thread gets no more than this at once. */
+/* The largest allocation that the thread can get. */
 extern __thread size_t shim_max_alloc;
-/* Allocations that were not freed yet. */
+/* The number of allocations not freed yet. */
 int shim_nr_allocated(void);
 
 /* <linux/printk.h> */
@@ -235,7 +235,7 @@ static inline void shim_warn(const char *fmt, ...)
 
 /* <linux/bug.h> */
 
-/* The thread does something that there has to be a warning for. */
+/* The thread does something that must cause a warning. */
 extern __thread bool shim_expects_warning;
 
 #define WARN_ON_ONCE(condition)						\
@@ -257,7 +257,7 @@ struct task_struct {
 enum system_states { SYSTEM_BOOTING, SYSTEM_RUNNING };
 
 extern __thread struct task_struct shim_task;
-/* What the thread takes it for. */
+/* The system's state, as this thread sees it. */
 extern __thread enum system_states shim_system_state;
 
 #define current			(&shim_task)
@@ -274,7 +274,7 @@ static inline bool fatal_signal_pending(const struct task_struct *task)
 	return shim_killed;
 }
 
-/* <linux/lockdep.h>: only that what is taken is given back, by the same thread */
+/* <linux/lockdep.h>: only checks that the thread that takes a map releases it */
 
 struct lock_class_key {
 	int			unused;
@@ -307,7 +307,7 @@ static inline void lock_release(struct lockdep_map *map, unsigned long ip)
 		shim_bug("a lockdep map was released that was not held");
 }
 
-/* <linux/spinlock.h>: for what is in "padata_mt.h", and not used here */
+/* <linux/spinlock.h>: needed to compile "padata_mt.h", and not used here */
 
 #define raw_spinlock_t		struct spinlock
 #define spinlock_t		struct spinlock
@@ -333,7 +333,7 @@ struct nodemask {
 
 enum { N_CPU, NR_NODE_STATES };
 
-/* What the engine's functions below take for the machine. */
+/* The machine as the engine's functions below see it. */
 struct shim_machine {
 	unsigned int		nr_cpus;
 	unsigned int		nr_nodes;
@@ -344,15 +344,15 @@ struct shim_machine {
 	nodemask_t		nodes[NR_NODE_STATES];
 	int			node_of[SHIM_NR_CPUS];
 	int			core_of[SHIM_NR_CPUS];
-	/* As a kernel that has not built its NUMA masks yet. */
+	/* As in a kernel that has not built its NUMA masks yet. */
 	bool			no_distances;
 };
 
-/* The thread's machine, and the CPU of it that the thread is on. */
+/* The thread's machine, and the CPU on it that the thread runs on. */
 extern __thread struct shim_machine *shim_machine;
 extern __thread int shim_cpu;
 
-/* Cores of @threads CPUs, dealt out to nodes in turn; all online. */
+/* Cores of @threads CPUs, assigned to nodes in turn; all online. */
 void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 		       unsigned int threads, unsigned int nodes);
 
@@ -431,7 +431,7 @@ static inline unsigned int num_online_cpus(void)
 	return cpumask_weight(cpu_online_mask);
 }
 
-/* <linux/cpuhotplug.h>: CPUs come and go without a word */
+/* <linux/cpuhotplug.h>: CPUs go offline and online without notice */
 
 enum { CPUHP_AP_ONLINE_DYN };
 
@@ -442,7 +442,7 @@ static inline int cpuhp_setup_state(int state, const char *name,
 	return 0;
 }
 
-/* <linux/init.h>: the engine's one initcall, for the program to call */
+/* <linux/init.h>: the engine's only initcall, which the program calls */
 
 extern int (*shim_initcall)(void);
 #define early_initcall(fn)		int (*shim_initcall)(void) = fn
@@ -459,8 +459,8 @@ struct pool_thread;
 
 struct work_struct {
 	void			(*func)(struct work_struct *work);
-	struct pool_thread	*thread;	/* on whose queue it was put */
-	struct work_struct	**prev;		/* this and below: the queue's */
+	struct pool_thread	*thread;	/* whose queue it is on */
+	struct work_struct	**prev;		/* this and below belong to the queue */
 	struct work_struct	*next;
 	int			cpu;
 	int			fate;
@@ -478,7 +478,7 @@ struct workqueue_struct *alloc_workqueue(const char *fmt, unsigned int flags,
 bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work);
 bool cancel_work(struct work_struct *work);
 
-/* Not formatted, as libc does not know the kernel's formats, but what is passed is read. */
+/* Not formatted, as libc does not know the kernel's formats, but arguments are read. */
 void set_worker_desc(const char *fmt, ...);
 
 /* <trace/events/padata.h> */
@@ -503,8 +503,8 @@ static inline void trace_padata_mt_job_end(unsigned int nr, int ran, int error)
 }
 
 /*
- * "padata_mt.h": what there is of padata_task_backend is a program's own.  Without one,
- * jobs are those of boot.
+ * "padata_mt.h": a program defines its own struct padata_task_backend.  Without one,
+ * jobs use the back end for boot.
  */
 #pragma weak padata_task_backend
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * charge_check.c - is the CPU time of helpers charged to whom it has to be?
+ * charge_check.c - check that the CPU time of helpers is charged to the right groups
  *
  *   charge_check [SEED]
  *
  * Random threads take bandwidth for random tasks in a tree of task groups, work, and
- * settle, while periods begin, limits are written and tasks are moved.  After each step
- * all groups are looked at.  What a group has, less what it owes, is its balance: no time
- * may be lost or come twice, however it is taken, owed and repaid.
+ * settle, while periods begin, limits are written and tasks are moved.  After each step,
+ * all groups are checked.  A group's runtime less its debt is its balance: no time may be
+ * lost or counted twice, however it is taken, owed and repaid.
  *
- * Then the nice values of helpers, and when they are in the way, in cases written out.
+ * Then the nice values of helpers, and whether they are in the way, for fixed cases.
  */
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static struct task_group groups[NR_GROUPS];
 static int64_t balances[NR_GROUPS];
 static struct cfs_bandwidth before[NR_GROUPS];
 
-/* What a task's helper has taken, if it has. */
+/* What a task's helper has taken, if anything. */
 static struct task_struct tasks[NR_TASKS];
 static struct sched_charge charges[NR_TASKS];
 
@@ -77,7 +77,7 @@ static int64_t balance(const struct cfs_bandwidth *cfs_b)
 	return (int64_t)(cfs_b->runtime - cfs_b->debt);
 }
 
-/* All timers are off and all periods idle, so that a step shows what it does to them. */
+/* Stop all timers and make all periods idle, so that what a step does to them shows. */
 static void begin_step(const char *what)
 {
 	int i;
@@ -129,7 +129,7 @@ static void check_used(const struct task_group *tg, bool used)
 	}
 }
 
-/* Whether all groups from @tg on have @ns, and no debts. */
+/* Whether all groups from @tg up have @ns, and no debts. */
 static bool all_have(const struct task_group *tg, u64 ns)
 {
 	for (; tg; tg = tg->parent) {
@@ -186,7 +186,7 @@ static void settle(int nr, u64 ns)
 	end_step();
 }
 
-/* A period begins, as __refill_cfs_bandwidth_runtime() has it without a burst. */
+/* A period begins, as in __refill_cfs_bandwidth_runtime() without a burst. */
 static void refill(struct task_group *tg)
 {
 	struct cfs_bandwidth *cfs_b = &tg->cfs_bandwidth;
@@ -211,7 +211,7 @@ static void new_period(struct task_group *tg)
 	end_step();
 }
 
-/* cpu.max is written: of the root it cannot be. */
+/* cpu.max is written, which is not possible for the root. */
 static void new_limit(struct task_group *tg)
 {
 	begin_step("a new limit");
@@ -259,7 +259,7 @@ static void check_time(void)
 	printf("charge_check: checked %lu steps, seed %u\n", STEPS, seed);
 }
 
-/* Nice values: weights are 1024 for 0, and 1.25 times less from each to the next */
+/* Nice values: the weight is 1024 for 0, and falls by a factor of 1.25 with each step */
 
 #define NO_GROUP		{ 0, 0, false }
 
@@ -268,7 +268,7 @@ static const struct nice_case {
 	int			nice;
 	unsigned int		nr;
 	struct {
-		unsigned long	shares;		/* 0: the task is in none */
+		unsigned long	shares;		/* 0: the task is in no group */
 		unsigned long	load;
 		bool		idle;
 	} outer, inner;
@@ -284,7 +284,7 @@ static const struct nice_case {
 	{ "beside another one", 0, 1, { 1024, 1024, false }, NO_GROUP, 4, false },
 	/* A quarter: 256, between 268 and 215 */
 	{ "one of four", 0, 4, { 1024, 0, false }, NO_GROUP, 7, false },
-	/* More than its nice value allows */
+	/* More than the nice value allows */
 	{ "in a group with many shares", 3, 1, { 100000, 0, false }, NO_GROUP, 3, false },
 	/* 512 within, of that 256 * 512 / (768 + 512) = 102: between 110 and 88 */
 	{ "two levels", 0, 1, { 256, 768, false }, { 1024, 1024, false }, 11, false },
@@ -332,7 +332,7 @@ static void check_nices(void)
 
 static const struct place_case {
 	const char		*what;
-	unsigned int		running;	/* on its CPU, with those that are asleep */
+	unsigned int		running;	/* on its CPU, with sleeping ones */
 	unsigned int		asleep;
 	int			enabled;	/* the CPU with core scheduling, or -1 */
 	int			cookie;		/* the CPU with a task that has one, or -1 */

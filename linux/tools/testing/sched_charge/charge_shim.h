@@ -2,8 +2,8 @@
 /*
  * charge_shim.h - what kernel/sched/charge.c uses of the kernel, for userspace
  *
- * Every kernel header that it asks for is this file (see the Makefile).  One thread runs
- * it, so a lock is a flag, and a failure is a lock that is not held where it has to be.
+ * Every kernel header that it includes is this file (see the Makefile).  It runs in one
+ * thread, so a lock is a flag, and a failure is a lock not held where it has to be.
  */
 
 #ifndef _CHARGE_SHIM_H
@@ -62,7 +62,7 @@ static inline void shim_unlock(struct shim_lock **lock)
 	(*lock)->held = false;
 }
 
-/* A lock that a function takes may be held already only if it nests: RCU's. */
+/* A lock that a function takes must not be held already, unless it nests, as RCU does. */
 static inline struct shim_lock *shim_lock(struct shim_lock *lock)
 {
 	shim_need(!lock->held, "a lock is taken that is held");
@@ -95,8 +95,8 @@ struct cfs_bandwidth {
 	u64			runtime;
 	u64			debt;
 	unsigned int		idle;
-	bool			timer;		/* the period's, since it was last looked at */
-	bool			slack;		/* the other one */
+	bool			timer;		/* period's, started since last check */
+	bool			slack;		/* the slack timer, likewise */
 	struct list_head	throttled_cfs_rq;
 };
 
@@ -145,7 +145,7 @@ static inline struct task_group *task_group(struct task_struct *p)
 	return p->tg;
 }
 
-/* cpuacct_charge() wants the lock of the task's runqueue. */
+/* cpuacct_charge() requires the lock of the task's runqueue. */
 static inline void cgroup_account_cputime(struct task_struct *p, u64 ns)
 {
 	lockdep_assert_held(&p->rq_lock);
@@ -187,7 +187,7 @@ extern bool shim_scx;
 #define RB_EMPTY_ROOT(root)	(!(root)->used)
 #define scx_enabled()		shim_scx
 
-/* Masks are those of a core, and here its first CPU. */
+/* A mask covers the CPUs of a core, represented here by its first CPU. */
 static inline bool shim_sibling(int *cpu, int core, int nr)
 {
 	*cpu = core + nr;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Shared by the padata selftests, which source it.  POSIX shell and what busybox
-# has, so that the tests run from an initramfs.
+# Shared by the padata selftests, which source it.  Uses only POSIX shell and busybox,
+# so that the tests run from an initramfs.
 #
-# A test calls setup or setup_jobs, ktap_set_plan, and finish at the end.  What
-# it changes and has to put back goes into a function named restore.
+# A test calls setup or setup_jobs, then ktap_set_plan, and finish at the end.  If it
+# changes anything that has to be put back, it defines a function named restore.
 
 DIR="$(dirname "$(readlink -f "$0")")"
 
@@ -53,7 +53,7 @@ skip_all()
 	exit "$KSFT_SKIP"
 }
 
-# mount_if_missing TYPE DIRECTORY FILE: FILE is there when it is mounted
+# mount_if_missing TYPE DIRECTORY FILE: FILE exists once it is mounted
 mount_if_missing()
 {
 	[ ! -e "$2/$3" ] || return 0
@@ -71,7 +71,7 @@ setup()
 	echo "$MARK" > /dev/kmsg
 }
 
-# $PADATA_MODULE: path of the module, where there is no modprobe to find it
+# $PADATA_MODULE: path of the module, for systems without modprobe to find it
 load_module()
 {
 	[ ! -e "$JOBS/run" ] || return 0
@@ -92,7 +92,7 @@ setup_jobs()
 		skip_all "needs the module test_padata_mt (CONFIG_TEST_PADATA_MT)"
 }
 
-# setup_tracing: start_tracing, stop_tracing and what reads the trace can be used
+# setup_tracing: makes start_tracing, stop_tracing and the readers of the trace usable
 setup_tracing()
 {
 	mount_if_missing tracefs "$TRACEFS" events || skip_all "needs tracefs (CONFIG_FTRACE)"
@@ -100,7 +100,7 @@ setup_tracing()
 	clock=$(sed 's/.*\[\(.*\)\].*/\1/' "$TRACEFS/trace_clock")
 }
 
-# start_tracing EVENT...: in the order in which they happen, on all CPUs
+# start_tracing EVENT...: records events of all CPUs in the order in which they happen
 start_tracing()
 {
 	tracing="$*"
@@ -119,20 +119,20 @@ stop_tracing()
 	tracing=
 }
 
-# Changing the clock empties the buffer, so it is put back when all has been read.
+# Changing the clock empties the buffer, so it is restored only once everything was read.
 forget_trace()
 {
 	echo > "$TRACEFS/trace"
 	echo "$clock" > "$TRACEFS/trace_clock"
 }
 
-# mark STATE: what is traced from here on happens in it
+# mark STATE: everything traced from here on happens in this state
 mark()
 {
 	echo "$1" > "$TRACEFS/trace_marker"
 }
 
-# claimed_on CPU STATE: how many chunks helpers claimed there in all times of that state
+# claimed_on CPU STATE: number of chunks that helpers claimed on CPU whenever STATE held
 claimed_on()
 {
 	awk -v cpu="$1" -v state="$2" '
@@ -144,7 +144,7 @@ claimed_on()
 		END { print n + 0 }' "$TRACEFS/trace"
 }
 
-# chunks_around STATE: by helpers before it, by callers from there on, by helpers then
+# chunks_around STATE: counts those of helpers before it, of callers and of helpers in it
 chunks_around()
 {
 	awk -v state="$1" '
@@ -153,7 +153,7 @@ chunks_around()
 		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace"
 }
 
-# with_event EVENT COMMAND...: of padata's, and there are some meanwhile
+# with_event EVENT COMMAND...: also checks that the command triggers that padata event
 with_event()
 {
 	with_event=$1
@@ -168,13 +168,13 @@ with_event()
 	[ "$with_event_nr" -gt 0 ] && return $with_event_status
 }
 
-# program NAME WORD...: one of this folder's, by way of the command $as if that is set, and
-# what it says
+# program NAME WORD...: runs a program of this directory, through the command $as if set,
+# and shows its output
 program()
 {
 	program=$1
 	shift
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	said=$($as "$DIR/$program" "$@")
 	program_status=$?
@@ -182,8 +182,8 @@ program()
 	return $program_status
 }
 
-# have_huge_pages NR KBYTES: so many free ones of 2 MiB, and jobs from KBYTES on; what was
-# before is for restore_huge_pages
+# have_huge_pages NR KBYTES: NR free pages of 2 MiB, and jobs from KBYTES on; the old
+# settings are saved for restore_huge_pages
 have_huge_pages()
 {
 	[ -e "$THRESHOLD" ] && [ -e "$POOL" ] || return 1
@@ -200,7 +200,7 @@ restore_huge_pages()
 	[ -z "$had_pages" ] || echo "$had_pages" > "$POOL/nr_hugepages"
 }
 
-# setup_cgroups CONTROLLER...: $GROUP is a cgroup of our own, its children have them
+# setup_cgroups CONTROLLER...: $GROUP is our own cgroup, whose children have them
 setup_cgroups()
 {
 	mount_if_missing cgroup2 "$CGROUPS" cgroup.controllers ||
@@ -232,7 +232,7 @@ remove_groups()
 	done
 }
 
-# It is busy for a moment after its last task has exited.
+# The cgroup stays busy for a moment after its last task has exited.
 remove_group()
 {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -242,7 +242,7 @@ remove_group()
 	rmdir "$1"
 }
 
-# enter_group NAME: the (sub)shell that calls this, and all that it starts
+# enter_group NAME: moves the (sub)shell that calls this, and all that it starts
 enter_group()
 {
 	echo 0 > "$GROUP/$1/cgroup.procs"
@@ -260,14 +260,14 @@ now_ms()
 	echo "${up%.*}${up#*.}0"
 }
 
-# CPU time of the task whose stat file this is given, and of its children
+# Reads a task's stat file, prints the CPU time of the task and of its children
 cpu_ms()
 {
 	sed 's/^.*) //' | awk '{ print ($12 + $13 + $14 + $15) * 10 }'
 }
 
-# CPU time of all threads of which one may be a helper.  The name of a worker has what it
-# does, in words.
+# CPU time of all threads that may be helpers.  A worker's name may contain spaces, as it
+# says what the worker does.
 kworkers_ms()
 {
 	cat /proc/[0-9]*/stat 2>/dev/null | awk '
@@ -284,7 +284,7 @@ within()
 	}'
 }
 
-# Since the test began, or all if the log has grown too long to tell.
+# Those since the test began, or all if the log has grown too long to tell.
 kernel_complaints()
 {
 	dmesg | awk -v mark="$MARK" '
@@ -316,7 +316,7 @@ run_job()
 	echo "$*" > "$JOBS/run"
 } 2>/dev/null
 
-# start_jobs WORD...: one after the other, in the background, until stop_jobs
+# start_jobs WORD...: runs jobs back to back in the background, until stop_jobs
 start_jobs()
 {
 	(
@@ -336,7 +336,7 @@ stop_jobs()
 	jobs=
 }
 
-# values KEY: of all jobs of the last run_job, one per line.  Few processes: one takes
+# values KEY: of all jobs of the last run_job, one per line.  Few processes: each takes
 # 10 ms where a debug kernel is emulated.
 values()
 {
@@ -367,7 +367,7 @@ show_result()
 	done < "$JOBS/result"
 }
 
-# job_is_ok WORD...: runs, and keeps all promises that the module checks
+# job_is_ok WORD...: it runs, and keeps all guarantees that the module checks
 job_is_ok()
 {
 	if ! run_job "$@"; then
@@ -380,7 +380,7 @@ job_is_ok()
 	return 1
 }
 
-# Nothing is left in worker threads of the tasks that they have helped.
+# Workers keep nothing of the tasks that they have helped.
 workers_are_as_before()
 {
 	workers=$(cat "$JOBS/workers")
@@ -388,7 +388,7 @@ workers_are_as_before()
 	[ "$workers" = "policy=0 memcg=0 nodes=0 signal=0" ]
 }
 
-# check NAME COMMAND...: one case.  The result of a job is shown if it fails.
+# check NAME COMMAND...: runs one test case.  If it fails, the job's result is shown.
 check()
 {
 	name="$1"
@@ -401,14 +401,14 @@ check()
 	fi
 }
 
-# skip NAME REASON: ktap_test_skip does not say why
+# skip NAME REASON: unlike ktap_test_skip, gives the reason
 skip()
 {
 	__ktap_test ok "$1" "SKIP $2"
 	KTAP_CNT_SKIP=$((KTAP_CNT_SKIP + 1))
 }
 
-# until_helped UNITS COMMAND...: some jobs are over before a helper has come
+# until_helped UNITS COMMAND...: retries, as some jobs are over before a helper comes
 until_helped()
 {
 	least="$1"

@@ -19,12 +19,12 @@
 #define MFD_HUGETLB	0x0004U
 #endif
 
-/* What memory is filled with before it is given back: nobody may see it again. */
+/* What memory is filled with before it is freed: nobody may ever see it again. */
 #define PATTERN		0xa5
 /* Exit status: the kernel has no such pages */
 #define SKIP		4
 
-/* By any thread */
+/* May be called by any thread. */
 static void finish(int status, const char *fmt, ...)
 {
 	va_list args;
@@ -38,8 +38,8 @@ static void finish(int status, const char *fmt, ...)
 }
 
 /*
- * From now on, the allocations of this thread in the kernel may fail, or no longer.  How
- * many do, and which, is up to whoever has set debugfs' failslab and fail_page_alloc.
+ * From now on, the kernel's allocations for this thread may fail, or no longer may.  How
+ * many do, and which, depends on the settings of debugfs' failslab and fail_page_alloc.
  */
 static inline void let_allocations_fail(bool may_fail)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fallocate() of a file of huge pages, beside all else that can happen to the file.
+ * fallocate() of a file of huge pages, amid all else that can happen to the file.
  *
  *   hugefile WHAT SIZE_KB NR	with a file, or files, of NR pages
  *
@@ -10,14 +10,14 @@
  *   files	threads allocate and punch the pages of a file each
  *   signals	a timer interrupts fallocate() again and again, until all is allocated
  *   nospace	the file is to get four pages more than the pool has, and may get
- *   nomem	allocations may fail, again and again, until all is allocated
+ *   nomem	allocations may fail, which is retried until all pages are allocated
  *   interleave	pages come from all nodes in turn
  *   reserved	as many pages as there are in the pool are reserved for another file
- *   migrate	pages are up to date, and go to another node when they are asked to
- *   plain	nothing of all that
+ *   migrate	pages are up to date, and move to another node when requested
+ *   plain	none of the above
  *
- * Pages go back to the pool full of a pattern, which nobody may see.  At the end the
- * pool has to be as before: the pages that it has, that are free, reserved or surplus.
+ * Pages return to the pool full of a pattern, which nobody may see.  At the end the pool
+ * must be as before: the same number of pages in all, free, reserved and surplus.
  *
  * Exits with 0 if all is well, 4 if the kernel has no such pages, else 1 with a line
  * that says why.
@@ -66,7 +66,7 @@ static const char * const counters[] = {
 static size_t size, nr, length;
 static atomic_bool done;
 
-/* What most threads work on.  Its last page belongs to the one that makes pages dirty. */
+/* What most threads work on.  Its last page is for the thread that dirties pages. */
 static int shared_fd;
 static unsigned char *shared;
 
@@ -129,7 +129,7 @@ static size_t pick(uint64_t *random, size_t below)
 	return (*random >> 33) % below;
 }
 
-/* So that there are idle CPUs, without which pages are allocated one by one. */
+/* Leaves CPUs idle: without idle CPUs, pages are allocated one by one. */
 static void nap(uint64_t *random)
 {
 	usleep(pick(random, 1000));
@@ -167,7 +167,7 @@ static void *punch(void *arg)
 	return NULL;
 }
 
-/* A SIGBUS, for want of a page that was reserved, would be the end of the test. */
+/* A SIGBUS, if a reserved page were missing, would end the test. */
 static void *touch(void *arg)
 {
 	uint64_t random = (uintptr_t)arg;
@@ -198,7 +198,7 @@ static void *read_words(void *arg)
 	return NULL;
 }
 
-/* What is in the pages that others get next. */
+/* Fills the pages that others get next. */
 static void *make_dirty(void *arg)
 {
 	uint64_t random = (uintptr_t)arg;
@@ -225,7 +225,7 @@ static void *change_size(void *arg)
 	return NULL;
 }
 
-/* Past the end of the file that fails, where an access would be a SIGBUS. */
+/* Past the end of the file this fails, where a memory access would raise a SIGBUS. */
 static void *populate(void *arg)
 {
 	uint64_t random = (uintptr_t)arg;
@@ -298,10 +298,10 @@ static void on_alarm(int sig)
 {
 }
 
-/* Progress is made as long as a signal comes less often than a page. */
+/* There is progress as long as signals come less often than pages are allocated. */
 static void signals(void)
 {
-	/* Much less than it takes to zero all of it, on any machine. */
+	/* On any machine much less than the time to zero all pages. */
 	struct itimerval timer = { { 0, 50 }, { 0, 50 } };
 	struct sigaction action = { .sa_handler = on_alarm };
 	unsigned long interrupted = 0;
@@ -317,7 +317,7 @@ static void signals(void)
 		/* As after any fallocate(): what was allocated is part of the file. */
 		if (size_of(shared_fd) != length)
 			finish(1, "interrupted: %zu of %zu bytes", size_of(shared_fd), length);
-		/* A signal that comes late enough for all to be done, at last. */
+		/* Make signals rarer, so that in the end everything can be allocated. */
 		timer.it_interval.tv_usec += 100;
 		timer.it_value = timer.it_interval;
 		setitimer(ITIMER_REAL, &timer, NULL);
@@ -353,7 +353,7 @@ static void check_zero(const char *who)
 		expect_zero(*(uint64_t *)(shared + at), who, at);
 }
 
-/* What was allocated before it failed stays, so that there is less to do each time. */
+/* What was allocated before a failure is kept, so each try has less to do. */
 static void nomem(void)
 {
 	unsigned long failed = 0;
@@ -379,7 +379,7 @@ static void nomem(void)
 }
 
 /*
- * All that is read is zero, though the pool is full of the pattern.  Without a
+ * Everything that is read is zero, though the pool is full of the pattern.  Without a
  * reservation it is fallocate() that has to find the pages.
  */
 static void plain(void)
@@ -399,7 +399,7 @@ static void plain(void)
 	}
 }
 
-/* Nothing is free but for the other file, so that each page may have to be waited for. */
+/* All free pages are reserved for the other file, so each may have to be waited for. */
 static void reserved(void)
 {
 	int fd = make_file();

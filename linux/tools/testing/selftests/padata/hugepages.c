@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Huge pages as a program gets them: are they zero, and always were?
+ * Huge pages as a program sees them: check that they are zero, and always were.
  *
  *   hugepages zero KIND SIZE_KB NR	fill memory with a pattern and give it back,
  *					get it again, and look at every byte
@@ -9,9 +9,9 @@
  *   hugepages many KIND SIZE_KB NR	threads touch different pages at once; NR each
  *   hugepages locks KIND SIZE_KB NR	threads touch NR pages that are there already, each
  *					in page tables of its own, again and again
- *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns for each page
- *   hugepages mbind KIND SIZE_KB NR	zero, on the last node alone
- *   hugepages nomem KIND SIZE_KB NR	zero, while allocations may fail
+ *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns per page
+ *   hugepages mbind KIND SIZE_KB NR	as zero, on the last node only
+ *   hugepages nomem KIND SIZE_KB NR	as zero, while allocations may fail
  *
  * KIND is private or shared (anonymous hugetlb mappings), file or fallocate (a memfd
  * with huge pages, touched or allocated), thp (madvise), shmem or shmem-fallocate (a
@@ -49,7 +49,7 @@ static const char * const kinds[] = {
 static enum kind kind;
 static size_t size, nr, length;
 
-/* What is mapped now: for readers. */
+/* The current mapping, for readers. */
 static unsigned char *memory;
 static atomic_bool done;
 static atomic_bool dirty;
@@ -123,7 +123,7 @@ static void *get_memory(void)
 	return NULL;
 }
 
-/* Somewhere else in each page, as the place that is touched is zeroed last. */
+/* At a different offset in each page, as the place that is touched is zeroed last. */
 static void touch(unsigned char *p, size_t page)
 {
 	size_t at = (page * 7919 + 4096 * 3 + 8) % size;
@@ -139,7 +139,7 @@ static void touch_all(unsigned char *p)
 		touch(p, page);
 }
 
-/* What was freed is what the kernel hands out next. */
+/* What was freed last is what the kernel hands out next. */
 static void make_dirty(void)
 {
 	unsigned char *p = get_memory();
@@ -173,7 +173,7 @@ static void zero(void)
 	munmap(p, length);
 }
 
-/* A fault for which there is no memory comes again. */
+/* A fault for which there is no memory is repeated. */
 static void zero_without_memory(void)
 {
 	unsigned char *p;
@@ -187,7 +187,7 @@ static void zero_without_memory(void)
 	munmap(p, length);
 }
 
-/* A reader's fault may be the one that makes a page. */
+/* A reader's fault may be the one that allocates a page. */
 static void *reader(void *arg)
 {
 	uint64_t random = (uintptr_t)arg;
@@ -203,8 +203,8 @@ static void *reader(void *arg)
 }
 
 /*
- * The readers' own mapping would fault like the writer's: they share one, and look
- * at it from the moment it is there.  Nothing writes anything but zeros.
+ * A mapping of their own would make the readers fault like the writer: they share the
+ * writer's, and read it as soon as it exists.  Nothing writes anything but zeros.
  */
 static void poll_pages(void)
 {
@@ -256,7 +256,7 @@ static void many(void)
 	check_zero(p);
 }
 
-/* Far enough apart for a page of page tables each, at every level but the last two. */
+/* Far enough apart to have separate page tables at every level but the last two. */
 #define APART		0x40000000UL
 #define ROUNDS		2000
 #define NR_LOCKERS	3
@@ -276,8 +276,8 @@ static void *locker(void *arg)
 }
 
 /*
- * An emulator gives a CPU's turn to another one when a timer expires, wherever the
- * CPU is then.  Without that, CPUs that take turns hardly ever meet at a lock.
+ * An emulator switches from one CPU to another when a timer expires, wherever the CPU
+ * is then.  Without that, CPUs that take turns hardly ever contend for a lock.
  */
 static void *ticker(void *arg)
 {
@@ -286,7 +286,7 @@ static void *ticker(void *arg)
 	return NULL;
 }
 
-/* Pages that are there: nothing is allocated or zeroed, only mapped. */
+/* Pages that exist already: nothing is allocated or zeroed, only mapped. */
 static void *map_at(uintptr_t at)
 {
 	int fd = syscall(SYS_memfd_create, "hugepages", MFD_HUGETLB | size_flag());

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * load - a task that competes for a CPU, and tells what it got
+ * load - a task that competes for CPU time, and reports how much it got
  *
  *	load BUSY_MS SLEEP_MS SECONDS
  *
- * Uses BUSY_MS of CPU time, sleeps for SLEEP_MS, and so on until SECONDS have
- * passed.  Prints how often it went round and the CPU time it had, in ms.  It
- * sleeps for half as long or as long again, at random but each time the same, so
- * that it keeps step with nothing else that happens at intervals.
+ * Uses BUSY_MS of CPU time, sleeps for SLEEP_MS, and repeats this until SECONDS have
+ * passed.  Prints the number of repeats and the CPU time it had, in ms.  Sleeps vary from
+ * half to one and a half of SLEEP_MS, at random but the same in each run, so that they do
+ * not fall into step with anything else that happens at intervals.
  *
- * It counts CPU time, not rounds of a loop: how many of those fit into a second of
- * CPU time depends on what other CPUs do, where CPUs are emulated in turn.
+ * It counts CPU time, not rounds of a loop: where CPUs are emulated in turn, how many
+ * rounds fit into a second of CPU time depends on what other CPUs do.
  */
 #include <stdio.h>
 #include <stdlib.h>

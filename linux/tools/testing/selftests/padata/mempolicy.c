@@ -4,7 +4,7 @@
  *
  *	mempolicy bind|interleave NODE[,NODE] COMMAND [ARG...]
  *
- * What numactl does, for tests that cannot count on it.
+ * Does what numactl does, for tests that cannot rely on it being installed.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * setsched - set how a task is scheduled
+ * setsched - set the scheduling policy of a task
  *
  *	setsched fifo|deadline|idle COMMAND [ARG...]
  *	setsched fifo|deadline|idle -p PID
  *	setsched core COMMAND [ARG...]
  *
- * What chrt does, for tests that cannot count on it; and "core" has the command run
- * with a core scheduling cookie of its own, so that it shares a core with no other task.
+ * Does what chrt does, for tests that cannot rely on it; and "core" runs the command
+ * with its own core scheduling cookie, so that it shares a core with no other task.
  *
- * Exits with 4 if the kernel does not know of it, or no core has two CPUs.
+ * Exits with 4 if the kernel does not support it, or no core has two CPUs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,12 +30,12 @@
 #define PR_SCHED_CORE		62
 #define PR_SCHED_CORE_CREATE	1
 #endif
-/* An enumerator of the kernel, which no header has: one task, not its threads */
+/* A kernel enumerator that is in no header: one task, not its threads */
 #define CORE_SCOPE_TASK		0
 
 #define NS_PER_MS		1000000ULL
 
-/* struct sched_attr, which C libraries may have or not */
+/* struct sched_attr, which a C library may or may not have */
 struct attr {
 	uint32_t size, policy;
 	uint64_t flags;

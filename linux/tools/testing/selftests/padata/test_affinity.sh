@@ -8,7 +8,7 @@
 # Slow enough for a helper to wake up before the job is over.
 SLOW="size=64 fn=sleep us=2000"
 
-# has_threads N WORD...: the job is done by N threads, helpers in their places
+# has_threads N WORD...: the job has N threads, its helpers on the CPUs they should be on
 has_threads()
 {
 	threads="$1"
@@ -16,7 +16,7 @@ has_threads()
 	job_is_ok "$@" && all_are strays 0 && all_are nr_threads "$threads"
 }
 
-# gets_help N WORD...: and every one of them takes part
+# gets_help N WORD...: the same, and every thread takes part
 gets_help()
 {
 	has_threads "$@" && all_are nr_ran "$1"
@@ -30,7 +30,7 @@ every_cpu_can_help()
 	done
 }
 
-# Wherever the caller is: helpers do not follow it.
+# Whatever CPU the caller is on: helpers do not follow it.
 from_every_cpu()
 {
 	for cpu in $(online_cpus); do

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Helpers of a task work on CPUs that the task may run on and on no others: with a
-# mask, with a cpuset, and from the time on that either has been changed.
+# A task's helpers work only on CPUs that the task may run on: those of its affinity
+# mask and its cpuset, from the moment that either has been changed.
 #
-# What counts is where chunks are claimed.  Trace events tell that, in the order in
-# which they happen on all CPUs, and markers around every change are among them.  A
-# helper in a chunk may finish it.
+# What counts is where chunks are claimed.  Trace events show that, in the order in
+# which they happen on all CPUs, with markers around every change among them.  A helper
+# may finish a chunk that it has claimed.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -26,7 +26,7 @@ list()
 	echo "$*" | tr ' ' ','
 }
 
-# jobs_on CPUS WORD...: five jobs of a task that may run there
+# jobs_on CPUS WORD...: five jobs of a task that may run on CPUS
 jobs_on()
 {
 	on="$1"
@@ -87,7 +87,7 @@ only_allowed()
 	[ "${found%% *}" -eq 0 ]
 }
 
-# stays_on CPUS COMMAND...: which starts jobs that get help
+# stays_on CPUS COMMAND...: the command starts jobs that get help
 stays_on()
 {
 	cpus="$1"
@@ -100,12 +100,12 @@ stays_on()
 
 is_alone_on()
 {
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	jobs_on "$1" $JOB && all_are nr_threads 1 && all_are helped 0
 }
 
-# A task that runs one job after another, in the cgroup named, if any
+# A task that runs one job after another, in the named cgroup if there is one
 start_jobs()
 {
 	(
@@ -129,7 +129,7 @@ set_cpuset()
 	echo "$1" > "$GROUP/changing/cpuset.cpus"
 }
 
-# follows COMMAND [GROUP]: which changes where the task in the group may run
+# follows COMMAND [GROUP]: the command changes where the task in the group may run
 follows()
 {
 	start_jobs "${2:-}"
@@ -171,7 +171,7 @@ for cpu in $(online_cpus | sort -n); do
 		odd="$odd $cpu"
 	fi
 done
-# Words are to be split.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 {
 	all=$(list $all)

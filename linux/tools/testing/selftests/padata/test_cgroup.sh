@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What happens to a task's cgroup in the middle of a job: the task is moved out of it
-# and it is removed, and it is frozen.
+# What happens when a task's cgroup changes in the middle of a job: the task is moved out
+# of it and it is removed, or it is frozen.
 
 . "$(dirname "$0")"/functions.sh
 
-# On any number of CPUs, this takes some seconds.
+# This takes some seconds, on any number of CPUs.
 JOB="rules=now size=$((2000 * $(nr_online_cpus))) max_chunk=1 fn=busy us=1000"
 
 task=
@@ -23,7 +23,7 @@ start_job()
 		trap - EXIT
 		enter_group "$1"
 		shift
-		# Words are to be split.
+		# Word splitting is intended.
 		# shellcheck disable=SC2086
 		run_job $JOB "$@"
 		echo over > "$out"
@@ -40,15 +40,15 @@ end_job()
 	[ "$(cat "$out")" = over ] && all_are status ok && all_are ret 0
 }
 
-# The threads of the job: the task and those that help
+# The threads of the job: the task and its helpers
 used_ms()
 {
 	echo $(($(cpu_ms < "/proc/$task/stat") + $(kworkers_ms)))
 }
 
-# move SECONDS: a task, in its job, which is looked at for so long.  Sets before, charged,
-# least and most, in ms.  Reading what threads used takes its time, and so is done before
-# and after each look at what was charged.
+# move SECONDS: moves a task during its job, which is observed for SECONDS.  Sets before,
+# charged, least and most, in ms.  Reading the threads' CPU time takes a while, so it is
+# done both before and after each reading of what was charged.
 move()
 {
 	: > "$out"
@@ -73,14 +73,14 @@ move()
 		"$charged to the new one, for $least to $most that the threads used"
 }
 
-# Where reading takes long against the time between, they do not.
+# They do not if reading takes long compared to the time in between.
 figures_tell()
 {
 	[ $((most * 3)) -le $((least * 4)) ]
 }
 
-# The rest of the job is charged to the new one: the caller's CPU time, and that of
-# the threads that help.
+# The rest of the job is charged to the new cgroup: the CPU time of the caller, and that
+# of the helpers.
 moves()
 {
 	for seconds in 3 6 12 24; do
@@ -92,7 +92,7 @@ moves()
 	[ $((charged * 19)) -le $((most * 20)) ]
 }
 
-# is_frozen VALUE: the cgroup says so, in a second
+# is_frozen VALUE: the cgroup reports VALUE within a second
 is_frozen()
 {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -102,7 +102,7 @@ is_frozen()
 	return 1
 }
 
-# The task freezes when it comes back from the kernel: when the job is done, which
+# The task freezes when it returns from the kernel: when the job is done, which
 # others may be waiting for.
 freezes()
 {

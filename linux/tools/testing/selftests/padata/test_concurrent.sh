@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Jobs at the same time, jobs that start jobs, and all of that together.
+# Jobs that run at the same time, jobs that start jobs, and both together.
 
 . "$(dirname "$0")"/functions.sh
 
-# Writers wait for each other; each must get a result of its own kind.
+# Writers wait for each other; each must get the result of its own kind of job.
 several_writers()
 {
 	pids=

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Helpers keep off a CPU while a task with a core scheduling cookie runs beside it, on
-# the same core, and leave it if that begins in the middle of a job.  A helper has no
-# cookie, so one of the two would have to wait for the other.
+# Helpers avoid a CPU while a task with a core scheduling cookie runs on a sibling, and
+# leave it if such a task starts running in the middle of a job.  A helper has no cookie,
+# so one of the two would have to wait for the other.
 
 . "$(dirname "$0")"/functions.sh
 
 CHANGES=5
-# For long enough that it is under way when the task comes, and for a while after.
+# Long enough to be running when the task comes, and for a while after.
 JOB="rules=now context=kthread size=3000 max_chunk=1 fn=busy us=300"
 
 task=
@@ -19,7 +19,7 @@ restore()
 	[ -z "$task" ] || kill -9 "$task"
 }
 
-# A core with two CPUs or more, of which it sets two
+# A core with at least two CPUs; sets two of them
 find_core()
 {
 	for cpu in $(online_cpus | sort -rn); do
@@ -54,7 +54,7 @@ stop_task()
 	task=
 }
 
-# A helper that is in a chunk has to end it, with as little of the core as it gets.
+# A helper that is in a chunk has to finish it, with what little of the core it gets.
 runs_for_a_while()
 {
 	mark "may change"
@@ -69,12 +69,12 @@ runs_for_a_while()
 	sleep 0.3
 }
 
-# claimed [setsched core]: with such a task.  Sets with and without, how many chunks
-# helpers claimed beside it while it was there, and while not.
+# claimed [setsched core]: runs such a task.  Sets with and without, the number of chunks
+# that helpers claimed on the same core while it was there, and while it was not.
 claimed()
 {
 	start_task "$@" || return 1
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	start_jobs $JOB
 	start_tracing padata/padata_mt_chunk

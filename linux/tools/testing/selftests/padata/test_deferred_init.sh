@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What boot says of deferred struct page initialisation: a line for every node
+# What the boot log says about deferred struct page initialisation: a line for every node
 # that had something to initialise, and the threads that the command line allows.
 
 . "$(dirname "$0")"/functions.sh
 
 NODES=/sys/devices/system/node
-# More pages than this in its last zone, and a node has some deferred.
+# A node with more pages than this in its last zone has some deferred.
 SURELY_DEFERRED=262144
 
 node_lines()
@@ -38,7 +38,7 @@ last_zones()
 	' /proc/zoneinfo
 }
 
-# A line for every large node, about as many pages as there are, and nowhere more.
+# One line for every large node, with about its number of pages, and no others.
 nodes_are_there()
 {
 	last_zones | while read -r node present; do
@@ -63,8 +63,8 @@ one_line_per_node()
 	[ -z "$(echo "$nodes" | cut -d ' ' -f 1 | sort | uniq -d)" ]
 }
 
-# No line comes after boot says that it has waited, which it does at its end, or if it has not
-# gone on meanwhile, after the first of what it does next.
+# No line may follow the one in which boot says that it waited, which comes when the wait
+# ends; or, if boot did not have to wait, the first message of what it does next.
 waited_for()
 {
 	after="devtmpfs: initialized"
@@ -75,7 +75,7 @@ waited_for()
 		END				{ exit late || !next_began }'
 }
 
-# Helpers work at nice 19, so as not to be in the way of boot.
+# Helpers work at nice 19, so as not to delay boot.
 priorities_are_restored()
 {
 	! cat /proc/[0-9]*/stat 2>/dev/null | sed -n 's/.*(kworker.*) //p' |
@@ -98,8 +98,8 @@ nr_node_cpus()
 	[ -e "$1" ] && echo $# || echo 0
 }
 
-# max_threads NODE: what the command line allows.  A node without CPUs is left
-# to the CPUs of another, and a percentage of those cannot be told from here.
+# max_threads NODE: what the command line allows.  A node without CPUs uses the CPUs
+# of another, and a percentage of those cannot be determined here.
 max_threads()
 {
 	cpus=$(nr_node_cpus "$1")

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Where helpers are started after boot: on idle CPUs, the node of the data first, and
-# there on cores that are idle as a whole first.
+# Where helpers are started after boot: on idle CPUs, those on the node of the data first,
+# and among these the CPUs of idle cores first.
 
 . "$(dirname "$0")"/functions.sh
 
 TRIES=10
-# Of what is right with most tries only: so many more right ones than wrong ones are wanted,
-# in so many tries at most.  If 8 of 10 tries are right, or 9 of 10, as on a host that is
+# For what is right only in most tries: right ones must lead wrong ones by so many, within
+# so many tries at most.  If 8 of 10 tries are right, or 9 of 10, as on a host that is
 # busy with other things, one run in 100,000 fails; if 7 of 10, five in 1,000; if 3 of 10
 # are right, one in 1,000 passes.
 LEAD=8
 MOST_TRIES=60
 
-# start WORD...: a job.  Sets caller and helpers, the CPUs it begins with, in order
+# start WORD...: runs a job.  Sets caller and helpers, the CPUs they start on, in order
 start()
 {
 	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
@@ -38,7 +38,7 @@ core_of()
 	cat "$CPUS/cpu$1/topology/thread_siblings_list"
 }
 
-# online_of NODE: as many CPUs, and as many cores, as "CPUS CORES"
+# online_of NODE: prints the number of online CPUs and of cores, as "CPUS CORES"
 online_of()
 {
 	for cpu in $(online_cpus); do
@@ -46,7 +46,7 @@ online_of()
 	done | sort | uniq -c | awk '{ cpus += $1 } END { print cpus, NR }'
 }
 
-# start_elsewhere NODE WORD...: by a caller that is not on that node
+# start_elsewhere NODE WORD...: the caller is not on that node
 start_elsewhere()
 {
 	not="$1"
@@ -58,8 +58,8 @@ start_elsewhere()
 	return 1
 }
 
-# mostly COMMAND...: right much more often than wrong, as now and then a CPU is not idle; and
-# once, at least, with all_near
+# mostly COMMAND...: right much more often than wrong, as now and then a CPU is not idle;
+# and at least once with all_near set
 mostly()
 {
 	lead=0
@@ -73,14 +73,14 @@ mostly()
 			lead=$((lead - 1))
 		fi
 	done
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	ktap_print_msg "$(((tries + lead) / 2)) of $tries times, the last time $caller had" \
 		"the help of" $helpers
 	[ $lead -ge $LEAD ] && [ -n "$all_near" ]
 }
 
-# near_the_data NODE NR: as many as there are on the node, and no others
+# near_the_data NODE NR: there are NR helpers on the node, and no others
 near_the_data()
 {
 	start_elsewhere "$1" near="$1" max_threads=$(($2 + 1)) || return 1
@@ -90,7 +90,7 @@ near_the_data()
 	[ "$nodes" = "$2:$1" ]
 }
 
-# stay_on NODE: be on one of its CPUs, and allowed on all
+# stay_on NODE: moves to one of its CPUs, and is then allowed on all
 stay_on()
 {
 	for cpu in $(online_cpus); do
@@ -100,8 +100,8 @@ stay_on()
 	taskset -pc "$(online_cpus | tr '\n' ',' | sed 's/,$//')" $$ > /dev/null
 }
 
-# near_the_caller NODE NR WORD...: a caller there, and as many helpers as the other ones of
-# its NR CPUs could have: all are on that node.  Sets all_near if there is one on each
+# near_the_caller NODE NR WORD...: caller on the node, which has NR CPUs, and at most
+# one helper for each other CPU: all are on the node.  Sets all_near if each CPU has one
 near_the_caller()
 {
 	node="$1"
@@ -117,7 +117,7 @@ near_the_caller()
 	[ "${nodes#*:}" = "$node" ]
 }
 
-# mostly_near NODE NR WORD...: and now and then all of the other CPUs are idle
+# mostly_near NODE NR WORD...: the same, and now and then all of the other CPUs are idle
 mostly_near()
 {
 	all_near=
@@ -127,7 +127,7 @@ mostly_near()
 	return $mostly_status
 }
 
-# cores_first NODE NR: the first of them on different cores
+# cores_first NODE NR: the first NR helpers are on different cores
 cores_first()
 {
 	start_elsewhere "$1" near="$1" || return 1
@@ -153,7 +153,7 @@ not_where_the_caller_is()
 	done
 }
 
-# While one sleeps, its CPU is idle, and there is a slot for another one.
+# While a helper sleeps, its CPU is idle, and there is a slot for another one.
 one_for_a_cpu_whose_helper_sleeps()
 {
 	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# CPUs go offline and come back while jobs run on them, and while huge pages are zeroed.
-# A job may lose its help, but nothing else.
+# CPUs go offline and online while jobs run on them, and while huge pages are zeroed.
+# A job may lose helpers, but nothing else.
 
 . "$(dirname "$0")"/functions.sh
 
 ROUNDS=2
 
-# A few will do, and it takes its time.
+# A few CPUs are enough, as each takes some time.
 MAX_CPUS=4
 
 NR=16
@@ -30,7 +30,7 @@ restore()
 	restore_huge_pages
 }
 
-# A CPU that is needed elsewhere may refuse to go.
+# A CPU that is needed elsewhere may refuse to go offline.
 toggle()
 {
 	for _ in $(seq $ROUNDS); do
@@ -41,7 +41,7 @@ toggle()
 	done 2>/dev/null
 }
 
-# while_toggling COMMAND...: again and again until CPUs have settled
+# while_toggling COMMAND...: repeats it until the toggling has ended
 while_toggling()
 {
 	toggle &
@@ -63,13 +63,13 @@ runs_while_toggling()
 	while_toggling job_is_ok "$@"
 }
 
-# pages_while_toggling NAME WORD...: and jobs zero them
+# pages_while_toggling NAME WORD...: the same with jobs that zero pages
 pages_while_toggling()
 {
 	with_event padata_mt_helper_start while_toggling program "$@"
 }
 
-# The CPUs that have been away help again.
+# The CPUs that were offline help again.
 all_help()
 {
 	job_is_ok size=100000 cpus="$(cat "$CPUS/online")" &&

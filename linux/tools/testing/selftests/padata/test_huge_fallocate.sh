@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# fallocate() of huge pages: in batches where a job can start and nowhere else, all
-# zero, and the pool as it was, whatever else happens to the file meanwhile.
+# fallocate() of huge pages: batched where a job can start and nowhere else, all pages
+# zero, and the pool as before, whatever else happens to the file meanwhile.
 
 . "$(dirname "$0")"/functions.sh
 
 NR=16
-# With two pages at least, so that a job proves a batch.
+# At least two pages, so that a job is proof of a batch.
 TWO_KB=4096
 
 overcommit=
@@ -18,13 +18,13 @@ restore()
 	[ -z "$overcommit" ] || echo "$overcommit" > "$POOL/nr_overcommit_hugepages"
 }
 
-# What the program is asked for here: WHAT NR
+# What the program is run with here: WHAT NR
 pages()
 {
 	program hugefile "$1" 2048 "$2"
 }
 
-# jobs_of COMMAND...: the sizes of its jobs, in small pages
+# jobs_of COMMAND...: the sizes of the command's jobs, in small pages
 jobs_of()
 {
 	start_tracing padata/padata_mt_job_start
@@ -34,7 +34,7 @@ jobs_of()
 	forget_trace
 }
 
-# with_jobs COMMAND...: and each of two pages at least
+# with_jobs COMMAND...: it has jobs, each of two pages at least
 with_jobs()
 {
 	jobs=$(jobs_of "$@")
@@ -65,7 +65,7 @@ with_threshold()
 	return $with_threshold_status
 }
 
-# with_pool NR MORE COMMAND...: of NR pages, and MORE that may be allocated for it
+# with_pool NR MORE COMMAND...: a pool of NR pages, and MORE that may be added to it
 with_pool()
 {
 	echo "$1" > "$POOL/nr_hugepages"
@@ -104,8 +104,8 @@ check "no batch without a CPU for a helper" without_jobs on_one_cpu
 check "no batch if a page may have to be waited for" with_pool 0 $NR without_jobs pages plain $NR
 check "nor if all that is free is reserved" with_pool $NR $NR without_jobs pages reserved $NR
 check "a batch before a page may have to be waited for" with_pool 8 8 with_jobs pages plain $NR
-# A hole's pages are gone from the file before they are free, and faults get others in
-# their place: twice as many pages, and a few.
+# A hole's pages leave the file before they are free, and faults get other pages in
+# their place: this needs twice as many pages, and a few.
 check "two at once, beside faults, read() and holes" with_pool 28 0 with_jobs pages race 12
 check "the same where nothing is reserved" with_pool 28 0 with_jobs pages norace 12
 check "two at once, while the size changes" with_jobs pages truncate 12

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Huge pages that several threads zero: all zero, for all who look, at any time.
+# Huge pages zeroed by several threads: all zero, for every reader, at any time.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -26,7 +26,7 @@ restore()
 	done
 }
 
-# reserve KB NR: a pool of at least so many pages
+# reserve KB NR: makes a pool of at least NR pages
 reserve()
 {
 	nr_file=${HUGE}$1kB/nr_hugepages
@@ -54,7 +54,7 @@ hugepages()
 	return 1
 }
 
-# jobs_of WORD...: how many jobs it takes
+# jobs_of WORD...: the number of jobs it takes
 jobs_of()
 {
 	start_tracing padata/padata_mt_job_start
@@ -64,7 +64,7 @@ jobs_of()
 	forget_trace
 }
 
-# with_jobs WORD...: and there are some
+# with_jobs WORD...: the same, and there are some jobs
 with_jobs()
 {
 	jobs=$(jobs_of "$@")
@@ -85,7 +85,7 @@ refuses()
 	! echo "$2" > "$VM/$1"
 } 2>/dev/null
 
-# jobs_with_threshold KBYTES KIND KB NR: how many jobs it takes to zero them
+# jobs_with_threshold KBYTES KIND KB NR: the number of jobs it takes to zero them
 jobs_with_threshold()
 {
 	echo "$1" > "$VM/huge_page_zero_threshold_kbytes" || return 1
@@ -94,7 +94,7 @@ jobs_with_threshold()
 	echo 64 > "$VM/huge_page_zero_threshold_kbytes"
 }
 
-# Memory is filled and allocated again, so there are two jobs for each page.
+# Memory is filled, freed and allocated again, so there are two jobs for each page.
 job_up_to_threshold()
 {
 	for kbytes in 1 4 2047 2048; do
@@ -105,8 +105,8 @@ job_up_to_threshold()
 	done
 }
 
-# The most that an unsigned long can be, and numbers near it, whose sum with a few
-# kbytes, or product with 1024, wraps around.
+# The largest unsigned long, and numbers near it, for which the sum with a few kbytes,
+# or the product with 1024, wraps around.
 no_job_from_there_on()
 {
 	if refuses huge_page_zero_threshold_kbytes 18446744073709551615; then
@@ -175,7 +175,7 @@ refuses_nonsense()
 		refuses huge_page_zero_max_threads 2147483648
 }
 
-# They may have been set.
+# The settings may have been changed.
 defaults()
 {
 	name="by default, from 4 MiB on and by eight threads"
@@ -191,7 +191,7 @@ setup_tracing
 [ -e "$VM/huge_page_zero_threshold_kbytes" ] ||
 	skip_all "the kernel has no huge_page_zero_threshold_kbytes"
 [ -x "$DIR/hugepages" ] || skip_all "needs the program hugepages"
-# No more than a test fills, so that what it filled is what it gets.
+# No more pages than a test fills, so that it gets back those that it filled.
 reserve 2048 $NR || skip_all "needs $NR huge pages of 2 MiB"
 threshold=$(cat "$VM/huge_page_zero_threshold_kbytes")
 threads=$(cat "$VM/huge_page_zero_max_threads")

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Huge pages, whose pools boot fills with padata jobs: all those asked for on
-# the command line are there, are whole, and can be given back and taken again.
+# Huge page pools, which are filled at boot by padata jobs: all pages requested on
+# the command line exist, are intact, and can be freed and allocated again.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -45,7 +45,7 @@ setup
 had=$(cat "$DEFAULT_POOL")
 asked=$(asked_at_boot)
 size=$(hugetlb Hugepagesize)
-# A quarter of what is free, and no more than a second's worth
+# A quarter of what is free, and no more than can be done in a second
 some=$(($(hugetlb MemFree) / 4 / size))
 [ "$some" -le 128 ] || some=128
 [ "$some" -gt 0 ] || skip_all "too little memory for huge pages"

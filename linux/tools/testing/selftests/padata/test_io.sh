@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What helpers write for a task is its cgroup's: it shows in io.stat.  Nothing of the
-# cgroup is left when it is removed.
+# What helpers write for a task is charged to its cgroup: it shows in io.stat.  Nothing
+# of the cgroup remains after its removal.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -32,7 +32,7 @@ is_charged()
 	[ $((has - had)) -eq $((PAGES * PAGE_SIZE)) ]
 }
 
-# are_freed NAME...: cgroups are, some time after they are removed
+# are_freed NAME...: the cgroups are freed, some time after their removal
 are_freed()
 {
 	for freed; do

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Helpers of a kernel thread, which no cpuset binds, keep off a CPU that a cpuset
+# Helpers of a kernel thread, which no cpuset restricts, avoid a CPU that a cpuset
 # partition has isolated, and leave it if that happens in the middle of a job.
 
 . "$(dirname "$0")"/functions.sh
 
 CHANGES=5
-# For long enough that it is under way when the CPU is isolated, and for a while after.
+# Long enough to be running when the CPU is isolated, and for a while after.
 JOB="rules=now context=kthread size=20000 max_chunk=1 fn=busy us=300"
 
 restore()
@@ -15,7 +15,7 @@ restore()
 	stop_jobs
 }
 
-# A helper that has just asked may claim one more chunk.
+# A helper that has just checked may claim one more chunk.
 isolate()
 {
 	mark "may change"
@@ -30,7 +30,7 @@ isolate()
 	sleep 0.3
 }
 
-# started_on CPU STATE: how many helpers were started there in all times of that state
+# started_on CPU STATE: the number of helpers started there whenever STATE held
 started_on()
 {
 	awk -v cpu="$1" -v state="$2" '
@@ -43,10 +43,10 @@ started_on()
 }
 
 # keeps_off: sets strays and used, chunks that helpers claimed on $last in either state,
-# and woken, helpers that were started there for nothing
+# and woken, helpers that were started there in vain
 keeps_off()
 {
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	start_jobs $JOB
 	start_tracing padata/padata_mt_chunk padata/padata_mt_helper_start

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Jobs of many shapes: in a task, as they run after boot, and in a fresh kernel
-# thread with idle CPUs around, as they run when struct pages are initialised.  With
-# the helpers that jobs have at boot, and with those that they have now.
+# Jobs of many shapes: in a task, as they run after boot, and in a new kernel
+# thread with idle CPUs around, as when struct pages are initialised.  With helpers
+# placed by the rules for jobs at boot, and by those for jobs now.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -31,7 +31,7 @@ shapes()
 	SHAPES
 }
 
-# A chunk is as long as it may be, however long the thread function takes for it, but at
+# A chunk is as long as allowed, however long the thread function takes for it, except at
 # the end.  Chunks of one unit would be 400.
 is_cut_by_max_chunk()
 {
@@ -45,7 +45,7 @@ ktap_set_plan $((4 * $(shapes | wc -l) + 2))
 
 for context in task kthread "task rules=now" "kthread rules=now"; do
 	while IFS=: read -r name words; do
-		# Words are to be split.
+		# Word splitting is intended.
 		# shellcheck disable=SC2086
 		check "$context: $name" job_is_ok $words context=$context
 	done <<-SHAPES

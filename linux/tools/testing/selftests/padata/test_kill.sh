@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A task that is killed in the middle of its job.  If the job is killable, it ends
-# soon, is undone and leaves nothing behind; if not, it is done to the end first.
+# A task is killed in the middle of its job.  If the job is killable, it ends
+# soon, is undone and leaves nothing behind; if not, it is completed first.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -15,7 +15,7 @@ restore()
 	[ -z "$victim" ] || kill -9 "$victim" 2>/dev/null
 }
 
-# kill_in_job SIGNAL WORD...: sets took, from the signal to the task's end, in ms
+# kill_in_job SIGNAL WORD...: sets took, the time from the signal to the task's end, in ms
 kill_in_job()
 {
 	signal="$1"
@@ -37,7 +37,7 @@ kill_in_job()
 	all_are status ok
 }
 
-# dies_soon SIGNAL WORD...: by the signal, and the job fails with EINTR
+# dies_soon SIGNAL WORD...: the signal kills the task, and the job fails with EINTR
 dies_soon()
 {
 	kill_in_job "$@" && [ "$took" -lt $MOST_MS ] && all_are ret -4
@@ -49,14 +49,14 @@ dies_soon_undone()
 		[ "$(values undone)" -le "$(values units)" ]
 }
 
-# All has been handed out, and helpers are in the middle of their chunks.
+# Everything has been handed out, and helpers are in the middle of their chunks.
 dies_while_it_waits()
 {
 	kill_in_job KILL "$@" && [ "$took" -lt $MOST_MS ] && all_are ret 0 &&
 		[ "$(values helped)" -gt 0 ]
 }
 
-# By the caller alone, but for chunks that helpers have claimed already.
+# The caller does the rest alone, except for chunks that helpers have already claimed.
 is_done_alone()
 {
 	start_tracing padata/padata_mt_chunk
@@ -76,13 +76,13 @@ is_done_alone()
 	all_are ret 0 && all_are units "$(word size "$@")"
 }
 
-# The units are all there, though the task was killed long before the end.
+# All units are done, though the task was killed long before the end.
 dies_at_the_end()
 {
 	kill_in_job "$@" && all_are ret 0 && all_are units "$(word size "$@")"
 }
 
-# word KEY WORD...: the value that it has
+# word KEY WORD...: prints the value of KEY
 word()
 {
 	key="$1"
@@ -90,7 +90,7 @@ word()
 	echo "$@" | tr ' ' '\n' | sed -n "s/^$key=//p"
 }
 
-# exits_alone WORD...: the job, which it runs when its files are closed
+# exits_alone WORD...: the job runs when the exiting task's files are closed
 exits_alone()
 {
 	sh -c "exec 3> '$JOBS/exit' && echo '$*' >&3"
@@ -107,10 +107,10 @@ setup_jobs
 setup_tracing
 ktap_set_plan 15
 
-# With helpers on all CPUs it still takes a minute.
+# Even with helpers on all CPUs it takes a minute.
 JOB="rules=now size=$((60000 * $(nr_online_cpus))) max_chunk=1 us=1000"
 
-# Words are to be split.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 {
 check "a killable job that works" dies_soon_undone KILL $JOB killable=1 fn=busy

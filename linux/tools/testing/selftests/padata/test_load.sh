@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Jobs beside tasks that leave no CPU idle.
+# Jobs that run alongside tasks that leave no CPU idle.
 
 . "$(dirname "$0")"/functions.sh
 
 hogs=
 
-# Another task wants the CPU of a helper, from some time on.
+# After a while, another task wants the helper's CPU.
 leaves_the_cpu()
 {
 	start_jobs rules=now size=20000 max_chunk=1 fn=busy us=300
@@ -35,7 +35,7 @@ leaves_the_cpu()
 
 restore()
 {
-	# Each is one process, to be split.
+	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
 	[ -z "$hogs" ] || kill $hogs 2>/dev/null
 }

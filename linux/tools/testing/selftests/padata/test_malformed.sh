@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Malformed jobs are refused with EINVAL, nothing of them runs, and the kernel
-# says so once.
+# Malformed jobs are refused with EINVAL, no part of them runs, and the kernel warns
+# about this once.
 
 . "$(dirname "$0")"/functions.sh
 

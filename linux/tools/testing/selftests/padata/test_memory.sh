@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Pages that helpers allocate for a task are charged to the task's memory cgroup, and
-# are on the nodes that its cpuset and its memory policy say.  Helpers are in the scopes
-# that the task is in, or there are none.
+# Pages that helpers allocate for a task are charged to the task's memory cgroup, and are
+# on the nodes of its cpuset and its memory policy.  Helpers are in the same allocation
+# scopes as the task, or there are none.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -11,8 +11,8 @@ PAGES=16384
 JOB="rules=now size=$PAGES max_chunk=16 fn=alloc"
 PAGE_SIZE=$(getconf PAGESIZE 2>/dev/null || echo 4096)
 
-# kib NAME: the cgroup's memory.  Exact but for 64 pages that each CPU has in stock;
-# memory.stat is seconds late.
+# kib NAME: the cgroup's memory.  Exact but for the up to 64 pages that each CPU stocks;
+# memory.stat lags by seconds.
 kib()
 {
 	awk '{ printf "%d\n", $1 / 1024 }' "$GROUP/$1/memory.current"
@@ -29,18 +29,18 @@ forget_pages()
 	run_job size=1
 }
 
-# Forgetting gives back the last job's, so the result has this one's alone.
+# Forgetting frees the pages of the last job, so that the result is for this one alone.
 alloc_in()
 {
 	forget_pages
 	had=$(kib "$1")
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	run_in "$1" run_job $JOB
 	has=$(kib "$1")
 }
 
-# Some is the cgroup's own, for the task that enters.
+# Some is charged to the cgroup for the task that enters.
 charges_all()
 {
 	until_helped $((PAGES / 10)) alloc_in "$1" || return 1
@@ -63,7 +63,7 @@ on_node_alone()
 	until_helped $((PAGES / 10)) "$@" && all_are pages_by_node "$node:$PAGES"
 }
 
-# Half of the pages on either, to within a tenth.
+# Half of the pages on each node, to within a tenth.
 on_both_nodes()
 {
 	until_helped $((PAGES / 10)) "$@" || return 1
@@ -79,7 +79,7 @@ with_policy()
 	"$DIR/mempolicy" "$1" "$2" sh -c "echo $JOB > $JOBS/run"
 }
 
-# in_scope SCOPE: the module finds a helper that is in another one
+# in_scope SCOPE: the module detects a helper that is in a different one
 in_scope()
 {
 	# shellcheck disable=SC2086
@@ -96,14 +96,14 @@ lockdep_is_on()
 	grep -qs '^ *debug_locks: *1' /proc/lockdep_stats
 }
 
-# Its policy is what there might be memory allocated for.
+# The policy is what a helper might need an allocation for.
 reclaims_nothing()
 {
 	"$DIR/mempolicy" bind "$1" sh -c "echo rules=now size=100000 reclaim=1 > $JOBS/run" &&
 	all_are status ok && lockdep_is_on
 }
 
-# is_gone NAME: nobody holds on to a cgroup that is removed, in time
+# is_gone NAME: after a while, nothing holds a reference to the removed cgroup
 is_gone()
 {
 	remove_group "$GROUP/$1"

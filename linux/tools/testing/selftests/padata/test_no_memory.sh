@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Allocations fail, in the task and in those who help it.  A job may lose its help, and
-# whoever needs memory for something else is told that there is none, but no chunk is
-# lost and no page is left as it was.
+# Allocations fail, in the task and in its helpers.  A job may lose its helpers, and other
+# requests for memory are told that there is none, but no chunk is lost and no page is
+# left unzeroed.
 
 . "$(dirname "$0")"/functions.sh
 
 FAULTS="failslab fail_page_alloc"
 THP=/sys/kernel/mm/transparent_hugepage
-# Of what the page cache needs for a page
+# The slab cache for what the page cache needs to add a page
 NODES=/sys/kernel/slab/radix_tree_node/failslab
 NR=16
 RUNS=20
-# Counts down with each allocation that is made to fail.
+# Decremented with each allocation that is made to fail.
 TIMES=1000000
 
 restore()
@@ -34,7 +34,7 @@ set_fault()
 	done
 }
 
-# start_failing FAULT PERCENT: of the allocations of tasks that may_fail, also of those that
+# start_failing FAULT PERCENT: allocations of tasks that may_fail do fail, even those that
 # could wait for memory
 start_failing()
 {
@@ -55,7 +55,7 @@ nr_failed()
 	echo $((TIMES - $(cat "$DEBUGFS/$1/times")))
 }
 
-# workers_may_fail 0|1: all that there are
+# workers_may_fail 0|1: applies to all existing workers
 workers_may_fail()
 {
 	for comm in /proc/[0-9]*/comm; do
@@ -64,7 +64,7 @@ workers_may_fail()
 	done
 } 2>/dev/null
 
-# may_fail COMMAND...: a command of the shell itself, as a program might not start
+# may_fail COMMAND...: must be a shell builtin or function, as a program might not start
 may_fail()
 {
 	(
@@ -74,7 +74,7 @@ may_fail()
 	) 2>/dev/null
 }
 
-# while_failing FAULT PERCENT COMMAND...: until some have failed
+# while_failing FAULT PERCENT COMMAND...: repeats it until some have failed
 while_failing()
 {
 	failing=$1
@@ -97,22 +97,22 @@ only_nodes_fail()
 	set_fault failslab cache-filter="$1"
 }
 
-# A page is refused where an allocation fails twice.  A node has 8 huge pages of 512 small
-# ones, so the last of 9 needs one, too: an error of the last batch shows.
+# A page is refused if an allocation fails twice.  A node has 8 huge pages of 512 small
+# ones, so the last of 9 needs a node, too: an error in the last batch shows.
 page_cache_refuses()
 {
 	with_event padata_mt_job_start program hugefile nomem 2048 9 &&
 		[ "$said" != "failed 0 times" ]
 }
 
-# Memory for helpers is asked for without waiting, and nothing else here is.
+# Only the allocation for helpers does not wait for memory, and so only that fails.
 is_done_alone()
 {
 	set_fault failslab ignore-gfp-wait=1
 	may_fail run_job "$@" && all_are status ok && all_are nr_threads 1
 }
 
-# What the module itself needs for a job may not be there, and then there is none.
+# The module's own allocations for a job may fail, and then there is no job.
 all_is_done()
 {
 	done=0

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Helpers keep to the nodes of the task's cpuset and memory policy while memory of
-# another node comes and goes, which has the kernel rewrite the nodes of every task,
-# theirs included.  When the task's own nodes are changed, theirs are, too.
+# another node goes offline and online, on which the kernel rewrites the nodes of every
+# task, helpers included.  When the task's own nodes change, those of its helpers do, too.
 #
-# Needs a node whose memory is offline, as that in a slot is at first.
+# Needs a node whose memory is offline, as memory in a DIMM slot is at first.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -26,7 +26,7 @@ restore()
 	[ -z "$out" ] || rm "$out"
 }
 
-# A memory block of a node that has none online
+# A memory block of a node that has no memory online
 late_block()
 {
 	for dir in "$NODES"/node[0-9]*; do
@@ -48,7 +48,7 @@ flip()
 	done > "$out"
 }
 
-# with_flips COMMAND...: sets flips, of which there were some
+# with_flips COMMAND...: sets flips, and makes sure that there were some
 with_flips()
 {
 	: > "$out"
@@ -65,7 +65,7 @@ with_flips()
 
 run_in()
 {
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	( enter_group "$1" && run_job $JOB )
 }
@@ -82,7 +82,7 @@ pages_on()
 		$1 == node { pages = $2 } END { print pages + 0 }'
 }
 
-# all_but PAGES NODE COMMAND...: no more than that many pages are on other nodes
+# all_but PAGES NODE COMMAND...: at most PAGES pages are on other nodes
 all_but()
 {
 	most="$1"
@@ -95,7 +95,7 @@ all_but()
 	[ $off -le $((most * flips)) ]
 }
 
-# The change comes early in the job, of which helpers do half or more.
+# The change comes early in the job, half or more of which is done by helpers.
 change_nodes()
 {
 	echo "$a" > "$GROUP/bound/cpuset.mems"
@@ -106,8 +106,8 @@ change_nodes()
 	wait $task
 }
 
-# More pages are on the new node than the task itself and half of its helpers' chunks
-# can have put there.
+# More pages are on the new node than can be explained by the task itself and half of
+# its helpers' chunks.
 follows()
 {
 	until_helped $((PAGES / 2)) change_nodes || return 1
@@ -116,7 +116,7 @@ follows()
 	[ "$(pages_on "$b")" -ge $((PAGES - helped / 2)) ]
 }
 
-# Those that helped, and all others
+# Workers that helped, and all others
 workers_have_all_nodes()
 {
 	all=$(sed -n 's/^Mems_allowed_list:\t//p' /proc/2/status)
@@ -143,7 +143,7 @@ mkdir "$GROUP/bound"
 out=$(mktemp)
 ktap_set_plan 6
 
-# A change finds each helper in a chunk, of which the rest may be elsewhere.
+# A change finds each helper in a chunk, the rest of which may be on another node.
 for node in $a $b; do
 	echo "$node" > "$GROUP/bound/cpuset.mems"
 	check "helpers keep to the nodes of the task's cpuset, $node" \

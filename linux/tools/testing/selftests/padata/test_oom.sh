@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A job that needs more memory than its cgroup may have: its task is killed, and that is
-# all.  Its helpers charge nothing from then on that would get others killed.
+# A job needs more memory than its cgroup may have: its task is killed, and nothing else.
+# From then on, its helpers charge nothing that would get others killed.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -21,7 +21,7 @@ events()
 	awk -v key="$1" '$1 == key { print $2 }' "$GROUP/limited/memory.events"
 }
 
-# The second task of the group, which is chosen after the first.
+# The second task of the group, which the OOM killer would choose after the first.
 start_other()
 {
 	(
@@ -33,14 +33,14 @@ start_other()
 	sleep 0.2
 }
 
-# Not only as what is left of a task that was killed.
+# A killed task that is only left as a zombie does not count.
 other_lives()
 {
 	[ -n "$other" ] && grep -q '^State:.*[SDR] ' "/proc/$other/status" 2>/dev/null
 }
 
-# runs_out WORD...: the job's task is killed by the kernel.  What it returned is in the
-# result.  The group has some time in which to be short of memory.
+# runs_out WORD...: the kernel kills the job's task.  What the job returned is in the
+# result.  The group then has some time in which it may run out of memory again.
 runs_out()
 {
 	run_job size=1
@@ -49,7 +49,7 @@ runs_out()
 		trap - EXIT
 		enter_group limited
 		echo 1000 > /proc/self/oom_score_adj
-		# It has to be a task that may be killed: not this one, but one with a name.
+		# It must be a task that may be killed: one with a name, not this one.
 		exec sh -c "echo $* > $JOBS/run"
 	)
 	status=$?
@@ -60,7 +60,7 @@ runs_out()
 	[ "$status" -eq 137 ] && all_are status ok
 }
 
-# Some jobs are over before a helper has come.
+# Repeated, as some jobs are over before a helper comes.
 dies_alone()
 {
 	other_lives || start_other
@@ -88,7 +88,7 @@ mkdir "$GROUP/limited"
 echo $((LIMIT_PAGES * 4096)) > "$GROUP/limited/memory.max"
 ktap_set_plan 6
 
-# Words are to be split.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 {
 check "the task of a job that needs too much memory dies alone" dies_alone $JOB max_chunk=16

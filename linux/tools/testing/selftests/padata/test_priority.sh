@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Helpers of a task work at nice 19.  When the task has nothing left to do but to
-# wait for them, it raises them, all at once: to its own nice value, but to no more
+# A task's helpers work at nice 19.  When the task has nothing left to do but wait for
+# them, it raises their priority, all at once: to its own nice value, but to no more
 # weight than it would have on their CPUs in its own cgroup.
 #
-# The scheduler's trace events tell priorities: 120 for nice 0, 139 for nice 19.
+# The scheduler's trace events show priorities: 120 for nice 0, 139 for nice 19.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -15,13 +15,13 @@ hogs=
 
 restore()
 {
-	# Each is one process, to be split.
+	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
 	[ -z "$hogs" ] || kill -9 $hogs 2>/dev/null
 }
 
 # events: of helpers, from their first chunk until they leave: "PID chunk", "PID left"
-# and "PID prio PRIO" where one goes off a CPU
+# and "PID prio PRIO" when one is switched out
 events()
 {
 	sed -n '
@@ -44,7 +44,7 @@ trace_job()
 	forget_trace
 }
 
-# prios: how often helpers had which, as "PRIO TIMES"
+# prios: how often helpers had which priority, as "PRIO TIMES"
 prios()
 {
 	echo "$events" | awk '
@@ -52,8 +52,8 @@ prios()
 		END		{ for (prio in n) print prio, n[prio] }' | sort -n
 }
 
-# All but so many in a hundred: on PREEMPT_RT a helper with a spinlock has for a moment
-# the priority of who waits for it.
+# A few in a hundred may differ: on PREEMPT_RT, a helper that holds a spinlock has for a
+# moment the priority of a task that waits for it.
 nearly_all_low()
 {
 	prios | awk -v lowest="$LOWEST" -v percent="$1" '
@@ -62,7 +62,7 @@ nearly_all_low()
 		END		{ exit !all || others * 100 > percent * all }'
 }
 
-# What comes after the last chunk is left out: the caller may wait by then.
+# Everything after the last chunk is ignored: the caller may already be waiting.
 before_last_chunk()
 {
 	echo "$events" | awk '
@@ -73,7 +73,7 @@ before_last_chunk()
 
 are_low()
 {
-	# A helper that sleeps goes off its CPU in every chunk.  Words are to be split.
+	# A sleeping helper is switched out in every chunk.  Word splitting is intended.
 	# shellcheck disable=SC2086
 	trace_job job_is_ok "$@" || return 1
 	events=$(before_last_chunk)
@@ -85,8 +85,8 @@ are_low()
 	fi
 }
 
-# Worker threads are left as they were, of policy SCHED_NORMAL.  The name of one has what
-# it does, in words.
+# Worker threads are back at policy SCHED_NORMAL.  A worker's name may contain spaces, as
+# it says what the worker does.
 workers_are_normal()
 {
 	for stat in /proc/[0-9]*/stat; do
@@ -103,7 +103,7 @@ workers_are_normal()
 		END { exit odd }'
 }
 
-# How many workers are of policy SCHED_IDLE
+# The number of workers with policy SCHED_IDLE
 nr_idle_workers()
 {
 	cat /proc/[0-9]*/stat 2>/dev/null | awk '
@@ -111,7 +111,7 @@ nr_idle_workers()
 		END { print n + 0 }'
 }
 
-# Tasks that want the CPUs that threads are on, from soon after the job has begun, for
+# Tasks that compete for the CPUs of the threads, starting soon after the job, for
 # two seconds
 hog_soon()
 {
@@ -128,7 +128,7 @@ hog_soon()
 	(
 		trap - EXIT
 		sleep 0.4
-		# Each is one process, to be split.
+		# Each number is one process; word splitting is intended.
 		# shellcheck disable=SC2086
 		kill -CONT $hogs
 		sleep 1
@@ -140,8 +140,8 @@ hog_soon()
 	timer=$!
 }
 
-# The caller's own chunk is short, its helpers' are long: when the others come they
-# have most of it left.
+# The caller's own chunk is short, its helpers' are long: when the other tasks come, the
+# helpers have most of theirs left.
 wait_for_helpers()
 {
 	hog_soon "$home" "$@"
@@ -150,7 +150,7 @@ wait_for_helpers()
 	(
 		trap - EXIT
 		[ -z "$group" ] || enter_group "$group"
-		# Words are to be split.
+		# Word splitting is intended.
 		# shellcheck disable=SC2086
 		$as taskset -c "$list" sh -c "renice -n $nice -p \$\$ && echo $job > $JOBS/run"
 	)
@@ -159,13 +159,13 @@ wait_for_helpers()
 	hogs=
 }
 
-# helped_by NICE CPU...: a job of a caller of that nice value, with a helper on each CPU
-# that others want
+# helped_by NICE CPU...: a job whose caller has that nice value, with a helper on each CPU
+# that other tasks compete for
 helped_by()
 {
 	nice="$1"
 	shift
-	# Where no CPU is idle at the moment there are no helpers to be raised.
+	# If no CPU is idle at the moment, there are no helpers to be raised.
 	for _ in 1 2 3 4 5; do
 		trace_job wait_for_helpers "$@"
 		[ "$(values helped)" -ne $# ] || break
@@ -174,14 +174,14 @@ helped_by()
 	[ "$(values helped)" -eq $# ] && all_are status ok
 }
 
-# are_raised NICE CPU...: to the caller's nice value, if no longer at the lowest
+# are_raised NICE CPU...: to the caller's nice value, if not at the lowest any more
 are_raised()
 {
 	helped_by "$@" && prios | grep -q "^$((120 + $1)) " &&
 	! prios | grep -qv -e "^$((120 + $1)) " -e "^$LOWEST "
 }
 
-# None leaves before all of them have been seen at the caller's nice value, NICE.
+# No helper leaves before all have been seen at the caller's nice value, NICE.
 all_at_once()
 {
 	echo "$events" | awk -v prio=$((120 + $1)) -v all="$2" '
@@ -199,7 +199,7 @@ weigh_no_more_than()
 	limit="$1"
 	shift
 	helped_by -20 "$@" || return 1
-	# Nice 0 weighs 1024, and each that is higher by one a fifth less.
+	# Nice 0 weighs 1024, and each higher nice value a fifth less.
 	prios | awk -v limit="$limit" '
 		{
 			weight = 1024
@@ -213,7 +213,7 @@ weigh_no_more_than()
 		END { exit heavy || !NR }'
 }
 
-# Too light for any nice value: of policy SCHED_IDLE
+# Too light for any nice value: policy is SCHED_IDLE
 are_idle()
 {
 	helped_by "$@" || return 1
@@ -224,13 +224,13 @@ are_idle()
 # has_no_help POLICY
 has_no_help()
 {
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	"$DIR/setsched" "$1" sh -c "echo $JOB > $JOBS/run" && all_are status ok &&
 		all_are nr_threads 1 && all_are helped 0
 }
 
-# From the time on that the scheduler's system call has returned
+# Takes effect as soon as the scheduler's system call has returned
 loses_help()
 {
 	start_tracing padata/padata_mt_chunk
@@ -274,7 +274,7 @@ check "helpers are at nice 19" are_low rules=now size=400 max_chunk=1 fn=sleep u
 check "those of a kernel thread as well" \
 	are_low rules=now size=400 max_chunk=1 fn=sleep us=1000 context=kthread
 
-# Words are to be split.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 {
 check "one that the caller waits for is raised" are_raised -5 "$(echo "$others" | tail -n 1)"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A thread function that does not return: the helper that is in it is reported as hung,
-# and the report names the job and the function.  The caller, which waits for it, can be
-# killed, and is not reported.
+# A thread function does not return: the helper that runs it is reported as hung, and
+# the report names the job and the function.  The caller, which waits for the helper, can
+# be killed, and is not reported.
 #
 # Makes the kernel report hung tasks.
 
@@ -21,13 +21,13 @@ restore()
 	[ -z "$warnings" ] || echo "$warnings" > "$WARNINGS"
 }
 
-# What the kernel said since the test began
+# The kernel's messages since the test began
 said()
 {
 	dmesg | sed "1,/$(echo "$MARK" | sed 's/[./]/\\&/g')/d"
 }
 
-# Helpers sleep for so long that they are found.
+# Helpers sleep for long enough to be detected.
 hangs()
 {
 	job_is_ok rules=now size=64 max_chunk=1 fn=sleep us=1000 us_helper=8000000 &&

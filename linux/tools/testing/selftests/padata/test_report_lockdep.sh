@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A caller that holds a lock which its thread function takes: lockdep reports that
-# they wait for each other, from one job that takes the lock and another one whose
-# caller holds it, without any hang.
+# A caller holds a lock which its thread function takes: lockdep reports the deadlock
+# between the two without any hang, after one job that takes the lock and another one
+# whose caller holds it.
 #
-# Lockdep turns itself off after that, until the next boot.
+# After that, lockdep disables itself until the next boot.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -19,7 +19,7 @@ complains()
 	kernel_complaints | grep -q 'possible circular locking dependency'
 }
 
-# The job is one of the locks in the report, and the function's the other.
+# One of the locks in the report is the job, the other one is the function's.
 names_both()
 {
 	dmesg | grep -q 'padata_mt_job.*at: ' && dmesg | grep -q 'test_fn_lock.*at: '

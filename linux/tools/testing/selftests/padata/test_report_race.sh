@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Threads of a job that use a variable without a lock: KCSAN reports it.  So when there
-# is no report of other jobs, that says something.
+# Threads of a job use a variable without a lock: KCSAN reports it.  This shows that the
+# absence of reports for other jobs means something.
 
 . "$(dirname "$0")"/functions.sh
 
-# KCSAN looks at few accesses, so it may take some jobs.
+# KCSAN samples few accesses, so it may take some jobs.
 RUNS=20
 
 reports()

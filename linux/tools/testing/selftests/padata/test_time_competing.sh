@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Helpers leave the CPU to whoever wants it: a task of nice value 0 loses at most 5 %
-# of what it gets without them, whether it runs all the time or sleeps in between.
+# Helpers leave the CPU to any other task: a task of nice value 0 loses at most 5 % of
+# what it gets without helpers, whether it runs all the time or sleeps in between.
 #
-# The caller is a task like others and takes its share, so every figure is compared
-# with one beside the same job without helpers; and but for the first, the caller has a
-# CPU without a competing task, and stays there.  For what is needed to measure CPU time,
+# The caller is a task like others and takes its share, so every figure is compared with
+# that for the same job without helpers; and except in the first case, the caller has a
+# CPU without a competing task, and stays there.  For what it takes to measure CPU time,
 # see test_time_cpu_max.sh.
 
 . "$(dirname "$0")"/functions.sh
 
 SECONDS_EACH=4
-# The scheduler lets the helper that was there first have a slice even at nice 19, so
-# that a task that wakes up waits for the rest of a chunk: once, then the helper leaves.
+# Even at nice 19, the scheduler lets a helper that was there first have a slice, so that
+# a task that wakes up waits for the rest of a chunk: once, then the helper leaves.
 JOB="rules=now size=100000 max_chunk=1 fn=busy us=1000"
 
 job=
@@ -25,7 +25,7 @@ restore()
 	rm -r "$out"
 }
 
-# Jobs, one after another, begun on the first CPU and allowed on all after that.  The
+# One job after another, started on the first CPU and then allowed on all CPUs.  The
 # caller hardly sleeps until it is killed, and so has no reason to move.
 start_jobs()
 {
@@ -42,7 +42,7 @@ end_jobs()
 	job=
 }
 
-# loads BUSY_MS SLEEP_MS CPU...: one on each; prints their rounds and CPU time in all
+# loads BUSY_MS SLEEP_MS CPU...: one on each CPU; prints their total rounds and CPU time
 loads()
 {
 	busy="$1"
@@ -52,14 +52,14 @@ loads()
 		taskset -c "$cpu" "$DIR/load" "$busy" "$nap" $SECONDS_EACH > "$out/$cpu" &
 		pids="$pids $!"
 	done
-	# Each is one process, to be split.
+	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
 	wait $pids
 	cat "$out"/* | awk '{ rounds += $1; ms += $2 } END { print rounds, ms }'
 	rm "$out"/*
 }
 
-# Load balancing may have moved the caller, to where it competes by itself.
+# Load balancing may have moved the caller to where it competes itself.
 stayed()
 {
 	[ "$(sed 's/^.*) //' "/proc/$job/stat" | cut -d ' ' -f 37)" = "$first" ]
@@ -71,7 +71,7 @@ beside_job()
 	max_threads="$1"
 	shift
 	for _ in 1 2 3 4 5 6; do
-		# Words are to be split.
+		# Word splitting is intended.
 		# shellcheck disable=SC2086
 		start_jobs $JOB killable=1 max_threads="$max_threads"
 		helped=$(kworkers_ms)
@@ -103,7 +103,7 @@ compare()
 		"$rounds and $got ms with them, which took $helped ms"
 }
 
-# keeps VALUE BEFORE: 95 % of it, or more
+# keeps VALUE BEFORE: VALUE is at least 95 % of BEFORE
 keeps()
 {
 	[ $(($1 * 100)) -ge $(($2 * 95)) ]
@@ -118,8 +118,8 @@ ktap_set_plan 7
 cpus=$(online_cpus)
 last=$(echo "$cpus" | sort -n | tail -n 1)
 
-# What the caller takes of each is a matter of where it runs, so not compared.
-# Words are to be split.
+# What the caller takes of each CPU depends on where it runs, so it is not compared.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 compare "busy on every CPU" 10 0 $cpus
 check "helpers take nothing from tasks that are busy on all CPUs" \
@@ -135,7 +135,7 @@ check "such a task gets on as fast" keeps "$rounds" "$rounds_alone"
 compare "busy for 2 ms, and asleep for 20" 2 20 "$last"
 check "so does one that sleeps most of the time" keeps "$rounds" "$rounds_alone"
 
-# At the end of each, the caller waits for its helper, and boosts it.
+# At the end of each job, the caller waits for its helper, and boosts it.
 JOB="$JOB size=30"
 compare "busy for 10 ms, and asleep for as long, beside short jobs" 10 10 "$last"
 check "so does one beside many short jobs" keeps "$rounds" "$rounds_alone"

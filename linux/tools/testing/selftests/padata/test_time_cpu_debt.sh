@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What helpers use beyond the quota of the task's cgroup is not forgiven when cpu.max
-# is written, and there is little of it: not for a job whose thread function would go
-# on for long, nor for a cgroup that is removed when the job is over.  It is repaid out of
-# the next quotas, and then there is help again.
+# What helpers use beyond the quota of the task's cgroup is not forgiven when cpu.max is
+# written, and it is limited: even for a job whose thread function would go on for
+# long, and for a cgroup that is removed when the job is over.  It is repaid out of the
+# next quotas, and after that there is help again.
 #
-# Any cgroup has a full quota when its cpu.max is written, as if a period began.
+# Writing cpu.max gives any cgroup a full quota, as if a period began.
 #
-# About the clock see test_time_cpu_max.sh.
+# About the clock, see test_time_cpu_max.sh.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -20,8 +20,8 @@ limit()
 	echo "$(($2 * 1000)) $((PERIOD_MS * 1000))" > "$GROUP/$1/cpu.max"
 }
 
-# keeps QUOTA_MS LATE_MS: sets allowed.  With $quotas, besides that of each period, and
-# $jobs that may each be late by as much
+# keeps QUOTA_MS LATE_MS: sets allowed.  One quota for each period and $quotas more, and
+# LATE_MS for each of $jobs, which may be late by that much
 keeps()
 {
 	allowed=$((($1 * (wall / PERIOD_MS + 1 + quotas)) + $2 * jobs))
@@ -30,8 +30,8 @@ keeps()
 	[ "$helpers" -gt 0 ] && [ $((usage * 20)) -le $((allowed * 21)) ]
 }
 
-# The same, but where the task itself goes on in the kernel without a quota: helpers have half
-# of what is allowed at most.
+# The same; but if the task itself goes on in the kernel without a quota, its helpers
+# have half of what is allowed at most.
 keeps_or_helpers_do()
 {
 	keeps "$@" ||
@@ -56,7 +56,7 @@ rewrite()
 	done > "$out"
 }
 
-# rewritten WORD...: one job, in a cgroup with half a CPU
+# rewritten WORD...: one job, in a cgroup limited to half a CPU
 rewritten()
 {
 	mkdir "$GROUP/rewritten"
@@ -79,7 +79,7 @@ rewritten()
 	remove_group "$GROUP/rewritten"
 } 2>/dev/null
 
-# removed WORD...: jobs, each in a cgroup of its own
+# removed WORD...: several jobs, each in a cgroup of its own
 removed()
 {
 	usage=0
@@ -101,7 +101,7 @@ removed()
 	forget_trace
 }
 
-# Jobs in which a helper has one chunk, as it uses four quotas in that.  To repay them takes
+# In each job a helper has one chunk, and uses four quotas for it.  To repay them takes
 # eight periods, at half of a quota each.  The task has a full quota when a job begins,
 # whatever it has taken to get there.  It has more than one chunk itself: the other CPU
 # may be busy for a moment when the first one begins.
@@ -126,7 +126,7 @@ is_repaid()
 	[ $repaid -eq 3 ]
 }
 
-# Units of 100 us, of a job without max_chunk: some 10 of them in each chunk
+# Units of 100 us, in a job without max_chunk: some 10 of them in each chunk
 chunks_are_short()
 {
 	job_is_ok rules=now size=10000 fn=spin us=100 &&
@@ -141,12 +141,12 @@ setup_cgroups cpu
 out=$(mktemp)
 ktap_set_plan 5
 
-# One that goes on for 200 ms may be late by as much.
+# A chunk that goes on for 200 ms may be late by as much.
 rewritten rules=now size=40 max_chunk=1 fn=busy us=200000
 check "what a helper used too much is not forgiven when cpu.max is written" \
 	keeps_or_helpers_do 50 200
 
-# The helper is much slower, so a share of what remains would be too much for it.
+# The helper is much slower, so a share of the rest would be too much for it.
 removed rules=now size=2000 fn=spin us=1 us_helper=500
 check "nor is there much of it when the cgroup is removed" keeps 20 3
 

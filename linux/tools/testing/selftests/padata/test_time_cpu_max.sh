@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# CPU time that helpers spend for a task is its cgroup's: it shows in cpu.stat, and
+# CPU time that helpers use for a task is charged to its cgroup: it shows in cpu.stat, and
 # cpu.max limits the task and its helpers together.
 #
 # CPU time is what the scheduler's clock says went by while a thread was on a CPU.
-# A virtual CPU that has to wait for a real one has its threads charged for that,
-# and throttles late.  So this needs a real CPU for each of the guest's; or a clock
-# that counts instructions (QEMU: -icount), to which the host's load is nothing.
+# When a virtual CPU has to wait for a real one, its thread is charged for that, and is
+# throttled late.  So this needs a real CPU for each of the guest's, or a clock that
+# counts instructions (QEMU: -icount), which the host's load does not affect.
 
 . "$(dirname "$0")"/functions.sh
 
 MS=5000
 QUOTA="50000 100000"
-# Some 40 ms of work a time, in chunks of half a millisecond.  A task that has used up its
-# quota may go on in the kernel, and is held up when it leaves that: long jobs would begin
+# About 40 ms of work each, in chunks of half a millisecond.  A task that has used up its
+# quota may go on in the kernel, and is throttled when it leaves it: long jobs would start
 # with nothing left for helpers.
 JOB="rules=now size=80 max_chunk=1 fn=busy us=500"
 
-# work NAME WORD...: jobs in the cgroup for $MS.  Prints what they cost the shell.
+# work NAME WORD...: runs jobs in the cgroup for $MS.  Prints what they cost the shell.
 work()
 {
 	enter_group "$1"
@@ -30,7 +30,7 @@ work()
 	cpu_ms < /proc/self/stat
 }
 
-# From the events of all jobs: what their helpers were charged for
+# What the helpers of all jobs were charged for, according to the events
 helpers_ms()
 {
 	sed -n 's/.* padata_mt_helper_end: .* ns=//p' "$TRACEFS/trace" |
@@ -44,7 +44,7 @@ measure()
 	usage=$(usage_ms "$1")
 	wall=$(now_ms)
 	kworkers=$(kworkers_ms)
-	# Words are to be split.
+	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	caller=$(work "$@")
 	kworkers=$(($(kworkers_ms) - kworkers))
@@ -80,7 +80,7 @@ mkdir "$GROUP/limited" "$GROUP/free"
 echo "$QUOTA" > "$GROUP/limited/cpu.max" || skip_all "needs cpu.max (CONFIG_CFS_BANDWIDTH)"
 ktap_set_plan 12
 
-# Words are to be split.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 measure limited $JOB max_threads=1
 check "a task alone keeps to its quota" keeps_quota
@@ -99,7 +99,7 @@ check "the helpers of a task without limit take part" has_help
 check "it is charged for what its helpers say they used" is_paid_for "$helpers"
 check "and for what their threads used" is_paid_for "$kworkers"
 
-# The limit of a cgroup is that of all below it.
+# The limit of a cgroup also applies to all cgroups below it.
 echo "$QUOTA" > "$GROUP/cpu.max"
 # shellcheck disable=SC2086
 measure free $JOB

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Trace events tell the whole of a job: its start, where helpers were placed,
-# which thread got which chunk, and its end.
+# Trace events describe a job completely: its start, where helpers were placed, which
+# thread got which chunk, and its end.
 
 . "$(dirname "$0")"/functions.sh
 
-# No other job looks like this one.
+# The sizes are unusual, so that no other job looks like this one.
 START=1234567
 SIZE=54321
 
@@ -20,7 +20,7 @@ trace_job()
 {
 	echo > "$TRACEFS/trace"
 	echo 1 > "$TRACEFS/events/padata/enable"
-	# Waiting in the thread function lets helpers in.
+	# Waiting in the thread function gives helpers a chance to take part.
 	job_is_ok start=$START size=$SIZE min_chunk=100 align=10 fn=sleep us=500
 	echo 0 > "$TRACEFS/events/padata/enable"
 
@@ -59,7 +59,7 @@ describes_job()
 	[ "$(events job_start | field threads)" = "$(values nr_threads)" ]
 }
 
-# In the order of the range, each chunk begins where the one before ended.
+# In the order of the range, each chunk begins where the previous one ended.
 chunks_cover_job()
 {
 	events chunk | sed 's/.* start=\([0-9]*\) end=\([0-9]*\).*/\1 \2/' | sort -n |

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Jobs that fail at random, many times: what was completed is undone, all of it and
-# nothing else, when all threads are out, and the error is returned.  The module
-# keeps the books, see lib/test_padata_mt.c.
+# Jobs that fail at random, many times: whatever was completed is undone, and nothing
+# else, once all threads have left, and the error is returned.  The module keeps
+# track of this, see lib/test_padata_mt.c.
 
 . "$(dirname "$0")"/functions.sh
 
 ROUNDS=25
 
-# A chunk fails in so many: all, most jobs' first, some in the middle, hardly any.
+# One chunk in so many fails: all, the first of most jobs, some in between, hardly any.
 RATES="1 4 40 400"
 
 # fail_at_random WORD...
@@ -23,11 +23,11 @@ fail_at_random()
 		done
 	done
 	ktap_print_msg "$failed of $((4 * ROUNDS)) failed"
-	# Each of those in which every chunk fails, and not all by far.
+	# All jobs in which every chunk fails, but by far not all jobs.
 	[ $failed -ge $ROUNDS ] && [ $failed -lt $((4 * ROUNDS)) ]
 }
 
-# Every thread in its first chunk: nothing was completed.
+# Every thread fails in its first chunk: nothing was completed.
 fails_at_once()
 {
 	job_is_ok "$@" fail=1 && all_are ret -121 && all_are undone 0

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the kernel says of a worker that helps names the job and its function, so that
-# one that is stuck can be found: in ps and top as in reports.
+# The kernel's description of a worker that helps names the job and its function, so that
+# a stuck worker can be identified: in ps and top as well as in reports.
 
 . "$(dirname "$0")"/functions.sh
 
-# 31 characters, so that the function of a module with a long name is cut.
+# 31 characters, so that the function of a module with a long name is truncated.
 NAME='^kworker/[0-9:]*+job [0-9]* test_thread_fn'
 
 job=
@@ -47,7 +47,7 @@ are_named()
 	[ "$count" -gt 0 ] && [ "$count" -le "$helpers" ]
 }
 
-# They keep the name of the last work item, with a "-" before it.
+# Workers keep the name of the last work item, with a "-" before it.
 are_done()
 {
 	count_named
