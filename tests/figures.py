@@ -86,6 +86,11 @@ def zeroed(data: Any, kib: int, way: str, threads: int = 1, unit_us: float = 1) 
     return float(rows[kib, way, threads]) / unit_us
 
 
+def gib_ms(data: Any, way: str, threads: int = 1) -> float:
+    """Of hugepages.json: how many milliseconds it takes to zero 1 GiB."""
+    return zeroed(data, 1 << 20, way, threads, 1000)
+
+
 def bench_row(data: Any, bench: str, threads: int, ways: Sequence[str]) -> list[float]:
     """Medians by way."""
     return [natives(data)[bench, threads, way]["ns"]["median"] for way in ways]

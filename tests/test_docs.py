@@ -114,7 +114,7 @@ def readme_figures(row: str) -> list[float]:
         return [bar.value for bar in bars]
     if row.startswith("1 GiB zeroed"):
         huge = figures.recorded("hugepages.json", said=row)
-        return [figures.zeroed(huge, 1 << 20, *way, 1000) for way in (("stock", 1), ("ours", 2))]
+        return [figures.gib_ms(huge, *way) for way in (("stock", 1), ("ours", 2))]
     growth, kernels = figures.recorded("growth.json"), ("stock", "patched")
     if row.startswith("a deferred page"):
         return [bar.value for bar in chart.counted(growth)["deferred page"]]

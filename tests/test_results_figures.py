@@ -12,7 +12,7 @@ import pytest
 from padlab.core import paths
 from padlab.measure import elapsed, provenance, zeroing
 from tests import figures
-from tests.figures import DEFAULT, STOCK_AND_OURS, Values, bench_row, check, natives, recorded, zeroed
+from tests.figures import DEFAULT, STOCK_AND_OURS, Values, bench_row, check, gib_ms, natives, recorded, zeroed
 
 TEXT = (paths.ROOT / "docs/results.md").read_text()
 MAINLINE = "7.3"
@@ -112,7 +112,7 @@ def natives_of_mainline(text: str) -> Rows:
             for said, threads in (("UML", 1), ("userspace", 1), ("userspace", 2))
         },
         "2 MiB, us": [zeroed(huge, 2048, *way) for way in ways],
-        "1 GiB, ms": [zeroed(huge, 1 << 20, *way, 1000) for way in ways],
+        "1 GiB, ms": [gib_ms(huge, *way) for way in ways],
     }
 
 
@@ -220,7 +220,7 @@ def test_tables(part: str) -> None:
 def of_intel() -> list[str]:
     text = HUGE[HUGE.index("On an Intel Xeon") :]
     huge = recorded("hugepages.json", said=said_of(text, "hugepages.json"))
-    stock, one, two = (zeroed(huge, 1 << 20, *way, 1000) for way in (("stock", 1), ("ours", 1), ("ours", 2)))
+    stock, one, two = gib_ms(huge, "stock"), gib_ms(huge, "ours"), gib_ms(huge, "ours", 2)
     return [
         f"{stock:.1f} ms for 1 GiB with stock's loop",
         f"{one:.1f} ms with one thread of ours and {two:.1f} ms with two",
@@ -274,7 +274,7 @@ def swept(said: str) -> str:
 
 def of_mainline() -> list[str]:
     huge = recorded("hugepages.json", MAINLINE, said_of(MAINLINE_NATIVES, "bench.json"))
-    return [f"{zeroed(huge, 1 << 20, 'split', 2, 1000):.1f} ms"]
+    return [f"{gib_ms(huge, 'split', 2):.1f} ms"]
 
 
 SENTENCES: dict[str, tuple[str, Callable[[], list[str]]]] = {

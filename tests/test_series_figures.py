@@ -12,7 +12,17 @@ import pytest
 
 from padlab.core import paths
 from tests import figures
-from tests.figures import DEFAULT, STOCK_AND_OURS, WITH_LIMIT, Values, bench_row, check, recorded, zeroed
+from tests.figures import (
+    DEFAULT,
+    STOCK_AND_OURS,
+    WITH_LIMIT,
+    Values,
+    bench_row,
+    check,
+    gib_ms,
+    recorded,
+    zeroed,
+)
 
 MAINLINE = "7.3"
 CPUS = ("epyc-7551-kvm-small", "epyc-7551-kvm", "cpus-64")
@@ -118,7 +128,7 @@ def counted() -> dict[tuple[str, str], Rows]:
 
 def stores(said: str, base: str, names: dict[str, str]) -> Rows:
     huge = recorded("hugepages.json", base, said)
-    return [(row, [zeroed(huge, 1 << 20, way, unit_us=1000)]) for row, way in names.items()]
+    return [(row, [gib_ms(huge, way)]) for row, way in names.items()]
 
 
 def used(said: str) -> Rows:
@@ -174,8 +184,7 @@ def cover(said: str) -> Rows:
 
 def folio(said: str) -> Rows:
     huge = recorded("hugepages.json", said=said)
-    one, two = (zeroed(huge, 1 << 20, "ours", threads, 1000) for threads in (1, 2))
-    stock = zeroed(huge, 1 << 20, "stock", unit_us=1000)
+    stock, one, two = gib_ms(huge, "stock"), gib_ms(huge, "ours"), gib_ms(huge, "ours", 2)
     return [("1 GiB, one thread", [stock, one]), ("1 GiB, two threads", ["n/a", two]), *used(said)]
 
 
@@ -244,18 +253,18 @@ def prose() -> dict[tuple[str, str], list[str]]:
     old, new = ({"base": base, "said": text_of((base, "15-x86-zero-pages"))} for base in (DEFAULT, MAINLINE))
     huge, mainline = recorded("hugepages.json", **old), recorded("hugepages.json", **new)
     intel = recorded("hugepages.json", said=text_of((DEFAULT, "14-mm-folio-zero")).partition("Intel")[2])
-    bare = ms(mainline, "split", 2)
+    bare = gib_ms(mainline, "split", 2)
     return {
         (DEFAULT, "10-x86-memmap-bulk"): uses(DEFAULT),
         (DEFAULT, "14-mm-folio-zero"): [
-            f"{ms(huge, 'stock'):.1f} ms for 1 GiB",
-            f"{ms(intel, 'ours'):.1f} ms for 1 GiB with one thread and {ms(intel, 'ours', 2):.1f} ms with two",
-            f"the old loop took {ms(intel, 'stock'):.1f} ms",
+            f"{gib_ms(huge, 'stock'):.1f} ms for 1 GiB",
+            f"{gib_ms(intel, 'ours'):.1f} ms for 1 GiB with one thread and {gib_ms(intel, 'ours', 2):.1f} ms with two",
+            f"the old loop took {gib_ms(intel, 'stock'):.1f} ms",
         ],
         (MAINLINE, "10-x86-memmap-bulk"): uses(MAINLINE),
         (MAINLINE, "14-mm-folio-zero"): [
-            f"{ms(mainline, 'mainline'):.1f} ms for 1 GiB",
-            f"1 GiB takes one thread {ms(mainline, 'ours'):.1f} ms and two {ms(mainline, 'ours', 2):.1f} ms",
+            f"{gib_ms(mainline, 'mainline'):.1f} ms for 1 GiB",
+            f"1 GiB takes one thread {gib_ms(mainline, 'ours'):.1f} ms and two {gib_ms(mainline, 'ours', 2):.1f} ms",
             f"2 MiB take {zeroed(mainline, 2048, 'ours'):.1f} us and {zeroed(mainline, 2048, 'ours', 2):.1f} us",
         ],
         (MAINLINE, "15-x86-zero-pages"): [
@@ -267,11 +276,6 @@ def prose() -> dict[tuple[str, str], list[str]]:
             f"{mainline['exact']['fault']:,} instructions",
         ],
     }
-
-
-def ms(huge: Any, way: str, threads: int = 1) -> float:
-    """How long it takes to zero 1 GiB."""
-    return zeroed(huge, 1 << 20, way, threads, 1000)
 
 
 def uses(base: str) -> list[str]:
