@@ -166,12 +166,15 @@ def _native() -> Iterator[Check]:
 
 
 def _gates() -> Iterator[Check]:
+    extents = expected.table().zeroes_extents
     gates: dict[str, Callable[[], Outcome]] = {
         f"native time per page: at most {structpages.MAX_OF_LIMIT} of the machine's limit, less than "
         "stock's, on one CPU and on all": structpages.time_gate,
         f"native time to zero 1 GiB: one thread at most {zeroing.MAX_OF_BEST} of the best, "
-        "two gain what the memory allows": zeroing.time_gate,
-        "native time to zero a folio and to use it: no more than stock's": zeroing.first_use_gate,
+        "two gain what the memory allows": partial(zeroing.time_gate, extents),
+        "native time to zero a folio and to use it: no more than stock's": partial(
+            zeroing.first_use_gate, extents
+        ),
     }
     for name, gate in gates.items():
         yield Check(name, gate, GATE_LIMIT_S, alone=True)

@@ -23,6 +23,7 @@ MAX_OF_BEST = 1.05  # one thread, of the best way of one thread that this CPU ha
 # One thread, of stock's loop, 1 GiB: on any CPU; on Intel's, which zero larger extents
 # faster; with CLZERO, which stock does not use.
 MAX_OF_STOCK, MAX_OF_STOCK_INTEL, MAX_OF_STOCK_CLZERO = 1.0, 0.85, 0.45
+MAX_OF_EXTENTS = 1.05  # where stock zeroes in extents, too: no more, and noise
 MAX_OF_ONE = 0.6  # two threads of one, 1 GiB, where the memory allows it
 MAX_OF_SPLIT = 1.05  # else of what two threads gain that have half of it each
 MAX_OF_ONE_EVER = 0.95  # unless even those do not gain so much
@@ -211,18 +212,25 @@ class Limit:
         return f"{self.threads} {value:.3f} of {self.name}, at most {self.most:.3f}"
 
 
-def limits(timings: Iterable[Timing], several: bool) -> list[Limit]:
-    """With one thread and, on ``several`` CPUs, two."""
+def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> list[Limit]:
+    """With one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
     timings = list(timings)
     _need(timings, several)
     by = _times(timings)
-    return _one(by, host.is_intel()) + (_two(by) if several else [])
+    most = MAX_OF_EXTENTS if extents else _most_of_stock((1, CLZERO) in by, host.is_intel())
+    return _one(by, most) + (_two(by) if several else [])
 
 
-def _one(by: Times, intel: bool) -> list[Limit]:
-    """Of each way that this CPU has, and so of the best; stock's once more, with a limit of its own."""
+def _most_of_stock(clzero: bool, intel: bool) -> float:
+    """Of its loop over pages."""
+    if clzero:
+        return MAX_OF_STOCK_CLZERO
+    return MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
+
+
+def _one(by: Times, most: float) -> list[Limit]:
+    """Of each way that this CPU has, and so of the best; stock's once more, which may be ``most``."""
     ours = by[1, OURS]
-    most = MAX_OF_STOCK_CLZERO if (1, CLZERO) in by else MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
     peers = [(way, MAX_OF_BEST, way) for way in PEERS if (1, way) in by]
     peers.append((STOCK, most, "stock's loop"))
     return [
@@ -242,9 +250,9 @@ def _two(by: Times) -> list[Limit]:
     return [Limit(threads, name, of_one, most), half]
 
 
-def too_slow(timings: Iterable[Timing], several: bool) -> list[str]:
+def too_slow(found: Iterable[Limit]) -> list[str]:
     """Where 1 GiB takes longer than it may."""
-    return [limit.problem for limit in limits(timings, several) if limit.problem is not None]
+    return [limit.problem for limit in found if limit.problem is not None]
 
 
 def undecided(found: Iterable[Limit]) -> int:
@@ -252,13 +260,12 @@ def undecided(found: Iterable[Limit]) -> int:
     return sum(limit.ratio.high > limit.most for limit in found)
 
 
-def notes(timings: Iterable[Timing], several: bool) -> list[str]:
+def notes(timings: Iterable[Timing], limited: Iterable[Limit]) -> list[str]:
     """What was found of each limit, and of what has none."""
-    timings = list(timings)
     by = _times(timings)
     found = [
         f"{limit.threads} {limit.ratio.value:.2f} of {limit.name}, at most {limit.most:.2f}"
-        for limit in limits(timings, several)
+        for limit in limited
     ]
     if (1, MOVNTI) in by:
         words = stats.paired(by[1, OURS], by[1, MOVNTI]).value
@@ -266,8 +273,8 @@ def notes(timings: Iterable[Timing], several: bool) -> list[str]:
     return found
 
 
-def time_gate() -> Outcome:
-    """The native goals for 1 GiB."""
+def time_gate(extents: bool = False) -> Outcome:
+    """The native goals for 1 GiB; ``extents``: stock zeroes in these."""
     several = (os.cpu_count() or 1) > 1
 
     def once() -> Measured:
@@ -276,19 +283,24 @@ def time_gate() -> Outcome:
     def timings(runs: Iterable[Measured]) -> list[Timing]:
         return [timing for one in runs for timing in one.timings]
 
+    def limited(runs: Iterable[Measured]) -> list[Limit]:
+        return limits(timings(runs), several, extents)
+
     def measure() -> gate.Try:
-        runs = gate.until_decided(RUNS, once, lambda runs: undecided(limits(timings(runs), several)))
-        for text in notes(timings(runs), several):
+        runs = gate.until_decided(RUNS, once, lambda runs: undecided(limited(runs)))
+        for text in notes(timings(runs), limited(runs)):
             progress.note(text)
-        problems = too_slow(timings(runs), several)
-        return gate.Try(problems, [ns for one in runs for ns in one.reference])
+        return gate.Try(too_slow(limited(runs)), [ns for one in runs for ns in one.reference])
 
     outcome = judge(gate.until_met(measure), LOG)
     return outcome if several else outcome + Outcome(skips=("two threads: needs two CPUs",))
 
 
-def first_use_gate() -> Outcome:
-    """To zero a folio and to use it takes no longer than in stock, wherever and however it is used."""
+def first_use_gate(extents: bool = False) -> Outcome:
+    """To zero a folio and to use it takes no longer than in stock, wherever and however it is used.
+
+    ``extents``: stock zeroes in these.
+    """
 
     def once() -> Measured:
         measured = run("--use", f"--rounds={USE_ROUNDS}")
@@ -299,14 +311,14 @@ def first_use_gate() -> Outcome:
     def rows_of(runs: Iterable[Measured]) -> list[firstuse.Row]:
         return firstuse.rows([use for one in runs for use in one.uses])
 
+    def limited(runs: Sequence[Measured]) -> list[firstuse.Limit]:
+        return firstuse.limits(rows_of(runs), _has_clzero(runs[0]), extents)
+
     def measure() -> gate.Try:
-        runs = gate.until_decided(
-            USE_RUNS, once, lambda runs: firstuse.undecided(rows_of(runs), _has_clzero(runs[0]))
-        )
+        runs = gate.until_decided(USE_RUNS, once, lambda runs: firstuse.undecided(limited(runs)))
         for text in firstuse.worst(rows_of(runs)):
             progress.note(text)
-        problems = firstuse.too_slow(rows_of(runs), _has_clzero(runs[0]))
-        return gate.Try(problems, [ns for one in runs for ns in one.reference])
+        return gate.Try(firstuse.too_slow(limited(runs)), [ns for one in runs for ns in one.reference])
 
     return judge(gate.until_met(measure), LOG)
 

@@ -102,9 +102,13 @@ def one_round(**ns: int) -> list[Timing]:
     return [one for one in found if one.ns]
 
 
+def gib_slow(timings: Sequence[Timing], several: bool, extents: bool = False) -> list[str]:
+    return zeroing.too_slow(zeroing.limits(timings, several, extents))
+
+
 def gib(**ns: int) -> list[str]:
     """What is too slow of one round."""
-    return zeroing.too_slow(one_round(**ns), True)
+    return gib_slow(one_round(**ns), True)
 
 
 @pytest.fixture(autouse=True)
@@ -130,9 +134,21 @@ class TestGib:
         monkeypatch.setattr(zeroing.host, "is_intel", lambda: True)
         assert gib(**slow) == ["one thread takes 0.900 of the time of stock's loop, at most 0.850"]
 
+    def test_stock_may_zero_in_extents(self) -> None:
+        """Then there is nothing to gain but by threads and CLZERO."""
+        same = {"stock": 80, "mainline": 80}
+        assert gib_slow(one_round(**same), True, True) == []
+        assert gib(**same, clzero=80) == ["one thread takes 1.000 of the time of stock's loop, at most 0.450"]
+        assert gib_slow(one_round(**same, clzero=80), True, True) == []
+        assert gib_slow(one_round(**{**same, "stock": 70}), True, True) == [
+            "one thread takes 1.143 of the time of stock, at most 1.050",
+            "one thread takes 1.143 of the time of stock's loop, at most 1.050",
+        ]
+
     def test_non_temporal_words_are_shown(self) -> None:
         assert gib(movnti=60) == []
-        said = zeroing.notes(one_round(movnti=60), True)
+        found = one_round(movnti=60)
+        said = zeroing.notes(found, zeroing.limits(found, True))
         assert said[0] == "one thread takes 0.80 of the time of stock, at most 1.05"
         assert "0.75 of ours" in said[-1]
 
@@ -141,7 +157,7 @@ class TestGib:
         found = one_round(whole=60, ours=80)
         for took in (80, 80, 70, 80):
             found += one_round(whole=took, ours=took)
-        assert zeroing.too_slow(found, False) == []
+        assert gib_slow(found, False) == []
 
     def test_two_threads(self) -> None:
         assert gib(ours2=48, split=40) == []
@@ -169,13 +185,13 @@ class TestGib:
         ]
 
     def test_fast_by_chance(self) -> None:
-        found = zeroing.too_slow(self.rounds(100, (55, 52, 90, 92, 95, 94, 91, 100, 94), [55] * 9), True)
+        found = gib_slow(self.rounds(100, (55, 52, 90, 92, 95, 94, 91, 100, 94), [55] * 9), True)
         assert found == ["two threads take 1.673 of the time of two with half of it each, at most 1.050"]
 
     def test_a_machine_that_changes_its_speed(self) -> None:
         """Two CPUs have the memory of one in some rounds: no two quartiles are of the same ones."""
         both = (52, 53, 98, 99, 97, 52, 99)
-        assert zeroing.too_slow(self.rounds(100, both, both), True) == []
+        assert gib_slow(self.rounds(100, both, both), True) == []
 
     def undecided(self, one: int, two: Sequence[int], split: Sequence[int]) -> int:
         return zeroing.undecided(zeroing.limits(self.rounds(one, two, split), True))
@@ -195,7 +211,7 @@ class TestGib:
             gib(whole=0)
         with pytest.raises(LabError, match="did not time ours with 2 threads"):
             gib(ours2=0)
-        assert zeroing.too_slow(one_round(ours2=0, split=0), False) == []
+        assert gib_slow(one_round(ours2=0, split=0), False) == []
 
 
 USE = """\
@@ -212,6 +228,10 @@ def uses(text: str = USE) -> tuple[Use, ...]:
     return parsed(text).uses
 
 
+def use_slow(rows: Sequence[firstuse.Row], clzero: bool, extents: bool = False) -> list[str]:
+    return firstuse.too_slow(firstuse.limits(rows, clzero, extents))
+
+
 class TestFirstUse:
     def test_both_count(self) -> None:
         stock, ours = firstuse.rows(uses())
@@ -226,22 +246,30 @@ class TestFirstUse:
         assert ours.of_stock is not None and ours.of_stock.value == pytest.approx((224 + 314) / 512)
 
     def test_no_slower_than_stock(self) -> None:
-        assert firstuse.too_slow(firstuse.rows(uses()), False) == [
-            f"{NAME}: 1.051 of stock's time, at most 1.02"
-        ]
-        assert firstuse.too_slow(firstuse.rows(uses()[:2]), False) == []
+        assert use_slow(firstuse.rows(uses()), False) == [f"{NAME}: 1.051 of stock's time, at most 1.02"]
+        assert use_slow(firstuse.rows(uses()[:2]), False) == []
+
+    def test_stock_may_zero_in_extents(self) -> None:
+        """Then both do the same, with CLZERO or without."""
+        same = [replace(use, zero=90_000, use=9000) for use in uses()]
+        slow = [replace(use, zero=96_000) if use.way == "ours" else use for use in same]
+        for clzero in (False, True):
+            assert use_slow(firstuse.rows(same), clzero, True) == []
+            assert use_slow(firstuse.rows(slow), clzero, True) == [
+                f"{NAME}: 1.061 of stock's time, at most 1.05"
+            ]
 
     def test_use_has_a_limit_of_its_own(self) -> None:
         cold = firstuse.rows(uses(USE.replace("use 24000", "use 40000"))[:2])
-        assert firstuse.too_slow(cold, False) == [f"{NAME}: 1.538 of stock's time to use it, at most 1.3"]
+        assert use_slow(cold, False) == [f"{NAME}: 1.538 of stock's time to use it, at most 1.3"]
 
     def test_clzero_asks_for_more(self) -> None:
-        assert firstuse.too_slow(firstuse.rows(uses()[:2]), True) == [
+        assert use_slow(firstuse.rows(uses()[:2]), True) == [
             f"{NAME}: 0.870 of stock's time to zero it, at most 0.45",
             f"{NAME}: 0.875 of stock's time, at most 0.8",
         ]
         fast = [replace(use, zero=90_000) if use.way == "ours" else use for use in uses()]
-        assert firstuse.too_slow(firstuse.rows(fast), True) == []
+        assert use_slow(firstuse.rows(fast), True) == []
 
     def test_more_rounds_while_a_ratio_may_be_on_either_side(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """0.875 and 1.227 are on both sides of 1.02: all rounds count, however many it takes."""
