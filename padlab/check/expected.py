@@ -40,13 +40,11 @@ class CaseOf(Struct, frozen=True, forbid_unknown_fields=True):
 class Expected(Struct, frozen=True, forbid_unknown_fields=True, rename={"left_out": "left-out"}):
     """The table.  ``left_out`` has patterns of names, each with the reason; ``cases`` are by title.
 
-    ``handover``: whether the kernel has a test of kexec handover.  ``zeroes_extents``: whether
-    stock zeroes a huge page in extents, and not page by page.
+    ``handover``: whether the kernel has a test of kexec handover.
     """
 
     kunit_preempts: bool = False
     handover: bool = False
-    zeroes_extents: bool = False
     left_out: dict[str, Annotated[str, Meta(min_length=1)]] = {}
     cases: dict[str, CaseOf] = {}
 

@@ -166,7 +166,7 @@ def _native() -> Iterator[Check]:
 
 
 def _gates() -> Iterator[Check]:
-    extents = expected.table().zeroes_extents
+    extents = zeroing.stock_zeroes_extents()
     gates: dict[str, Callable[[], Outcome]] = {
         f"native time per page: at most {structpages.MAX_OF_LIMIT} of the machine's limit, less than "
         "stock's, on one CPU and on all": structpages.time_gate,

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import host, paths, progress, stats
+from msgspec import Struct
+
+from padlab.core import host, paths, progress, stats, toml
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
 from padlab.measure import firstuse, gate, tools
@@ -38,6 +40,7 @@ OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split
 # where they are faster is not known.
 PEERS = (STOCK, "mainline", "whole", CLZERO)
 
+FILE = "zeroing.toml"
 LOG = paths.LOGS / "zero-bench.log"
 TOOL = native.Tool(
     "tools/testing/folio_zero",
@@ -54,6 +57,17 @@ _NOT_HERE = re.compile(r"^store \w+: not on this CPU$")
 _PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|\d+ of \d+, store \w+)$")
 
 Times = dict[tuple[int, str], list[int]]  # by threads and way, in ns
+
+
+class Stock(Struct, frozen=True, forbid_unknown_fields=True):
+    """``FILE`` of the base in use: whether its stock zeroes in extents, and not page by page."""
+
+    zeroes_extents: bool = False
+
+
+def stock_zeroes_extents() -> bool:
+    path = paths.over(FILE)
+    return toml.load(path, Stock).zeroes_extents if path else False
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.measure import firstuse, tools, zeroing
@@ -114,6 +115,13 @@ def gib(**ns: int) -> list[str]:
 @pytest.fixture(autouse=True)
 def not_intel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zeroing.host, "is_intel", lambda: False)
+
+
+@pytest.mark.parametrize(("base", "extents"), [("6.12", False), ("7.3", True)])
+def test_what_stock_does(base: str, extents: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = paths.BASES / base / "tests" / zeroing.FILE
+    monkeypatch.setattr(paths, "over", lambda _name: table if table.exists() else None)
+    assert zeroing.stock_zeroes_extents() == extents
 
 
 class TestGib:
