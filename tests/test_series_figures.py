@@ -199,14 +199,8 @@ def several(said: str) -> Rows:
 
 def timed(key: tuple[str, str], text: str) -> Rows:
     """Those of a message; the CPU is named by what is said before the first of them."""
-    of_mainline = {
-        "rep stosb, one for all, as in stock": "stock",
-        "rep stosb, extents of 32 MiB": "mainline",
-        "CLZERO, 2 MiB and a fence at a time": "clzero",
-    }
     ways = {
         "rep stosb, extents of 32 MiB": "mainline",
-        "rep stosb, one for all": "whole",
         "CLZERO, 2 MiB and a fence at a time": "clzero",
         "this patch": "ours",
     }
@@ -216,12 +210,16 @@ def timed(key: tuple[str, str], text: str) -> Rows:
         (DEFAULT, "14-mm-folio-zero"): ("  1 GiB", folio),
         (DEFAULT, "15-x86-zero-pages"): (
             "  clear_page()",
-            lambda said: stores(said, DEFAULT, {"clear_page(), page by page": "stock", **ways}),
+            lambda said: stores(
+                said,
+                DEFAULT,
+                {"clear_page(), page by page": "stock", "rep stosb, one for all": "whole", **ways},
+            ),
         ),
         (MAINLINE, "10-x86-memmap-bulk"): ("  one thread", lambda said: of_threads(said, MAINLINE)),
         (MAINLINE, "15-x86-zero-pages"): (
             "  rep stosb",
-            lambda said: stores(said, MAINLINE, {**of_mainline, "this patch": "ours"}),
+            lambda said: stores(said, MAINLINE, {"rep stosb, one for all, as in stock": "stock", **ways}),
         ),
         (MAINLINE, "cover-engine"): ("  4 CPUs", threads_made),
         (MAINLINE, "cover-limits"): ("  for each chunk", helpers),
