@@ -334,30 +334,16 @@ def of_parts(figure: str, *parts: str) -> list[float]:
 
 def of_both_bases() -> dict[str, list[float]]:
     """Rows: stock and ours on 6.12, stock and ours on 7.3."""
-    growth = recorded("growth.json")
-    boots = growth["boots"]
-    goals, mainline = (
-        {goal["name"]: [goal[kernel] for kernel in KERNELS] for goal in of["goals"]}
-        for of in (growth, recorded("growth.json", MAINLINE))
-    )
+    both = [recorded("growth.json"), recorded("growth.json", MAINLINE)]
 
-    def grown(kernel: str, *keys: str) -> float:
-        small, large = (boots[kernel][f"memory-{gib}"] for gib in (64, 256))
-        for key in keys:
-            small, large = small[key], large[key]
-        return float(large - small)
+    def goal(name: str, unit: float = 1) -> list[float]:
+        found = [one for growth in both for one in growth["goals"] if one["name"] == name]
+        return [one[kernel] / unit for one in found for kernel in KERNELS]
 
-    last = ("stock", list(recorded("parts.json", MAINLINE)["figures"])[-1])
     return {
-        "a deferred page, 64 GiB": [*goals["a deferred page"], *mainline["a deferred page"]],
-        "a page of the lower zones": [
-            *goals["a page of the lower zones"],
-            *of_parts("a page of the lower zones", *last),
-        ],
-        "boot to init, a GiB": [
-            *(1e6 * grown(kernel, "boot") / 192 for kernel in KERNELS),
-            *of_parts("boot to init, a GiB", *last),
-        ],
+        "a deferred page, 64 GiB": goal("a deferred page"),
+        "a page of the lower zones": goal("a page of the lower zones"),
+        "boot to init, a GiB": goal("whole boot to init, a GiB", 1e-6),
     }
 
 

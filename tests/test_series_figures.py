@@ -35,8 +35,11 @@ MESSAGES = {
 # Instructions that are recorded beside times are those of any CPU.
 EXACT_ON = "family 25"
 Rows = list[tuple[str, Values]]
-# Times in sentences that are not ours: of others' series, as their authors report them, and a parameter.
+# Times in sentences that are not ours: of others' series, as their authors report them, one that is
+# calculated, and a parameter.
 NOT_OURS = {
+    (DEFAULT, "08-mm-deferred-init"): ["10 ms"],
+    (MAINLINE, "19-mm-deferred-wait"): ["10 ms"],
     (DEFAULT, "16-hugetlbfs-populate"): ["2 ms"],
     (MAINLINE, "cover-memmap"): ["97 ms"],
     (MAINLINE, "cover-deferred"): ["304 ms", "32 ms"],
@@ -115,7 +118,9 @@ def counted() -> dict[tuple[str, str], Rows]:
         (MAINLINE, "cover-engine"): of_pages("stock", "1-engine"),
         (MAINLINE, "cover-memmap"): of_pages("stock", "1-engine", "2-memmap"),
         (MAINLINE, "07-mm-memmap-bulk"): of_pages("stock", "2-memmap"),
+        (MAINLINE, "08-mm-deferred-init"): of_pages("2-memmap", "3-deferred"),
         (MAINLINE, "cover-deferred"): of_pages("stock", "2-memmap", "3-deferred"),
+        (MAINLINE, "19-mm-deferred-wait"): [(f"{gib} GiB", critical(MAINLINE, gib)) for gib in (16, 256)],
         (MAINLINE, "cover-async"): [
             *of_pages("stock", "3-deferred", "4-async"),
             *((f"{gib} GiB", critical(MAINLINE, gib)) for gib in (16, 256)),
@@ -258,6 +263,7 @@ def prose() -> dict[tuple[str, str], list[str]]:
     intel = recorded("hugepages.json", said=text_of((DEFAULT, "14-mm-folio-zero")).partition("Intel")[2])
     bare = gib_ms(mainline, "split", 2)
     return {
+        (DEFAULT, "08-mm-deferred-init"): grows(text_of((DEFAULT, "08-mm-deferred-init"))),
         (DEFAULT, "10-x86-memmap-bulk"): uses(DEFAULT),
         (DEFAULT, "14-mm-folio-zero"): [
             f"{gib_ms(huge, 'stock'):.1f} ms for 1 GiB",
@@ -278,6 +284,18 @@ def prose() -> dict[tuple[str, str], list[str]]:
             f"{mainline['exact']['fault']:,} instructions",
         ],
     }
+
+
+def grows(said: str) -> list[str]:
+    """What a GiB adds to a boot by the host's clock, with an initcall that sleeps and without one."""
+    sleeps = recorded("elapsed.json", said=said)["initcall sleeps"]
+    (goes_on, before), (goes_on_0, before_0) = (
+        [sleeps[sleep]["ms_per_gib"][way] for way in ("goes on", "stock")] for sleep in ("2000 ms", "0 ms")
+    )
+    return [
+        f"adds {goes_on:.2f} ms to that boot instead of {before:.2f}",
+        f"{goes_on_0:.2f} ms instead of {before_0:.2f}",
+    ]
 
 
 def uses(base: str) -> list[str]:

@@ -14,8 +14,8 @@ def bases(json: bool) -> int:
     """List the bases, what differs from one to the other, and how many lines that is.
 
     A base is the Linux that is built, or that the series is for.  Hooks are its own; owned
-    files are shared, and a base may have some lines of them otherwise.  A line that is changed
-    counts once.  The exit status is 1 if as much as 5 % of the owned lines differ.
+    files are shared, and a base may have its own version of some lines.  A line that is
+    changed counts once.  The exit status is 1 if as much as 5 % of the owned lines differ.
 
     \b
     Example:

@@ -26,8 +26,8 @@ def package(directory: Path, config: Path | None, as_json: bool) -> None:
     """Make Debian packages of the patched kernel and of its headers in DIR.
 
     Their names end with -padata-mt and what Debian calls the configuration, so that they
-    are installed beside Debian's kernels.  What the packages have otherwise than the
-    configuration is listed.  More in docs/packages.md.
+    are installed beside Debian's kernels.  Each option that comes out different
+    from the configuration is listed.  More in docs/packages.md.
 
     \b
     Examples:

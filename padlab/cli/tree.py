@@ -65,8 +65,8 @@ def refresh(own: str) -> None:
       cd ../../.. && ./lab refresh
 
     With --base it is build/NAME/trees/patched, and hooks go to bases/NAME/patches.  Owned
-    files are shared by all bases: an edit goes to linux/, unless the base has that file
-    otherwise already, or --own says that it is to.
+    files are shared by all bases: an edit goes to linux/, unless the base already has a
+    patch for that file, or --own names one.
     """
     from padlab.core import paths
     from padlab.kernel import hooktable
@@ -117,9 +117,9 @@ def series(directory: Path, check: bool) -> None:
     Examples:
       ./lab series /tmp/padata
       ./lab series /tmp/padata --check
-      git am /tmp/padata/000[1-9]-*.patch       in a tree of the same version
+      git am /tmp/padata/000[1-9]-* /tmp/padata/001*    in a git tree of 6.12.N
       ./lab series /tmp/padata --base 7.3
-      git am /tmp/padata/*/000[1-9]-*.patch     all parts
+      git am /tmp/padata/*/000[1-9]-*           all parts, in a git tree of 7.3.N
     """
     from padlab.core import paths
     from padlab.kernel import hooktable
