@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from padlab.check import suites
+from padlab.check import guests, suites
 from padlab.check.guests import SMT
 from padlab.check.runner import Check
 from padlab.core import paths
@@ -39,8 +39,9 @@ def kind(name: str) -> str:
 
 
 def _check(name: str, config: str) -> Check:
-    run = partial(suites.selftest, name, config, "patched", LIMIT_S)
+    limit_s = LIMIT_S - guests.TEST_S + guests.test_s(config)
+    run = partial(suites.selftest, name, config, "patched", limit_s)
     huge = kind(name) == "huge"
     one = machine.load(hugepages.MACHINE if huge else SMT)
     mib = boots.host_mib(one) + (one.mib if huge else 0)
-    return Check(f"{name} ({config})", run, LIMIT_S, mib=mib, cpus=one.cpus)
+    return Check(f"{name} ({config})", run, limit_s, mib=mib, cpus=one.cpus)

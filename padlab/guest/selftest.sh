@@ -4,12 +4,13 @@
 #
 # padlab_tests=KIND on the command line runs those named test_KIND_*, which are not
 # run otherwise: they want a machine, or an outcome, of their own.  padlab_only=NAME runs
-# NAME.sh and no other.
+# NAME.sh and no other.  padlab_limit=SECONDS is how long each may take, if not as their
+# settings say.
 
 export PADATA_MODULE=/lib/test_padata_mt.ko
 failed=0
 cd /selftests/padata || exit
-limit=$(sed -n 's/^timeout=//p' settings)
+limit=${padlab_limit:-$(sed -n 's/^timeout=//p' settings)}
 limit=${limit:-45}
 kinds='time\|report\|huge\|nodes'
 if [ -n "$padlab_only" ]; then
@@ -26,7 +27,7 @@ uptime_s() {
 for test in $tests; do
 	say running "$test"
 	began=$(uptime_s)
-	timeout "$limit" "./$test" >/tmp/out 2>&1
+	timeout -k 10 "$limit" "./$test" >/tmp/out 2>&1
 	status=$?
 	took=$(($(uptime_s) - began))
 	say_lines "ktap $test" /tmp/out

@@ -37,8 +37,8 @@ Ready = tuple[builds.Build, Path]
 # On the command line: boot waits for deferred init at once, as stock's always does.
 SYNC = "deferred_init=sync"
 
-# Kernels that check as they go.
-SLOW_CONFIGS = ("debug", "rt", "kcsan", "gcov")
+# Kernels that check as they go, and how many times the limit of another one they have.
+SLOWNESS = {"debug": 4, "gcov": 4, "kcsan": 8, "rt": 8}
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
@@ -134,8 +134,7 @@ def parse_threads(text: str | None) -> str | None:
 def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False) -> float:
     """How long a boot may take, generously: several times what two slow cores need under TCG."""
     limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    if config in SLOW_CONFIGS:
-        limit *= 4
+    limit *= SLOWNESS.get(config, 1)
     if exact:
         limit *= 2
     return limit

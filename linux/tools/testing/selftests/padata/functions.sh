@@ -39,7 +39,7 @@ restore()
 cleanup()
 {
 	restore
-	[ -z "$tracing" ] || stop_tracing
+	[ -z "$tracing" ] || { stop_tracing; forget_trace; }
 	[ -z "$GROUP" ] || remove_groups
 	[ -z "$loaded" ] || rmmod test_padata_mt
 	for dir in $mounted; do
@@ -111,8 +111,20 @@ start_tracing()
 	done
 }
 
+# Reading the trace does not stop it: helpers may write faster than it is read.
+pause_tracing()
+{
+	echo 0 > "$TRACEFS/tracing_on"
+}
+
+resume_tracing()
+{
+	echo 1 > "$TRACEFS/tracing_on"
+}
+
 stop_tracing()
 {
+	resume_tracing
 	for event in $tracing; do
 		echo 0 > "$TRACEFS/events/$event/enable"
 	done
@@ -132,16 +144,23 @@ mark()
 	echo "$1" > "$TRACEFS/trace_marker"
 }
 
-# claimed_on CPU STATE: number of chunks that helpers claimed on CPU whenever STATE held
-claimed_on()
+# claims STATE: how many chunks helpers claimed whenever STATE held, and on which CPU: a line
+# for each CPU, that with most of them first
+claims()
 {
-	awk -v cpu="$1" -v state="$2" '
+	awk -v state="$1" '
 		/ tracing_mark_write: /	{ now = $0; sub(/.* tracing_mark_write: /, "", now) }
 		now == state && /^ *kworker.* padata_mt_chunk: / {
 			match($0, /\[[0-9]+\]/)
-			n += substr($0, RSTART + 1, RLENGTH - 2) + 0 == cpu
+			n[substr($0, RSTART + 1, RLENGTH - 2) + 0]++
 		}
-		END { print n + 0 }' "$TRACEFS/trace"
+		END { for (cpu in n) print n[cpu], cpu }' "$TRACEFS/trace" | sort -rn
+}
+
+# claimed_on CPU STATE: how many of them on that CPU
+claimed_on()
+{
+	claims "$2" | awk -v cpu="$1" '$2 == cpu { n = $1 } END { print n + 0 }'
 }
 
 # chunks_around STATE: counts those of helpers before it, of callers and of helpers in it
@@ -266,6 +285,19 @@ cpu_ms()
 	sed 's/^.*) //' | awk '{ print ($12 + $13 + $14 + $15) * 10 }'
 }
 
+# has_used_ms MS PID: waits until the task has had another MS of CPU time.  Unlike sleep,
+# this does not depend on when an emulator lets the task's CPU run.
+has_used_ms()
+{
+	goal=$(($(cpu_ms < "/proc/$2/stat") + $1))
+	for _ in $(seq 300); do
+		has=$(cpu_ms < "/proc/$2/stat") && [ -n "$has" ] || return 1
+		[ "$has" -lt "$goal" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 # CPU time of all threads that may be helpers.  A worker's name may contain spaces, as it
 # says what the worker does.
 kworkers_ms()
@@ -315,6 +347,17 @@ run_job()
 {
 	echo "$*" > "$JOBS/run"
 } 2>/dev/null
+
+# has_begun PID: waits until the task has the file of jobs open, to which it then writes at
+# once.  Where a machine is emulated, starting a task may take most of a second.
+has_begun()
+{
+	for _ in $(seq 300); do
+		[ "$(readlink "/proc/$1/fd/1")" != "$JOBS/run" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
 
 # start_jobs WORD...: runs jobs back to back in the background, until stop_jobs
 start_jobs()

@@ -16,17 +16,11 @@ has_threads()
 	job_is_ok "$@" && all_are strays 0 && all_are nr_threads "$threads"
 }
 
-# gets_help N WORD...: the same, and every thread takes part
-gets_help()
-{
-	has_threads "$@" && all_are nr_ran "$1"
-}
-
 every_cpu_can_help()
 {
 	for cpu in $(online_cpus); do
 		# shellcheck disable=SC2086
-		gets_help 2 $SLOW cpus="$cpu" || return 1
+		until_helped 1 has_threads 2 $SLOW cpus="$cpu" || return 1
 	done
 }
 
@@ -49,7 +43,7 @@ offline=$(cat "$CPUS/offline")
 last=$(online_cpus | sort -n | tail -n 1)
 
 check "every CPU can help" every_cpu_can_help
-if [ -z "$(cat "$CPUS/isolated")" ]; then
+if ! grep -q '[0-9]' "$CPUS/isolated" "$CPUS/nohz_full" 2>/dev/null; then
 	check "without a cpumask all CPUs are used" has_threads $((nr + 1)) size=100000
 else
 	check "without a cpumask isolated CPUs are not used" job_is_ok size=100000

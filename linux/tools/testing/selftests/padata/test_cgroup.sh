@@ -29,8 +29,11 @@ start_job()
 		echo over > "$out"
 	) &
 	task=$!
-	sleep 0.7
-	[ ! -s "$out" ]
+}
+
+goes_on()
+{
+	has_begun "$task" && sleep 0.7 && [ ! -s "$out" ]
 }
 
 end_job()
@@ -53,7 +56,8 @@ move()
 {
 	: > "$out"
 	mkdir "$GROUP/old" "$GROUP/new"
-	start_job old size=$((3000 * $1 * $(nr_online_cpus))) || return 1
+	start_job old size=$((3000 * $1 * $(nr_online_cpus)))
+	goes_on || return 1
 	echo "$task" > "$GROUP/new/cgroup.procs" || return 1
 	before=$(usage_ms old)
 	remove_group "$GROUP/old" || return 1
@@ -108,9 +112,10 @@ freezes()
 {
 	: > "$out"
 	mkdir "$GROUP/cold"
-	start_job cold || return 1
+	start_job cold
+	goes_on || return 1
 	echo 1 > "$GROUP/cold/cgroup.freeze"
-	for _ in $(seq 100); do
+	for _ in $(seq 1000); do
 		! grep -q '^frozen 1' "$GROUP/cold/cgroup.events" || break
 		sleep 0.1
 	done
@@ -128,7 +133,7 @@ runs_frozen_before()
 	: > "$out"
 	echo 1 > "$GROUP/cold/cgroup.freeze"
 	start_job cold
-	sleep 0.3
+	sleep 1
 	[ ! -s "$out" ] || return 1
 	echo 0 > "$GROUP/cold/cgroup.freeze"
 	end_job

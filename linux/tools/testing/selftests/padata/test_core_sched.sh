@@ -109,6 +109,8 @@ do_not_mind()
 setup_jobs
 setup_tracing
 command -v taskset > /dev/null || skip_all "needs taskset"
+# One for the task, one beside it, and one for the caller, which is not to be beside it.
+[ "$(nr_online_cpus)" -ge 4 ] || skip_all "needs four CPUs"
 find_core || skip_all "needs a core with two CPUs"
 "$DIR/setsched" core true 2>/dev/null || skip_all "needs CONFIG_SCHED_CORE"
 ktap_set_plan 4

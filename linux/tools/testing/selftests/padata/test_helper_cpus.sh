@@ -14,7 +14,11 @@ TRIES=10
 LEAD=8
 MOST_TRIES=60
 
-# start WORD...: runs a job.  Sets caller and helpers, the CPUs they start on, in order
+# Looked at are no more CPUs and cores of a node, as all of them have to be idle.
+MOST=8
+
+# start WORD...: runs a job.  Sets caller and helpers, the CPUs they start on, in order,
+# before the caller begins to work itself
 start()
 {
 	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
@@ -22,9 +26,13 @@ start()
 	run_job rules=now fn=busy us=100 size=1000 max_chunk=10 "$@"
 	stop_tracing
 	caller=$(sed -n 's/.*\[0*\([0-9][0-9]*\)\].* padata_mt_job_start: .*/\1/p' "$TRACEFS/trace")
-	helpers=$(sed -n '
-		/padata_mt_chunk/q
-		s/.* padata_mt_helper_start: .* cpu=\([0-9]*\).*/\1/p' "$TRACEFS/trace")
+	helpers=$(awk '
+		/ padata_mt_job_start: / { job = $1 }
+		/ padata_mt_chunk: / && $1 == job { exit }
+		/ padata_mt_helper_start: / && $1 == job {
+			sub(/.* cpu=/, "")
+			print $1 + 0
+		}' "$TRACEFS/trace")
 	forget_trace
 }
 
@@ -38,12 +46,14 @@ core_of()
 	cat "$CPUS/cpu$1/topology/thread_siblings_list"
 }
 
-# online_of NODE: prints the number of online CPUs and of cores, as "CPUS CORES"
+# online_of NODE: prints the number of online CPUs and of cores, as "CPUS CORES", or MOST
 online_of()
 {
 	for cpu in $(online_cpus); do
 		[ "$(node_of "$cpu")" != "$1" ] || core_of "$cpu"
-	done | sort | uniq -c | awk '{ cpus += $1 } END { print cpus, NR }'
+	done | sort | uniq -c | awk -v most="$MOST" '
+		{ cpus += $1 }
+		END { print cpus < most ? cpus : most, NR < most ? NR : most }'
 }
 
 # start_elsewhere NODE WORD...: the caller is not on that node
@@ -51,6 +61,7 @@ start_elsewhere()
 {
 	not="$1"
 	shift
+	stay_on "$elsewhere"
 	for _ in $(seq $TRIES); do
 		start "$@"
 		[ "$(node_of "$caller")" = "$not" ] || return 0
@@ -100,8 +111,8 @@ stay_on()
 	taskset -pc "$(online_cpus | tr '\n' ',' | sed 's/,$//')" $$ > /dev/null
 }
 
-# near_the_caller NODE NR WORD...: caller on the node, which has NR CPUs, and at most
-# one helper for each other CPU: all are on the node.  Sets all_near if each CPU has one
+# near_the_caller NODE NR WORD...: caller on the node, which has NR CPUs or more, and less
+# than NR helpers: all are on the node.  Sets all_near if there are as many as there may be
 near_the_caller()
 {
 	node="$1"
@@ -184,6 +195,7 @@ nodes=$(for cpu in $(online_cpus); do
 	node_of "$cpu"
 done | sort -un)
 there=$(echo "$nodes" | tail -n 1)
+elsewhere=$(echo "$nodes" | head -n 1)
 [ "$(echo "$nodes" | wc -l)" -gt 1 ] || skip_all "needs two nodes with CPUs"
 nr=$(online_of "$there")
 ktap_set_plan 8

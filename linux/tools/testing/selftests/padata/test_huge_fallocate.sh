@@ -30,7 +30,7 @@ jobs_of()
 	start_tracing padata/padata_mt_job_start
 	"$@" || echo failed
 	stop_tracing
-	sed -n 's/.*padata_mt_job_start:.* size=\([0-9]*\).*/\1/p' "$TRACEFS/trace"
+	sed -n 's/^ *hugefile-.* padata_mt_job_start:.* size=\([0-9]*\).*/\1/p' "$TRACEFS/trace"
 	forget_trace
 }
 

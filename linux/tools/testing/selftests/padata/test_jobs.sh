@@ -32,12 +32,13 @@ shapes()
 }
 
 # A chunk is as long as allowed, however long the thread function takes for it, except at
-# the end.  Chunks of one unit would be 400.
+# the end, where each thread has some shorter ones.
 is_cut_by_max_chunk()
 {
-	job_is_ok rules=now size=400 max_chunk=10 fn=busy us=1000 &&
-	ktap_print_msg "chunks: $(values chunks)" &&
-	[ "$(values chunks)" -lt 250 ]
+	units=$((100 * $(nr_online_cpus)))
+	job_is_ok rules=now size=$units max_chunk=10 fn=busy us=1000 &&
+	ktap_print_msg "chunks: $(values chunks) for $units units" &&
+	[ "$(values chunks)" -lt $((units / 2)) ]
 }
 
 setup_jobs

@@ -40,19 +40,28 @@ alloc_in()
 	has=$(kib "$1")
 }
 
+# near KIB WANTED PERCENT: differs by so many percent of all pages at most, and by what CPUs
+# may have charged ahead: 64 pages each
+near()
+{
+	off=$(($1 > $2 ? $1 - $2 : $2 - $1))
+	most=$((PAGES * $3 / 100 + 64 * $(nr_online_cpus)))
+	[ $off -le $((most * PAGE_SIZE / 1024)) ]
+}
+
 # Some is charged to the cgroup for the task that enters.
 charges_all()
 {
 	until_helped $((PAGES / 10)) alloc_in "$1" || return 1
 	ktap_print_msg "$((has - had)) KiB charged for $((PAGES * PAGE_SIZE / 1024));" \
 		"helpers allocated $(values helped) of $PAGES pages"
-	within 5 $((has - had)) $((PAGES * PAGE_SIZE / 1024))
+	near $((has - had)) $((PAGES * PAGE_SIZE / 1024)) 5
 }
 
 uncharges_all()
 {
 	forget_pages
-	[ "$(kib "$1")" -lt $((PAGES * PAGE_SIZE / 1024 / 10)) ]
+	near "$(kib "$1")" 0 10
 }
 
 # on_node_alone NODE COMMAND...

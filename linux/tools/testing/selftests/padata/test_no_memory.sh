@@ -139,7 +139,7 @@ ktap_set_plan 14
 
 for rules in boot now; do
 	check "without memory for helpers a job is done alone, rules=$rules" \
-		while_failing failslab 100 is_done_alone rules=$rules size=10000
+		while_failing failslab 100 is_done_alone rules=$rules size=10000 max_threads=4
 	for fault in $FAULTS; do
 		check "$fault, chunks that allocate pages, rules=$rules" while_failing "$fault" 2 \
 			all_is_done rules=$rules size=2000 max_chunk=50 fn=alloc us=1

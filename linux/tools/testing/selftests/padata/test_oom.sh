@@ -81,6 +81,15 @@ is_done()
 	all_are ret 0 && all_are units $((LIMIT_PAGES * 2))
 }
 
+# works_there WORD...: a job in the group
+works_there()
+{
+	(
+		trap - EXIT
+		enter_group limited && job_is_ok "$@"
+	)
+}
+
 setup_jobs
 setup_cgroups memory
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
@@ -96,7 +105,7 @@ check "the job is done to its end" is_done
 check "so does that of a killable job" dies_alone $JOB max_chunk=16 killable=1
 check "so does one whose helpers have a long way to go" dies_alone $JOB
 run_job size=1
-check "the group can be used again" job_is_ok $JOB size=1000 max_chunk=16
+check "the group can be used again" works_there $JOB size=1000 max_chunk=16
 }
 
 finish

@@ -10,14 +10,17 @@
 . "$(dirname "$0")"/functions.sh
 
 LOWEST=139
+SWITCHES=$TRACEFS/events/sched/sched_switch/filter
 
 hogs=
+caller=
 
 restore()
 {
 	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
-	[ -z "$hogs" ] || kill -9 $hogs 2>/dev/null
+	[ -z "$hogs" ] || kill -9 $hogs $caller 2>/dev/null
+	[ ! -e "$SWITCHES" ] || echo 0 > "$SWITCHES"
 }
 
 # events: of helpers, from their first chunk until they leave: "PID chunk", "PID left"
@@ -37,9 +40,11 @@ events()
 # trace_job COMMAND...: sets events
 trace_job()
 {
+	echo 'prev_comm ~ "kworker*"' > "$SWITCHES"
 	start_tracing sched/sched_switch padata/padata_mt_chunk padata/padata_mt_helper_end
 	"$@"
 	stop_tracing
+	echo 0 > "$SWITCHES"
 	events=$(events)
 	forget_trace
 }
@@ -111,9 +116,8 @@ nr_idle_workers()
 		END { print n + 0 }'
 }
 
-# Tasks that compete for the CPUs of the threads, starting soon after the job, for
-# two seconds
-hog_soon()
+# make_hogs CPU...: tasks that are stopped at first
+make_hogs()
 {
 	for cpu; do
 		# shellcheck disable=SC2016
@@ -125,26 +129,14 @@ hog_soon()
 			sleep 0.1
 		done
 	done
-	(
-		trap - EXIT
-		sleep 0.4
-		# Each number is one process; word splitting is intended.
-		# shellcheck disable=SC2086
-		kill -CONT $hogs
-		sleep 1
-		nr_idle_workers > "$out"
-		sleep 1
-		# shellcheck disable=SC2086
-		kill -9 $hogs
-	) &
-	timer=$!
 }
 
-# The caller's own chunk is short, its helpers' are long: when the other tasks come, the
-# helpers have most of theirs left.
+# The caller's own chunk is short, its helpers' are long.  Soon after they have begun, there
+# are other tasks on the CPUs of all threads, for more than a second.  Until then nothing is
+# polled: what looks keeps a CPU busy on which a helper might start.
 wait_for_helpers()
 {
-	hog_soon "$home" "$@"
+	make_hogs "$home" "$@"
 	list=$(echo "$home" "$@" | tr ' ' ',')
 	job="rules=now size=$(($# + 1)) max_chunk=1 fn=work us=100000 us_helper=1500000"
 	(
@@ -152,11 +144,26 @@ wait_for_helpers()
 		[ -z "$group" ] || enter_group "$group"
 		# Word splitting is intended.
 		# shellcheck disable=SC2086
-		$as taskset -c "$list" sh -c "renice -n $nice -p \$\$ && echo $job > $JOBS/run"
-	)
+		exec $as taskset -c "$list" sh -c "
+			renice -n $nice -p \$\$ || exit
+			{ sleep 0.6; kill -CONT $hogs; } &
+			sleep 0.2
+			echo $job > $JOBS/run"
+	) &
+	caller=$!
+	sleep 1
+	# The first is on the caller's CPU, where there is no helper.
+	first=${hogs# }
+	has_used_ms 300 "${first%% *}"
+	idle=$(nr_idle_workers)
+	sleep 1
+	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
-	wait $timer $hogs 2>/dev/null
+	kill -9 $hogs
+	# shellcheck disable=SC2086
+	wait $caller $hogs 2>/dev/null
 	hogs=
+	caller=
 }
 
 # helped_by NICE CPU...: a job whose caller has that nice value, with a helper on each CPU
@@ -165,8 +172,8 @@ helped_by()
 {
 	nice="$1"
 	shift
-	# If no CPU is idle at the moment, there are no helpers to be raised.
-	for _ in 1 2 3 4 5; do
+	# On a CPU that is not idle at the moment, there is no helper to be raised.
+	for _ in 1 2 3 4 5 6 7 8; do
 		trace_job wait_for_helpers "$@"
 		[ "$(values helped)" -ne $# ] || break
 	done
@@ -217,8 +224,8 @@ weigh_no_more_than()
 are_idle()
 {
 	helped_by "$@" || return 1
-	ktap_print_msg "workers that are SCHED_IDLE: $(cat "$out")"
-	[ "$(prios | cut -d ' ' -f 1)" = $LOWEST ] && [ "$(cat "$out")" -ge $(($# - 1)) ]
+	ktap_print_msg "workers that are SCHED_IDLE: $idle"
+	[ "$(prios | cut -d ' ' -f 1)" = $LOWEST ] && [ "$idle" -ge $(($# - 1)) ]
 }
 
 # has_no_help POLICY
@@ -235,12 +242,12 @@ loses_help()
 {
 	start_tracing padata/padata_mt_chunk
 	# shellcheck disable=SC2086
-	( trap - EXIT; run_job $JOB size=100000 killable=1 ) &
+	( trap - EXIT; run_job $JOB size=$((5000 * $(nr_online_cpus))) killable=1 ) &
 	hogs=$!
-	sleep 0.5
+	has_begun "$hogs" && sleep 0.5
 	"$DIR/setsched" "$1" -p "$hogs" || return 1
 	mark "changed"
-	sleep 0.5
+	has_used_ms 300 "$hogs" || return 1
 	restore
 	wait "$hogs" 2>/dev/null
 	hogs=
@@ -260,9 +267,8 @@ command -v renice > /dev/null || skip_all "needs renice"
 [ "$(nr_online_cpus)" -ge 4 ] || skip_all "needs four CPUs"
 home=$(online_cpus | sort -n | head -n 1)
 others=$(online_cpus | sort -n | sed -n 2,4p)
-all=$(online_cpus | sort -n | sed 1d)
+all=$(online_cpus | sort -n | sed -n 2,16p)
 setup_cgroups cpu
-out=$(mktemp)
 mkdir "$GROUP/a" "$GROUP/a/b"
 ktap_set_plan 18
 
@@ -310,6 +316,5 @@ check "a realtime task is alone" has_no_help fifo
 check "so is one with a deadline" has_no_help deadline
 check "a task that becomes realtime gets no more help" loses_help fifo
 rmdir "$GROUP/a/b"
-rm "$out"
 
 finish

@@ -112,7 +112,7 @@ is_repaid()
 	for _ in 1 2 3; do
 		(
 			enter_group repaid && limit repaid 50 &&
-			run_job rules=now size=4 max_chunk=1 fn=busy us=200000
+			run_job rules=now size=4 max_chunk=1 max_threads=2 fn=busy us=200000
 		)
 		if [ "$(values helped)" -eq 1 ]; then
 			repaid=$((repaid + 1))
@@ -142,7 +142,7 @@ out=$(mktemp)
 ktap_set_plan 5
 
 # A chunk that goes on for 200 ms may be late by as much.
-rewritten rules=now size=40 max_chunk=1 fn=busy us=200000
+rewritten rules=now size=40 max_chunk=1 max_threads=2 fn=busy us=200000
 check "what a helper used too much is not forgiven when cpu.max is written" \
 	keeps_or_helpers_do 50 200
 

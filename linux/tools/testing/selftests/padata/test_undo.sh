@@ -10,7 +10,7 @@
 ROUNDS=25
 
 # One chunk in so many fails: all, the first of most jobs, some in between, hardly any.
-RATES="1 4 40 400"
+RATES="1 8 100 10000"
 
 # fail_at_random WORD...
 fail_at_random()

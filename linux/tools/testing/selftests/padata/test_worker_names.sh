@@ -21,7 +21,7 @@ start_job()
 {
 	(
 		trap - EXIT
-		run_job rules=now size=8 max_chunk=1 fn=sleep us=1000 us_helper=3000000
+		run_job rules=now size=200 max_chunk=1 fn=sleep us=1000 us_helper=3000000
 	) &
 	job=$!
 }
