@@ -26,13 +26,14 @@ def sources(everything: bool = False) -> Iterator[Check]:
 
 
 def kernels(everything: bool) -> Iterator[Check]:
+    """A kernel that few checks need is only in --full: from nothing each takes minutes."""
     some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
-    some += [("faulty", "perf"), ("mirrored", "perf"), ("patched", "nosplit")]
+    some += [("faulty", "perf"), ("mirrored", "perf")]
     some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
-    some += [(kernel, config) for config in matrix.OTHER_CONFIGS for kernel in ("stock", "patched")]
-    more = [("patched", "rt"), ("patched", races.CONFIG), ("faulty", "features")]
+    more = [("patched", "nosplit"), ("patched", "rt"), ("patched", races.CONFIG), ("faulty", "features")]
     more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
-    more += [(kernel, config) for config in matrix.MORE_CONFIGS for kernel in ("stock", "patched")]
+    others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
+    more += [(kernel, config) for config in others for kernel in ("stock", "patched")]
     for kernel, config in dict.fromkeys(some + (more if everything else [])):
         run = partial(_build, kernel, config)
         yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)

@@ -6,10 +6,11 @@ machines. A check counts until a file changes that it may depend on: any that a 
 but for
 
  - results, of which commands record some between two runs;
- - documents and the lab's own tests, unless the check is of the lab itself;
+ - documents, what CI runs and the lab's own tests, unless the check is of the lab itself;
  - messages of the series, unless the check's module reads them;
  - modules of the lab that the check's own does not import, itself or through others;
  - tables of tests/ that none of those modules names;
+ - scripts of the kselftests, unless one of those modules runs them or exports the series;
  - what another base has of its own.
 """
 
@@ -22,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from padlab.check import fresh, lab, record
+from padlab.check import fresh, lab, record, suites
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import git, host, imports, paths
@@ -35,10 +36,11 @@ STATE = paths.BUILD / "test-passed.json"
 
 Known = dict[str, dict[str, Any]]  # by the check's name, as in record.py
 
-# Of what neither a kernel nor a guest knows: documents, and what the lab's tests read.
-_LAB = re.compile(r"docs/|(?:CONTRIBUTING|README)\.md$|tests/(?:mutants/|data/|.*\.py$)")
+# Of what neither a kernel nor a guest knows: documents, what CI runs, and what the lab's tests read.
+_LAB = re.compile(r"\.ci/|docs/|(?:CONTRIBUTING|README)\.md$|tests/(?:mutants/|data/|.*\.py$)")
 _MODULE = re.compile(r"padlab/(?!guest/).*\.py$")
 _TABLE = re.compile(r"tests/[^/]+\.toml$")
+_SCRIPT = re.compile(r"linux/tools/testing/selftests/padata/\w+\.sh$")
 _MESSAGE = re.compile(r"(?:bases/[^/]+/)?series/")
 
 
@@ -64,6 +66,8 @@ def state(check: Check) -> str:
             return False
         if _MESSAGE.match(name):
             return mailseries.__name__ in modules
+        if _SCRIPT.match(name):
+            return not modules.isdisjoint((suites.__name__, mailseries.__name__))
         if _MODULE.match(name):
             return imports.name_of(paths.ROOT / name) in modules
         if _TABLE.match(name):

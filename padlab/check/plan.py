@@ -257,15 +257,16 @@ def _whole(name: str) -> int:
 
 
 def _debug_kernel(everything: bool) -> Iterator[Check]:
-    yield _guest(
-        "page table locks are split",
-        costs.split_locks,
-        lockstat.PTLOCK_MACHINE,
-        config="debug",
-        role="ptlocks",
-        boots_each=2,
-        mib=_whole(lockstat.PTLOCK_MACHINE),
-    )
+    if everything:
+        yield _guest(
+            "page table locks are split",
+            costs.split_locks,
+            lockstat.PTLOCK_MACHINE,
+            config="debug",
+            role="ptlocks",
+            boots_each=2,
+            mib=_whole(lockstat.PTLOCK_MACHINE),
+        )
     for name, config in product(deferred.MACHINES, ("debug", "rt") if everything else ("debug",)):
         run = partial(deferred.debug_boot, name, config)
         yield _guest(f"boot, {name} ({config})", run, name, config=config)
@@ -324,7 +325,7 @@ def _costs(everything: bool) -> Iterator[Check]:
     kernels = len(growth.KERNELS)
     sizes = [f"memory-{gib}" for gib in growth.CRITICAL_GIB] + sizes
     yield _guest("what grows with memory", costs.growing, *sizes, boots_each=kernels, exact=True)
-    for config in (*matrix.OTHER_CONFIGS, *(matrix.MORE_CONFIGS if everything else ())):
+    for config in (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS) if everything else ():
         yield _guest(
             f"no page costs more instructions than stock's ({config})",
             partial(costs.never_slower, config),

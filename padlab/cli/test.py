@@ -42,8 +42,8 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
 
     \b
     Examples:
-      ./lab test --quick              before each commit, about a minute
-      ./lab test                      what CI runs
+      ./lab test --quick              before each commit, three minutes
+      ./lab test                      before a change is sent
       ./lab test --full               everything
       ./lab test --base 7.3 --brief   both kernels of that base, KUnit, four memory maps, the series
       ./lab test --list oracle        the names of the checks of the memmap

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from padlab.check import command, fresh, lab, memmap, passed, plan, races, record, steps
+from padlab.check import command, fresh, lab, memmap, passed, plan, races, record, steps, suites
 from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import exclusive, paths
@@ -56,6 +56,7 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
         checks = {
             "oracle": check("oracle", partial(memmap.grown)),
             "races": check("races", partial(judge, races.control)),
+            "kselftests": check("kselftests", partial(suites.selftests, "perf")),
             "steps": check("steps", steps.check),
             "fresh": check("fresh", partial(fresh.proof, "trixie")),
             "lab": LAB,
@@ -64,7 +65,7 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
         clone[name] = "new"
         return {key for key, one in checks.items() if passed.state(one) != before[key]}
 
-    everything = {"oracle", "races", "steps", "fresh", "lab"}
+    everything = {"oracle", "races", "kselftests", "steps", "fresh", "lab"}
     for name in (
         "linux/kernel/padata_mt.c",
         "machines/tiny.toml",
@@ -75,9 +76,18 @@ def test_what_a_check_depends_on(clone: dict[str, str]) -> None:
     assert changes("padlab/core/paths.py") == everything
     assert changes("padlab/check/oracle.py") == {"oracle", "steps", "fresh", "lab"}
     assert changes("padlab/check/selection.py") == {"fresh", "lab"}
+    script = "linux/tools/testing/selftests/padata/test_load.sh"
+    assert changes(script) == everything - {"oracle"}
+    assert changes("linux/tools/testing/selftests/padata/load.c") == everything
     assert changes("series/x.msg") == {"steps", "fresh", "lab"}
     assert changes("tests/races.toml") == {"races", "fresh", "lab"}
-    for name in ("docs/testing.md", "README.md", "tests/check/test_x.py", "tests/mutants/engine.toml"):
+    for name in (
+        "docs/testing.md",
+        "README.md",
+        ".ci/run",
+        "tests/check/test_x.py",
+        "tests/mutants/engine.toml",
+    ):
         assert changes(name) == {"fresh", "lab"}
 
 

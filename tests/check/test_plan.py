@@ -9,6 +9,7 @@ import pytest
 
 from padlab.check import fuzz, guests, matrix, plan, suites
 from padlab.check.runner import Check
+from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.once import once
 
@@ -76,6 +77,14 @@ def test_limits_leave_room_for_a_childs_own() -> None:
     assert named("kselftests that measure time").limit_s > suites.TIME_LIMIT_S
     small = guests.machine.load(guests.SMALL)
     assert named(f"placement, {guests.SMALL}").limit_s > guests.limit_s(small, "perf", "trace")
+
+
+def test_a_kselftest_that_hangs_is_ended_before_its_guest() -> None:
+    settings = paths.ROOT / "linux/tools/testing/selftests/padata/settings"
+    assert settings.read_text() == f"timeout={guests.TEST_S}\n"
+    late = guests.machine.load(suites.LATE)
+    for config in ("perf", *guests.LONGER_TEST_S):
+        assert guests.limit_s(late, config, "selftest") > guests.test_s(config) >= guests.TEST_S
 
 
 def test_a_failed_build_fails_what_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
