@@ -100,7 +100,7 @@ struct folio_zero {
  * zero_user_pages - zero pages of a folio for user space
  * @page: The first of them.
  * @addr: The user address that it is going to have, for caches that depend on it.
- * @nr: How many, none of them past the end of the folio.
+ * @nr: How many, at least one, and none past the end of the folio.
  *
  * An architecture that can zero many pages at once overrides this.
  *
@@ -118,7 +118,7 @@ void __weak zero_user_pages(struct page *page, unsigned long addr, unsigned long
  * zero_user_pages_uncached - zero pages of a folio that are not used soon
  * @page: The first of them.
  * @addr: The user address that it is going to have, for caches that depend on it.
- * @nr: How many, none of them past the end of the folio.
+ * @nr: How many, at least one, and none past the end of the folio.
  *
  * As zero_user_pages(), but the pages need not be in a cache afterwards.  An
  * architecture whose stores can bypass the cache overrides this.  When this returns, the
