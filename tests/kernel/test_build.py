@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,26 @@ class TestCompilerErrors:
 
     def test_is_bounded(self) -> None:
         assert len(build.compiler_errors([f"f.c:{n}: error: e" for n in range(500)])) == 40
+
+
+class TestCache:
+    def test_knows_what_was_compiled_in_another_language_and_folder(
+        self, installed: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(paths, "CCACHE", tmp_path / "cache")
+        for language in ("C.UTF-8", "de_DE.UTF-8", None):
+            folder = tmp_path / str(language)
+            folder.mkdir()
+            (folder / "a.c").write_text("int x;\n")
+            env = {**os.environ, **build.environment()}
+            env.pop("LANG", None)
+            if language:
+                env["LANG"] = language
+            subprocess.run(["ccache", "gcc", "-g", "-MD", "-c", "a.c"], cwd=folder, env=env, check=True)
+        said = subprocess.run(
+            ["ccache", "--print-stats"], env=env, check=True, capture_output=True, text=True
+        )
+        assert "direct_cache_hit\t2\n" in said.stdout
 
 
 class TestConfig:
