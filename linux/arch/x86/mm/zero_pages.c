@@ -80,7 +80,8 @@ static void zero_lines(void *to, unsigned long bytes)
  * that takes 37 us instead of 11 in order, and 128 instead of 20 at random.
  *
  * For what is used soon, and on CPUs without CLZERO, the choice is that of clear_page(),
- * but for all pages at once.
+ * but for all pages at once.  On Zen 4 and Zen 5 this takes 0.5 to 0.6 of the time that
+ * page by page takes.  On Zen 3 it gains nothing and takes up to 4 % longer.
  */
 static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 {
@@ -95,6 +96,8 @@ static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 	if (!used_soon && cpu_feature_enabled(X86_FEATURE_CLZERO) &&
 	    boot_cpu_data.x86_clflush_size == CLZERO_BYTES)
 		zero_lines(to, bytes);
+	else if (used_soon && cpu_feature_enabled(X86_FEATURE_ZEN3))
+		zero_pages_one_by_one(to, nr);
 	else if (cpu_feature_enabled(X86_FEATURE_ERMS))
 		zero_bytes(to, bytes);
 	else if (cpu_feature_enabled(X86_FEATURE_REP_GOOD))

@@ -252,6 +252,7 @@ static void begin(unsigned long bytes, unsigned long nr_pages)
 	*threshold_kbytes = random_threshold_kbytes(nr_pages);
 	*max_threads = shim_random() % 5;
 	kernel_is_preemptible = shim_random() % 2;
+	cpu_is_zen3 = shim_random() % 2;
 	caller_is_realtime = !(shim_random() % 8);
 	current->flags = shim_random() % 8 ? 0 : PF_KTHREAD;
 }

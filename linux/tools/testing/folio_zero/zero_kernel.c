@@ -17,6 +17,7 @@ static bool works[NR_STORES];
 static enum store chosen;
 
 struct shim_cpuinfo boot_cpu_data;
+bool cpu_is_zen3;
 bool kernel_is_preemptible;
 bool caller_is_realtime;
 __thread bool asked_for_clzero;
@@ -43,12 +44,23 @@ static bool rep_is_good(void)
 	return good || !listed;
 }
 
+/* By family and model, as in the kernel's bsp_init_amd(); @signature is of CPUID's leaf 1. */
+static bool is_zen3(unsigned int signature)
+{
+	unsigned int family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
+	unsigned int model = (signature >> 4 & 0xf) + (signature >> 12 & 0xf0);
+
+	return family == 0x19 && (model < 0x10 || (model >= 0x20 && model < 0x60));
+}
+
 void stores_init(void)
 {
 	unsigned int a, b, c, d;
 
-	if (__get_cpuid(1, &a, &b, &c, &d))
+	if (__get_cpuid(1, &a, &b, &c, &d)) {
 		boot_cpu_data.x86_clflush_size = (b >> 8 & 0xff) * 8;
+		cpu_is_zen3 = is_zen3(a);
+	}
 	works[STORE_CLZERO] = __get_cpuid(0x80000008, &a, &b, &c, &d) && b & 1;
 	works[STORE_STOSB] = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1 << 9;
 	works[STORE_STOSQ] = rep_is_good();
@@ -92,6 +104,8 @@ bool cpu_feature_enabled(int feature)
 	case X86_FEATURE_CLZERO:
 		asked_for_clzero = true;
 		return has(STORE_CLZERO);
+	case X86_FEATURE_ZEN3:
+		return cpu_is_zen3;
 	case X86_FEATURE_ERMS:
 		return has(STORE_STOSB);
 	default:

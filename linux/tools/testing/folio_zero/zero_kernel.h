@@ -31,6 +31,9 @@ bool has_clzero(void);
 /* rep stosb or rep stosq; clear_page() for each page where neither is fast. */
 void zero_by_string(void *to, unsigned long bytes);
 
+/* Whether to act as on a Zen 3.  Initially whether this CPU is one. */
+extern bool cpu_is_zen3;
+
 /* Whether this thread has asked for CLZERO since this was last reset. */
 extern __thread bool asked_for_clzero;
 

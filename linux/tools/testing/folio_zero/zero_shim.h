@@ -79,7 +79,7 @@ static inline void kmsan_unpoison_memory(const void *p, size_t bytes)
 {
 }
 
-enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD, X86_FEATURE_CLZERO };
+enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD, X86_FEATURE_CLZERO, X86_FEATURE_ZEN3 };
 
 /* As reported by CPUID, see zero_kernel.c. */
 extern struct shim_cpuinfo {
