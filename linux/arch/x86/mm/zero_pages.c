@@ -3,8 +3,8 @@
  * x86: zero many pages at once.
  *
  * Page by page, the CPU starts over each time, and has to guess that more will follow.
- * Here one instruction is given the whole length, or CLZERO is used, which does not read
- * the line first.
+ * Where that is slower, one instruction is given the whole length here, or CLZERO is
+ * used, which does not read the line first.
  */
 
 #include <linux/cpufeature.h>
@@ -53,7 +53,7 @@ static void zero_pages_one_by_one(void *to, unsigned long nr)
  * flag in a page cache.  Without it, old contents could be seen through the mapping.
  *
  * The loop is 12 bytes, so that it lies within a cache line if it is aligned to 16.  On
- * an AMD EPYC (Zen 3), a loop that crosses one takes 5 % to 7 % longer.  The kernel does
+ * an AMD EPYC (Zen 3), a loop that crosses one takes up to 7 % longer.  The kernel does
  * not align loops.  Binutils before 2.26 do not know CLZERO.  Unrolling gains nothing.
  */
 static void zero_lines(void *to, unsigned long bytes)
@@ -65,7 +65,7 @@ static void zero_lines(void *to, unsigned long bytes)
 		     "	add %[line], %[to]\n"
 		     "	cmp %[end], %[to]\n"
 		     "	jb 1b"
-		     : [to] "+a" (to)
+		     : [to] "+&a" (to)
 		     : [end] "r" (end), [line] "i" (CLZERO_BYTES)
 		     : "memory", "cc");
 
@@ -81,12 +81,14 @@ static void zero_lines(void *to, unsigned long bytes)
  *
  * For what is used soon, and on CPUs without CLZERO, the choice is that of clear_page(),
  * but for all pages at once.  On Zen 4 and Zen 5 this takes 0.5 to 0.6 of the time that
- * page by page takes.  On Zen 3 it gains nothing and takes up to 4 % longer.
+ * page by page takes.  On Zen 3 it gains nothing, and takes up to 5 % longer; only extents
+ * larger than the last-level cache gain there, and none of those is used soon.
  */
 static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 {
 	void *to = page_address(page);
 	unsigned long bytes = nr * PAGE_SIZE;
+	bool at_once = !used_soon || !cpu_feature_enabled(X86_FEATURE_ZEN3);
 	unsigned long i;
 
 	/* KMSAN's metadata may be contiguous for no more than a page. */
@@ -96,11 +98,9 @@ static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 	if (!used_soon && cpu_feature_enabled(X86_FEATURE_CLZERO) &&
 	    boot_cpu_data.x86_clflush_size == CLZERO_BYTES)
 		zero_lines(to, bytes);
-	else if (used_soon && cpu_feature_enabled(X86_FEATURE_ZEN3))
-		zero_pages_one_by_one(to, nr);
-	else if (cpu_feature_enabled(X86_FEATURE_ERMS))
+	else if (at_once && cpu_feature_enabled(X86_FEATURE_ERMS))
 		zero_bytes(to, bytes);
-	else if (cpu_feature_enabled(X86_FEATURE_REP_GOOD))
+	else if (at_once && cpu_feature_enabled(X86_FEATURE_REP_GOOD))
 		zero_words(to, bytes);
 	else
 		zero_pages_one_by_one(to, nr);

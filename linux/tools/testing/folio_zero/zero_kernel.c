@@ -44,13 +44,17 @@ static bool rep_is_good(void)
 	return good || !listed;
 }
 
-/* By family and model, as in the kernel's bsp_init_amd(); @signature is of CPUID's leaf 1. */
+/*
+ * By family, 0x19, and model, as in the kernel's bsp_init_amd().  No other vendor has that
+ * family.  @signature is of CPUID's leaf 1.
+ */
 static bool is_zen3(unsigned int signature)
 {
-	unsigned int family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
 	unsigned int model = (signature >> 4 & 0xf) + (signature >> 12 & 0xf0);
 
-	return family == 0x19 && (model < 0x10 || (model >= 0x20 && model < 0x60));
+	if ((signature >> 8 & 0xf) != 0xf || (signature >> 20 & 0xff) != 0xa)
+		return false;
+	return model < 0x10 || (model >= 0x20 && model < 0x60);
 }
 
 void stores_init(void)
