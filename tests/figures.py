@@ -2,7 +2,7 @@
 """What is recorded, for tests that hold figures of documents and messages to it.
 
 Results that depend on the CPU are those of the CPU that a text names, by its family and,
-where that is not enough, its model: "AMD EPYC (family 26, Zen 5)".
+where that is not enough, its model or generation: "AMD EPYC (family 25, Zen 4)".
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ DEFAULT = paths.DEFAULT_BASE
 Values = Sequence[float | str]
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
-_NAMED = re.compile(r"\bfamily (\d+)(?:, model (\d+))?")
+_NAMED = re.compile(r"\bfamily (\d+)(?:, model (\d+))?(?:, (Zen \d))?")
+# As in the kernel's bsp_init_amd().
+_FAMILY_25 = {"Zen 3": (*range(0x10), *range(0x20, 0x60)), "Zen 4": (*range(0x10, 0x20), *range(0x60, 0xB0))}
 # A row of a message: what it is, and figures to the end of the line.
 _CELL = r"(?:[\d,.]*\d(?: (?:ms|us|ns))?|n/a)"
 _ROW = re.compile(rf" {{2,}}(\S.*?) +({_CELL}(?: +{_CELL})*)")
@@ -29,13 +31,19 @@ _ROW = re.compile(rf" {{2,}}(\S.*?) +({_CELL}(?: +{_CELL})*)")
 def slug_named(said: str, slugs: Iterable[str]) -> str:
     """Of these CPUs, the one that a text names."""
     found = set()
-    for family, model in _NAMED.findall(" ".join(said.split())):
-        pattern = rf"[a-z]+-family-{family}-model-{model or '[0-9]+'}"
-        fits = [slug for slug in slugs if re.fullmatch(pattern, slug)]
-        assert len(fits) == 1, f"family {family}, model {model or 'not said'} is one of {fits} in: {said}"
+    for family, model, zen in _NAMED.findall(" ".join(said.split())):
+        fits = [slug for slug in slugs if _is_of(slug, family, model, zen)]
+        assert len(fits) == 1, f"family {family}, {model or zen or 'no more'} is one of {fits} in: {said}"
         found.add(fits[0])
     assert len(found) == 1, f"not one CPU is named, but {sorted(found)}, in: {said}"
     return found.pop()
+
+
+def _is_of(slug: str, family: str, model: str, zen: str) -> bool:
+    match = re.fullmatch(rf"[a-z]+-family-{family}-model-(\d+)", slug)
+    if not match or (model and model != match[1]):
+        return False
+    return family != "25" or not zen or int(match[1]) in _FAMILY_25[zen]
 
 
 def recorded(name: str, base: str = DEFAULT, said: str = "") -> Any:

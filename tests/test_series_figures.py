@@ -33,7 +33,7 @@ MESSAGES = {
     **{(MAINLINE, path.stem): path for path in sorted((paths.BASES / MAINLINE / "series").glob("*.msg"))},
 }
 # Instructions that are recorded beside times are those of any CPU.
-EXACT_ON = "family 25"
+EXACT_ON = "family 25, Zen 4"
 Rows = list[tuple[str, Values]]
 # Times in sentences that are not ours: of others' series, as their authors report them, one that is
 # calculated, and a parameter.
@@ -348,6 +348,10 @@ class TestReaders:
         slugs = ["amd-family-26-model-2", "intel-family-6-model-106", "intel-family-6-model-143"]
         assert figures.slug_named("an AMD EPYC (family\n26, Zen 5)", slugs) == slugs[0]
         assert figures.slug_named("an Intel Xeon (family 6, model 143)", slugs) == slugs[2]
+        slugs += ["amd-family-25-model-1", "amd-family-25-model-17"]
+        assert figures.slug_named("an AMD EPYC (family 25, Zen 3)", slugs) == "amd-family-25-model-1"
+        assert figures.slug_named("an AMD EPYC (family 25,\nZen 4)", slugs) == "amd-family-25-model-17"
+        assert figures.slug_named("family 25, model 1", slugs) == "amd-family-25-model-1"
         for text in ("an AMD EPYC", "family 6", "family 26 and family 6, model 143", "family 25"):
             with pytest.raises(AssertionError):
                 figures.slug_named(text, slugs)
