@@ -28,8 +28,14 @@ class Arch:
         return bool(self.prefix)
 
     def make_variables(self) -> list[str]:
+        """How make is told what to compile with.
+
+        Rust's compiler and pahole are hidden: nothing here is made with them, but .config has the
+        versions of those that are installed, and all objects depend on it.  Machines that differ
+        in that would have nothing in common in ccache.
+        """
         cross = [f"ARCH={self.name}", f"CROSS_COMPILE={self.prefix}"] if self.foreign else []
-        return [*cross, f"CC=ccache {self.compiler}", "HOSTCC=ccache gcc"]
+        return [*cross, f"CC=ccache {self.compiler}", "HOSTCC=ccache gcc", "RUSTC=", "PAHOLE="]
 
 
 X86_64 = Arch("x86_64", "perf", "x86.config", "bzImage", "arch/x86/boot/bzImage")

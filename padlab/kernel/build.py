@@ -28,7 +28,7 @@ from padlab.kernel.kconfig import CONFIGS, fragments_of, kunit_config, lost_opti
 from padlab.kernel.state import known_state
 
 BUILD_ROOM = 1 << 30
-_RECIPE = "1"  # change when the way of building changes
+_RECIPE = "2"  # change when the way of building changes
 _STAMP = ".padlab-built"
 _CONFIG_STAMP = ".padlab-configured"
 _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
@@ -221,7 +221,8 @@ def kunit_uml(
     command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={kunit_config(config)}"]
     if args[0] != "exec":
         command += [f"--jobs={len(os.sched_getaffinity(0))}"]
-    command += ["--make_options", "CC=ccache gcc", "--make_options", "HOSTCC=ccache gcc"]
+    for variable in archs.X86_64.make_variables():
+        command += ["--make_options", variable]
     with progress.step(what) as step:
         process.stream(
             command,

@@ -80,10 +80,11 @@ def make(directory: Path, given: GivenConfig) -> Packages:
         source.check_room(paths.TREES, _ROOM + modules * _ROOM_MODULE, what)
     remarks = _configure(top, obj, given)
     log = f"package-{given.flavour or 'own'}.log"
-    builds.make(top, obj, archs.X86_64, [archs.X86_64.target, "modules"], what, log, None)
+    targets = [*tools(given), archs.X86_64.target, "modules"]
+    builds.make(top, obj, archs.X86_64, targets, what, log, None)
     release = (obj / "include/config/kernel.release").read_text().strip()
     version = version_of(release, git.commit(), _time())
-    files = _pack(top, obj, directory, version)
+    files = _pack(top, obj, directory, version, given)
     return Packages(release, version, files, given.what, (*remarks, f"modules: {modules}, {_signed(obj)}"))
 
 
@@ -133,7 +134,7 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
             log = paths.LOGS / "config-package.log"
             merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, fragment]
             process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
-            command = builds.make_command(top, obj, archs.X86_64, ["olddefconfig"])
+            command = builds.make_command(top, obj, archs.X86_64, [*tools(given), "olddefconfig"])
             process.run(command, what=what, env=builds.environment(), log=log)
             found = parse_config(dot_config.read_text())
             if missing := lacks(found):
@@ -164,6 +165,11 @@ def local_version(given: GivenConfig) -> str:
     """What the kernel's release ends with: the configuration's own end, ours, and the flavour."""
     own = given.options.get(_VERSION, "").strip('"').partition(f"-{NAME}")[0]
     return "-".join([own, NAME, *filter(None, [given.flavour])])
+
+
+def tools(given: GivenConfig) -> list[str]:
+    """Variables of make: the compiler of a configuration with Rust, which the lab's kernels do without."""
+    return ["RUSTC=rustc"] if given.options.get("CONFIG_RUST") == "y" else []
 
 
 def lacks(options: Mapping[str, str]) -> list[str]:
@@ -216,10 +222,11 @@ def _time() -> str:
     return git.commit_time()
 
 
-def _pack(top: Path, obj: Path, directory: Path, version: str) -> tuple[Path, ...]:
+def _pack(top: Path, obj: Path, directory: Path, version: str, given: GivenConfig) -> tuple[Path, ...]:
     _remove_left(top)
     # dpkg-buildpackage would have every dependency of a build checked, those of no use here, too.
     variables = [
+        *tools(given),
         f"KDEB_PKGVERSION={version}",
         "KDEB_SOURCENAME=linux-upstream",
         "KDEB_CHANGELOG_DIST=unstable",

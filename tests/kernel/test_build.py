@@ -205,6 +205,22 @@ class TestWhenItIsBuilt:
             command = build.make_command(built.tree, built.obj, arch, [arch.target])
             assert (set(variables) <= set(command), "CC=ccache gcc" in command) == (wanted, not wanted)
 
+    @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
+    def test_make_finds_no_tool_that_a_kernel_is_not_made_with(self, arch: Arch, tmp_path: Path) -> None:
+        (tmp_path / "Makefile").write_text(
+            "RUSTC = rustc\nPAHOLE = pahole\nall:\n\t@echo [$(RUSTC)$(PAHOLE)]\n"
+        )
+        command = build.make_command(tmp_path, tmp_path, arch, ["--silent", "all"])
+        said = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert "[]\n" in said.stdout
+
+    @pytest.mark.parametrize("tool", ["RUSTC", "PAHOLE"])
+    def test_a_configuration_with_the_version_of_one_is_refused(self, tool: str) -> None:
+        name = f"CONFIG_{tool}_VERSION"
+        asked = [path.read_text() for path in kconfig.fragments_of("arm64", series=True)]
+        lost = kconfig.lost_options(asked, f"{name}=124\n")
+        assert f"{name}: 0 asked for, 124 came out" in lost
+
     def test_again_when_it_was_interrupted(self, made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupt(*_args: object) -> None:
             raise KeyboardInterrupt

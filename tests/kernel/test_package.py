@@ -33,6 +33,11 @@ def options(text: str) -> GivenConfig:
     return GivenConfig("a configuration", "amd64", text)
 
 
+def test_rusts_compiler_is_found_for_who_uses_it() -> None:
+    assert package.tools(options("CONFIG_RUST=y\n")) == ["RUSTC=rustc"]
+    assert package.tools(options("CONFIG_RUSTC_VERSION=109500\n# CONFIG_RUST is not set\n")) == []
+
+
 @pytest.mark.parametrize("own", ["-my_own", "-Mine", "-a b"])
 def test_a_name_that_no_package_can_have(tmp_path: Path, own: str) -> None:
     with pytest.raises(LabError, match="packages cannot be called"):
