@@ -279,6 +279,17 @@ class TestFirstUse:
         fast = [replace(use, zero=90_000) if use.way == "ours" else use for use in uses()]
         assert use_slow(firstuse.rows(fast), True) == []
 
+    @pytest.mark.parametrize(("last", "most"), [(0.55, 0.45), (0.99, 0.48)])
+    def test_clzero_asks_for_less_where_nothing_is_gained_through_the_cache(
+        self, last: float, most: float
+    ) -> None:
+        def timed(page: int, ratio: float) -> list[Use]:
+            times = {"stock": 100_000, "ours": round(100_000 * ratio)}
+            return [replace(use, page=page, zero=times[use.way]) for use in uses()[:2]]
+
+        both = firstuse.rows([*timed(0, 0.484), *timed(511, last)])
+        assert f"{NAME}: 0.484 of stock's time to zero it, at most {most}" in use_slow(both, True)
+
     def test_more_rounds_while_a_ratio_may_be_on_either_side(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """0.875 and 1.227 are on both sides of 1.02: all rounds count, however many it takes."""
         runs = [uses(), uses()[:2] * 20, uses()[:2] * 20]
