@@ -206,7 +206,9 @@ class TestWhenItIsBuilt:
             assert (set(variables) <= set(command), "CC=ccache gcc" in command) == (wanted, not wanted)
 
     @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
-    def test_make_finds_no_tool_that_a_kernel_is_not_made_with(self, arch: Arch, tmp_path: Path) -> None:
+    def test_make_finds_no_tool_that_a_kernel_is_not_made_with(
+        self, installed: None, arch: Arch, tmp_path: Path
+    ) -> None:
         (tmp_path / "Makefile").write_text(
             "RUSTC = rustc\nPAHOLE = pahole\nall:\n\t@echo [$(RUSTC)$(PAHOLE)]\n"
         )
