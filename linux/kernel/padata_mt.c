@@ -368,7 +368,7 @@ const struct padata_mt_backend padata_mt_boot_backend = {
 	.claim		= padata_mt_claim,
 	.wait		= padata_mt_boot_wait,
 };
-EXPORT_SYMBOL_NS_GPL(padata_mt_boot_backend, PADATA_MT_INTERNAL);
+EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_boot_backend);
 
 /*
  * The most helpers that can make sense: no more than the job allows, and no more than
@@ -612,7 +612,7 @@ int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 {
 	return padata_mt_do_job_of(_RET_IP_, job, key, backend);
 }
-EXPORT_SYMBOL_NS_GPL(padata_mt_do_job, PADATA_MT_INTERNAL);
+EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_do_job);
 
 /*
  * padata_do_multithreaded_key - padata_do_multithreaded() with its lockdep class

@@ -17,6 +17,7 @@
 #include <linux/container_of.h>
 #include <linux/cpumask.h>
 #include <linux/debug_locks.h>
+#include <linux/export.h>
 #include <linux/lockdep.h>
 #include <linux/mempolicy.h>
 #include <linux/minmax.h>
@@ -169,6 +170,17 @@ struct padata_mt_team {
 	int			nr_helpers;	/* slots */
 	struct padata_mt_helper	helpers[] __counted_by(nr_helpers);
 };
+
+/*
+ * For tests that are modules.  In kernels without them nothing is exported: no other module
+ * has a reason to choose a back end or, with padata_mt_boot_backend, to ignore all limits.
+ * The struct is not used, it is there for the semicolon.
+ */
+#if IS_MODULE(CONFIG_PADATA_MT_KUNIT_TEST) || IS_MODULE(CONFIG_TEST_PADATA_MT)
+#define EXPORT_SYMBOL_FOR_PADATA_TESTS(symbol) EXPORT_SYMBOL_NS_GPL(symbol, PADATA_MT_INTERNAL)
+#else
+#define EXPORT_SYMBOL_FOR_PADATA_TESTS(symbol) struct symbol##_is_not_exported
+#endif
 
 extern const struct padata_mt_backend padata_mt_boot_backend;
 extern const struct padata_mt_backend padata_task_backend;

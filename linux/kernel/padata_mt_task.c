@@ -38,7 +38,6 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/cpuset.h>
-#include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -742,4 +741,4 @@ const struct padata_mt_backend padata_task_backend = {
 	.wait		= padata_task_wait,
 	.release	= padata_task_release,
 };
-EXPORT_SYMBOL_NS_GPL(padata_task_backend, PADATA_MT_INTERNAL);
+EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_task_backend);

@@ -150,7 +150,8 @@ static unsigned int deferred_threads __initdata;
 static unsigned int deferred_threads_pct __initdata;
 
 /*
- * deferred_init_threads=N or N%: most threads that work on one node at a time.
+ * deferred_init_threads=N or N%: most threads that work on one node at a time,
+ * instead of what the architecture says.
  */
 static int __init deferred_init_threads_setup(char *str)
 {
@@ -221,8 +222,8 @@ unsigned int __init deferred_init_cores(const struct cpumask *cpus)
  * adds to what the core can store depends on the CPU.  Where that has not been
  * measured, SMT siblings are left to whatever else boot does meanwhile.
  *
- * Architectures on which it has been measured override this.  deferred_init_threads=
- * on the command line may lower the number.
+ * Architectures on which it has been measured override this, and
+ * deferred_init_threads= on the command line overrides both.
  *
  * Return: the most threads to use, one of which is the node's kthread.
  */
@@ -234,15 +235,14 @@ deferred_page_init_max_threads(const struct cpumask *node_cpumask)
 
 static unsigned int __init deferred_max_threads(const struct cpumask *cpus)
 {
-	unsigned int threads = deferred_page_init_max_threads(cpus);
-	unsigned int cap = deferred_threads;
+	unsigned int nr = max(cpumask_weight_and(cpus, cpu_online_mask), 1U);
 
-	if (deferred_threads_pct) {
-		cap = cpumask_weight_and(cpus, cpu_online_mask);
-		cap = max(DIV_ROUND_CLOSEST(cap * deferred_threads_pct, 100U), 1U);
-	}
+	if (deferred_threads_pct)
+		return max(DIV_ROUND_CLOSEST(nr * deferred_threads_pct, 100U), 1U);
+	if (deferred_threads)
+		return min(deferred_threads, nr);
 
-	return cap ? min(cap, threads) : threads;
+	return deferred_page_init_max_threads(cpus);
 }
 
 /* The CPUs to initialise @nid with: its own if any is online, else the nearest. */

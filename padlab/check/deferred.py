@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from padlab.check import guests, placement
 from padlab.check.guests import SMALL, SMT
 from padlab.core.outcome import Outcome, judge
@@ -12,18 +14,35 @@ from padlab.vm import machine
 MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus", "far-node")
 START_MACHINES = (SMALL, "epyc-7551-kvm")
 
-# The kernel parameter: value, and the threads it gives on a node of four CPUs
-PARAMETERS = (
-    ("1", 1),
-    ("50%", 2),
-    ("63%", 3),
-    ("1%", 1),
-    ("100", 4),
-    ("0", None),
-    ("1000%", None),
-    ("abc", None),
-)
+
+@dataclass(frozen=True)
+class Parameter:
+    """A value of the kernel parameter, and the threads that it gives on a node; none: it is bad."""
+
+    value: str
+    threads: int | None
+    machine: str = SMALL
+
+    @property
+    def title(self) -> str:
+        where = "" if self.machine == SMALL else f", {self.machine}"
+        return f"deferred_init_threads={self.value}{where}"
+
+
+# On nodes of four CPUs, which belong to two cores on arm64: one thread for each there if not asked.
 DEFAULT_THREADS = 4
+PARAMETERS = (
+    Parameter("1", 1),
+    Parameter("50%", 2),
+    Parameter("63%", 3),
+    Parameter("1%", 1),
+    Parameter("100", 4),
+    Parameter("0", None),
+    Parameter("1000%", None),
+    Parameter("abc", None),
+    Parameter("75%", 3, guests.ARM64),
+    Parameter("100", 4, guests.ARM64),
+)
 
 
 def debug_boot(name: str, config: str = "debug") -> Outcome:
@@ -51,16 +70,16 @@ def woken(name: str) -> Outcome:
     return judge(problems, result.log)
 
 
-def parameter(
-    value: str, threads: int | None, kernel: str = "patched", limit_s: float | None = None
-) -> Outcome:
-    result = guests.boot(SMALL, kernel, append=(f"deferred_init_threads={value}",), limit=limit_s)
-    warned = f"deferred_init_threads: '{value}' is not a number of threads" in result.dmesg.text
+def parameter(asked: Parameter, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
+    config = machine.load(asked.machine).arch.config
+    append = (f"deferred_init_threads={asked.value}",)
+    result = guests.boot(asked.machine, kernel, config, append=append, limit=limit_s)
+    warned = f"deferred_init_threads: '{asked.value}' is not a number of threads" in result.dmesg.text
     problems = guests.trouble(result)
-    if warned != (threads is None):
+    if warned != (asked.threads is None):
         problems.append("the kernel warned" if warned else "the kernel did not warn")
     for node in result.dmesg.nodes:
-        if node.threads != (threads or DEFAULT_THREADS):
+        if node.threads != (asked.threads or DEFAULT_THREADS):
             problems.append(f"node {node.node} had {node.threads} threads: {node.text}")
     if not result.dmesg.nodes:
         problems.append("the kernel printed no line for the node")

@@ -178,8 +178,8 @@ def _boots() -> dict[str, Booted]:
         f"placement, {name}": Booted("perf", partial(deferred.placed, name)) for name in deferred.MACHINES
     }
     found |= {
-        f"deferred_init_threads={value}": Booted("perf", partial(deferred.parameter, value, threads))
-        for value, threads in deferred.PARAMETERS
+        one.title: Booted(machine.load(one.machine).arch.config, partial(deferred.parameter, one))
+        for one in deferred.PARAMETERS
     }
     grown = {"memmap oracle, a zone that grew on demand": Booted("perf", memmap.grown)}
     return found | grown | _beside()

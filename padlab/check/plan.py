@@ -281,8 +281,9 @@ def _deferred(everything: bool) -> Iterator[Check]:
         yield _guest(f"placement, {name}", partial(deferred.placed, name), name)
     for name in deferred.START_MACHINES:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
-    for value, threads in deferred.PARAMETERS:
-        yield _guest(f"deferred_init_threads={value}", partial(deferred.parameter, value, threads), SMALL)
+    for value in deferred.PARAMETERS:
+        config = machine.load(value.machine).arch.config
+        yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=config)
     for one in besideplan.checks():
         if one.short or everything:
             yield _guest(one.title, one.run, one.machine, config=one.config, boots_each=one.boots_each)

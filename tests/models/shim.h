@@ -34,7 +34,7 @@
 #define _RET_IP_		0UL
 #define _THIS_IP_		0UL
 #define EXPORT_SYMBOL_GPL(symbol)
-#define EXPORT_SYMBOL_NS_GPL(symbol, ns)
+#define IS_MODULE(option) 0
 #define KERNEL_PASTE(a, b)	a##b
 #define KERNEL_NAME(a, b)	KERNEL_PASTE(a, b)
 #define UNIQUE(name)		KERNEL_NAME(__##name, __LINE__)

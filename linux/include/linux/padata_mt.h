@@ -48,7 +48,9 @@ struct cpumask;
  *           for ranges that together are exactly the chunks that were completed.
  * @nid: A node, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
- * @killable: Stop when the caller is killed, and fail with %-EINTR.
+ * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
+ *            chunks, so without CONFIG_PADATA, where a chunk may be the whole job, only if
+ *            there is a @max_chunk.  No effect before the kernel starts init.
  * @error: Set by padata_do_multithreaded(): what it returns.
  * @run: Private to padata.
  *
@@ -100,8 +102,8 @@ struct padata_mt_job {
  * @job->thread_fn takes.
  * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
  * thread function or its range wraps around; the error that a thread function
- * passed to padata_mt_fail(); %-EINTR if @job is killable, and the caller was
- * killed before the whole job was handed out.
+ * passed to padata_mt_fail(); %-EINTR if @job is killable, the kernel has started
+ * init, and the caller was killed before the whole job was handed out.
  */
 #define padata_do_multithreaded(job)					\
 ({									\
