@@ -28,6 +28,10 @@ class Parameter:
         where = "" if self.machine == SMALL else f", {self.machine}"
         return f"deferred_init_threads={self.value}{where}"
 
+    @property
+    def config(self) -> str:
+        return machine.load(self.machine).arch.config
+
 
 # On nodes of four CPUs, which belong to two cores on arm64: one thread for each there if not asked.
 DEFAULT_THREADS = 4
@@ -71,9 +75,8 @@ def woken(name: str) -> Outcome:
 
 
 def parameter(asked: Parameter, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
-    config = machine.load(asked.machine).arch.config
     append = (f"deferred_init_threads={asked.value}",)
-    result = guests.boot(asked.machine, kernel, config, append=append, limit=limit_s)
+    result = guests.boot(asked.machine, kernel, asked.config, append=append, limit=limit_s)
     warned = f"deferred_init_threads: '{asked.value}' is not a number of threads" in result.dmesg.text
     problems = guests.trouble(result)
     if warned != (asked.threads is None):

@@ -177,10 +177,7 @@ def _boots() -> dict[str, Booted]:
     found |= {
         f"placement, {name}": Booted("perf", partial(deferred.placed, name)) for name in deferred.MACHINES
     }
-    found |= {
-        one.title: Booted(machine.load(one.machine).arch.config, partial(deferred.parameter, one))
-        for one in deferred.PARAMETERS
-    }
+    found |= {one.title: Booted(one.config, partial(deferred.parameter, one)) for one in deferred.PARAMETERS}
     grown = {"memmap oracle, a zone that grew on demand": Booted("perf", memmap.grown)}
     return found | grown | _beside()
 

@@ -282,8 +282,7 @@ def _deferred(everything: bool) -> Iterator[Check]:
     for name in deferred.START_MACHINES:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
     for value in deferred.PARAMETERS:
-        config = machine.load(value.machine).arch.config
-        yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=config)
+        yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=value.config)
     for one in besideplan.checks():
         if one.short or everything:
             yield _guest(one.title, one.run, one.machine, config=one.config, boots_each=one.boots_each)
