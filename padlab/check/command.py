@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from padlab.check import expected, guests, passed, plan, record, report, runner, selection, singles
@@ -12,6 +12,7 @@ from padlab.check.report import Report
 from padlab.check.runner import Check
 from padlab.core import environment, exclusive, packages, paths, progress
 from padlab.core.outcome import Outcome
+from padlab.measure import provenance
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
@@ -66,6 +67,8 @@ def main(
     if list_only:
         return 0
     if not chosen:
+        if full and resume:
+            _record_full(_made_by())
         print("All have passed." if resume else "Nothing failed last time.")
         return 0
     for path in (junit, json):
@@ -73,11 +76,7 @@ def main(
             path.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
-        try:
-            reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
-        finally:
-            if full:
-                _record_full()
+        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, full)
         elapsed = time.monotonic() - start
         if junit:
             report.write_junit(junit, reports)
@@ -86,11 +85,12 @@ def main(
     return report.conclude(reports, elapsed)
 
 
-def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
+def _run(chosen: list[Check], groups: Sequence[str], full: bool) -> list[Report]:
     made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
     if made.outcome.failures:
         report.tell(made, "[0]")
         return [made]
+    made_by = _made_by() if full else {}  # now: what has been told to end may start no program
     # Kept one by one, for a run that does not come to its end.
     by_name = {check.name: check for check in chosen}
     run = runner.Runner(chosen, runner.this_host(chosen), lambda one: passed.keep(by_name[one.name], one))
@@ -98,14 +98,20 @@ def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
         run.run()
     finally:
         selection.remember(run.reports)
+        if full:
+            _record_full(made_by)
     return run.reports
 
 
-def _record_full() -> None:
+def _made_by() -> dict[str, str]:
+    return provenance.of_native(record.FULL_COMMAND)
+
+
+def _record_full(made_by: Mapping[str, str]) -> None:
     """What has passed so far, in one run or in several, on one machine or on several."""
     every = plan.full(True)
     done = passed.known(every)
-    record.write_full(done, [one.name for one in every if one.name not in done])
+    record.write_full(made_by, done, [one.name for one in every if one.name not in done])
 
 
 def _set_up(groups: Sequence[str]) -> Outcome:

@@ -14,7 +14,7 @@ import pytest
 from padlab.check import command, fresh, lab, memmap, passed, plan, races, record, steps, suites
 from padlab.check.report import Report
 from padlab.check.runner import Check
-from padlab.core import exclusive, paths
+from padlab.core import exclusive, git, paths, process
 from padlab.core.outcome import Outcome, judge
 from padlab.measure import provenance
 
@@ -137,7 +137,7 @@ def test_what_passed_counts_until_it_fails_or_a_file_changes(clone: dict[str, st
 def test_what_another_machine_recorded_counts_unless_it_fails_here(clone: dict[str, str]) -> None:
     passed.keep(A, report(A))
     passed.keep(B, report(B))
-    record.write_full(passed.known([A, B]), ["c"])
+    record.write_full({}, passed.known([A, B]), ["c"])
     passed.STATE.unlink()
     every = [A, B, C]
     assert list(passed.known(every)) == ["a", "b"]
@@ -191,3 +191,30 @@ def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
     assert command.main(["c"], full=True, resume=True) == 0
     assert ran == ["b", "c"] and recorded() == (["c"], ["a", "b"])
     assert list(passed.known(every)) == ["c"]
+    provenance.path_of(record.FULL).unlink()
+    assert command.main(["c"], full=True, resume=True) == 0
+    assert ran == ["b", "c"] and recorded() == (["c"], ["a", "b"])
+
+
+def test_a_full_run_that_is_told_to_end_is_recorded(
+    clone: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as patch:
+        scope = process.Scope()
+        patch.setattr(process, "_all", scope)
+
+        def end() -> Outcome:
+            passed.keep(A, report(A))
+            scope.end()
+            raise KeyboardInterrupt
+
+        every = [A, check("b", end)]
+        patch.setattr(plan, "full", lambda everything=False: every)
+        patch.setattr(command, "_set_up", lambda groups: Outcome(1))
+        patch.setattr(command.selection, "STATE", tmp_path / "failed.json")
+        patch.setattr(exclusive, "held", lambda what: __import__("contextlib").nullcontext())
+        patch.setattr(command.runner.Runner, "run", lambda self: end())
+        with pytest.raises(KeyboardInterrupt):
+            command.main(full=True)
+    full = json.loads(provenance.path_of(record.FULL).read_text())
+    assert full["missing"] == ["b"] and full["commit"] == git.commit() and full["compiler"]
