@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""padlab: build, boot, prove and measure the padata-mt kernel series."""
+"""padlab: build, boot, check and measure the padata-mt kernel series."""

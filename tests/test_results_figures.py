@@ -151,7 +151,7 @@ def counted() -> Rows:
     boots, gib, critical = (growth[name] for name in ("boots", "per_gib", "critical_ms"))
     phases = {
         "deferred init": "deferred init",
-        "memblock retires: struct pages of reserved memory": "memblock retires",
+        "`memblock_free_all()`: struct pages of reserved memory": "memblock retires",
         "hash tables are zeroed": "hash tables",
         "serial rest after deferred init": "serial rest after it",
         "memory blocks are registered": "memory blocks",
@@ -180,11 +180,11 @@ def counted() -> Rows:
             for size in (64, 256, 768)
         },
         **{row: with_ratio(*(gib[kernel][name] for kernel in KERNELS)) for row, name in phases.items()},
-        "of that by one CPU alone, but for hash tables and memory blocks": with_ratio(
+        "of that, serial: on one CPU only, without hash tables and memory blocks": with_ratio(
             *(sum(gib[kernel][name] for name in alone) for kernel in KERNELS)
         ),
         **{f"{size} GiB": with_ratio(*both) for size, both in sleeping.items()},
-        "768 GiB, of 16 GiB": with_ratio(*times),
+        "768 GiB relative to 16 GiB": with_ratio(*times),
     }
 
 
@@ -196,7 +196,7 @@ HUGE = section("Huge pages")
 MAINLINE_HELPERS = section("Linux 7.3", "Threads made", "Struct pages, natively")
 MAINLINE_PAGES = section("Linux 7.3", "Struct pages, natively", "Huge pages, natively")
 MAINLINE_HUGE = section("Linux 7.3", "Huge pages, natively")
-ELAPSED = section("Instructions", "By the host's clock", "What goes on")
+ELAPSED = section("Instructions", "By the host's clock", "What runs in parallel")
 COUNTED = section("Instructions", end="By the host's clock")
 PARTS: dict[str, tuple[str, Callable[[], Rows]]] = {
     "instructions": (COUNTED, lambda: counted()),
@@ -327,7 +327,11 @@ def test_sentences(part: str) -> None:
 
 # Times of boots
 
-WAYS = {"stock": "stock", "ours, waits at once": elapsed.WAITING, "ours, goes on": elapsed.BESIDE}
+WAYS = {
+    "stock": "stock",
+    "ours, boot waits at once": elapsed.WAITING,
+    "ours, boot continues": elapsed.BESIDE,
+}
 
 
 def elapsed_rows() -> Iterator[tuple[str, str, list[float]]]:

@@ -201,10 +201,10 @@ static __always_inline void memmap_store(unsigned long *word,
 
 /*
  * For struct pages that are used again soon, and so are best left in the cache.
- * With x86's stores, which bypass the cache, storing and then using them takes longer:
- * 1.4 times as long for hotplug (128 MiB at a time), 1.5 times for deferred pages that
- * are freed block by block, 1.1 times for CMA, and no less than 0.97 times for early and
- * reserved ones (AMD EPYC, Zen 4; tools/testing/memmap_bulk times all of them).
+ * With x86's stores, which bypass the cache, storing and then using them takes longer
+ * for hotplug (128 MiB at a time), for deferred pages that are freed block by block and
+ * for CMA.  Early and reserved ones would gain, but most of the memory is deferred.
+ * tools/testing/memmap_bulk times all of them.
  */
 static void __meminit memmap_stamp(struct page *page, struct page *end,
 				   const struct memmap_template *template)

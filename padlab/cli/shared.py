@@ -33,7 +33,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def cli() -> None:
-    """Build, boot, prove and measure multithreaded padata jobs on Linux 6.12 and 7.3.
+    """Build, boot, check and measure multithreaded padata jobs on Linux 6.12 and 7.3.
 
     Each command does its own set-up: packages, kernel source, series, build.
 
@@ -43,7 +43,7 @@ def cli() -> None:
       ./lab boot --kernel stock       the same with Linux as it is
       ./lab compare --exact           both, in guest instructions
       ./lab test --quick              the tests that need neither build nor boot
-      ./lab boot --base 7.3           the series on mainline
+      ./lab boot --base 7.3           the series on Linux 7.3
       ./lab report                    all recorded results on one page
       ./lab package /tmp/kernel       Debian packages of our kernel
 

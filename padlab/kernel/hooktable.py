@@ -66,7 +66,7 @@ def removed(table: Iterable[Hook], part: str = CODE) -> int:
 
 def markdown(table: list[Hook]) -> str:
     """As docs/hooks.md has it: code first, each patch's files together."""
-    lines = ["| patch | file | lines in | lines out |", "|---|---|---|---|"]
+    lines = ["| patch | file | lines added | lines removed |", "|---|---|---|---|"]
     for part in PARTS:
         hooked = [hook for hook in table if hook.part == part]
         lines += [f"| {hook.patch} | {hook.file} | {hook.added} | {hook.removed} |" for hook in hooked]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,14 @@ class TestParts:
         (parts / "out/1-engine/notes").write_text("mine\n")
         mailseries.export(parts / "out")
         assert (parts / "out/1-engine/notes").exists()
+
+
+@pytest.mark.parametrize(
+    "message", sorted({*paths.ROOT.glob("series/*.msg"), *paths.ROOT.glob("bases/*/series/*.msg")}), ids=str
+)
+def test_no_line_of_a_message_is_too_long_to_be_mailed(message: Path) -> None:
+    lines = re.sub(r"^(?:Subject|Owns|Hook|Without|Link): .*$", "", message.read_text(), flags=re.MULTILINE)
+    assert [line for line in lines.splitlines() if len(line) > 74] == []
 
 
 @pytest.mark.series

@@ -33,9 +33,9 @@
  *    reclaim or compact memory.  Allocations of what hugetlb and the page cache keep
  *    about each page still may, as may any small allocation.
  *
- * A task that is preempted, or has used up its CPU bandwidth, keeps the mutexes until it
- * runs again, as it would keep that of a single page.  So does one that waits for a helper
- * whose CPU a realtime task has taken in the middle of a chunk.
+ * A task that does not get to run keeps the mutexes until it does, as it would keep that
+ * of a single page.  So does one that waits for a helper whose CPU a realtime task has
+ * taken in the middle of a chunk.
  *
  * No task waits for a mutex with another one held, so there is no deadlock: if the mutex
  * of the next page is taken, the batch is finished first.

@@ -43,7 +43,8 @@ void __deferred_init_wait(const char *who);
  *
  * Context: Any.
  * Return: true if the struct page must not be accessed yet.  If false, all stores of its
- * initialisation are visible.
+ * initialisation are visible.  In early initcalls, before deferred_init_prepare(), it is
+ * false for every pfn.
  */
 static inline bool deferred_pfn_pending(unsigned long pfn)
 {
@@ -69,7 +70,8 @@ static inline unsigned long nr_deferred_pages(void)
  * @end_pfn: end of the range.  Not all of it need be memory.
  *
  * For callers that access struct pages of pages that they have not allocated.  Initialises
- * the sections of the range, or waits for the threads that have claimed them.
+ * the sections of the range, or waits for the threads that have claimed them.  In early
+ * initcalls, before deferred_init_prepare(), it does nothing.
  *
  * Context: Process context.  May sleep while there are deferred pages.
  */

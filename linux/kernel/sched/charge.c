@@ -80,7 +80,8 @@ static bool cfs_bandwidth_take(struct cfs_bandwidth *cfs_b, u64 ns)
 /*
  * What is given back may be from a period that is over, like what a runqueue has left; or
  * from a time when there was no quota, one slice for each time that cpu.max is written.
- * Runqueues that found no runtime meanwhile should get it in this period.
+ * Runqueues that found no runtime meanwhile get it in this period if it is more than the
+ * slice of a runqueue, like what other runqueues give back: do_sched_cfs_slack_timer().
  */
 static void cfs_bandwidth_settle(struct cfs_bandwidth *cfs_b, u64 slice, u64 ns)
 {
@@ -122,9 +123,9 @@ undo:
 /*
  * cfs_bandwidth_repay - take the group's debt out of its new quota
  *
- * No more than half of the quota: in a group that got nothing, tasks could not even
- * release the locks that they hold, or exit.  The rest stays a debt, and keeps the
- * timer running until it is repaid.  The group gets no help meanwhile.
+ * No more than half of the quota: the group's own tasks have to run in each period, too,
+ * for as long as it takes to repay.  The rest stays a debt, and keeps the timer running
+ * until it is repaid.  The group gets no help meanwhile.
  */
 void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b)
 {
