@@ -46,6 +46,8 @@ WAITS = {
     "alloc_contig_pages()": (SMALL, ("test_contig", SLOW)),
 }
 
+BULK = ("test_bulk", SLOW)
+
 TAKEN = ("small", "order9", "irq")
 PERCENT = 95
 # Where threads of the jobs have claimed a good part of what is left.
@@ -165,6 +167,14 @@ def nices(console: str) -> tuple[int, int, int]:
     return (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
 
 
+def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Several pages in one call, from a zone below its watermark, initialise no more than one page does."""
+    result = guests.boot(SMALL, kernel, append=BULK, limit=limit_s)
+    return judge(
+        guests.trouble(result) + said_problems(result.dmesg.text, ("alloc_pages_bulk()",)), result.log
+    )
+
+
 def asked() -> dict[str, tuple[str, str]]:
     """Checks by name: the configuration and the machine."""
     return {
@@ -194,14 +204,19 @@ def asked_for(config: str, name: str, kernel: str = KERNEL, limit_s: float | Non
 
 
 def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
-    """What is wrong with what tests/faults/test-beside.patch says.  Pure."""
-    found = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
-    found += [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
+    """What is wrong with what is asked for, and with what there was free meanwhile.  Pure."""
+    found = said_problems(console, asks)
     match = re.search(r"test_beside: free memory changed by (\d+) pages", console)
     # What a thread has freed of its section counts twice; two threads are the test's.
     if match is None or int(match[1]) > (cpus + 2) * SECTION_PAGES:
         found.append(match[0] if match else "free memory was not looked at")
     return found
+
+
+def said_problems(console: str, asks: Iterable[str]) -> list[str]:
+    """What is wrong with what tests/faults/test-beside.patch says.  Pure."""
+    found = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
+    return found + [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
 
 
 def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
@@ -270,6 +285,7 @@ def boots() -> dict[str, tuple[str, tuple[str, ...]]]:
         **{title: (name, (taking(kind), *slow)) for title, (name, kind, slow) in pressures().items()},
         "the last sections": (SMALL, UNHURRIED),
         "a job that hangs": (SMALL, HUNG),
+        "a bulk allocation": (SMALL, BULK),
     }
 
 

@@ -38,6 +38,7 @@ def checks() -> Iterator[Beside]:
         yield Beside(f"{who}: waits for deferred init", partial(beside.waits, who), name, boots_each=2)
     yield Beside("boot says what it waits for", beside.hung, SMALL, boots_each=2)
     yield Beside("the last sections beside boot", beside.last_sections, SMALL, boots_each=beside.LAST_TRIES)
+    yield Beside("a bulk allocation beside deferred init", beside.bulk, SMALL)
     for name in beside.SIZES:
         yield Beside(f"sizes beside deferred init, {name}", partial(beside.sizes, name), name, boots_each=3)
     for title, (config, name) in beside.asked().items():
