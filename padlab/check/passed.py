@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,15 @@ def _read(path: Path) -> Any:
 
 def known(checks: Iterable[Check]) -> Known:
     """Those of ``checks`` that have passed since a file changed that they depend on."""
-    sources = (_kept(), _recorded())
+    return _passed(checks, (_kept(), _recorded()))
+
+
+def recorded(checks: Iterable[Check]) -> Known:
+    """Those of them of which results/ says so."""
+    return _passed(checks, (_recorded(),))
+
+
+def _passed(checks: Iterable[Check], sources: Sequence[Known]) -> Known:
     last = {one.name: _last(one, sources) for one in checks}
     return {name: went for name, went in last.items() if went and not went["failed"]}
 

@@ -162,6 +162,14 @@ def test_a_file_of_another_form_has_nothing(clone: dict[str, str], text: str) ->
     assert passed.known([A, check("state"), check("passed"), check("checks")]) == {}
 
 
+def runs_all(patch: pytest.MonkeyPatch, tmp_path: Path, every: list[Check]) -> None:
+    """A run with --full has ``every``, and needs no set-up."""
+    patch.setattr(plan, "full", lambda everything=False: every)
+    patch.setattr(command, "_set_up", lambda groups: Outcome(1))
+    patch.setattr(command.selection, "STATE", tmp_path / "failed.json")
+    patch.setattr(exclusive, "held", lambda what: __import__("contextlib").nullcontext())
+
+
 def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
     clone: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -173,10 +181,7 @@ def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
         return Outcome(1, ("why",) if name in broken else ())
 
     every = [check(name, partial(run, name)) for name in "abc"]
-    monkeypatch.setattr(plan, "full", lambda everything=False: every)
-    monkeypatch.setattr(command, "_set_up", lambda groups: Outcome(1))
-    monkeypatch.setattr(command.selection, "STATE", tmp_path / "failed.json")
-    monkeypatch.setattr(exclusive, "held", lambda what: __import__("contextlib").nullcontext())
+    runs_all(monkeypatch, tmp_path, every)
 
     def recorded() -> tuple[list[str], list[str]]:
         full = json.loads(provenance.path_of(record.FULL).read_text())
@@ -194,6 +199,10 @@ def test_a_full_run_in_parts_is_recorded_when_all_have_passed(
     provenance.path_of(record.FULL).unlink()
     assert command.main(["c"], full=True, resume=True) == 0
     assert ran == ["b", "c"] and recorded() == (["c"], ["a", "b"])
+    # A new clone has no trees to ask, and nothing to add.
+    passed.STATE.unlink()
+    monkeypatch.setattr(command, "_made_by", lambda: pytest.fail("nothing was run here"))
+    assert command.main(["c"], full=True, resume=True) == 0
 
 
 def test_a_full_run_that_is_told_to_end_is_recorded(
@@ -209,10 +218,7 @@ def test_a_full_run_that_is_told_to_end_is_recorded(
             raise KeyboardInterrupt
 
         every = [A, check("b", end)]
-        patch.setattr(plan, "full", lambda everything=False: every)
-        patch.setattr(command, "_set_up", lambda groups: Outcome(1))
-        patch.setattr(command.selection, "STATE", tmp_path / "failed.json")
-        patch.setattr(exclusive, "held", lambda what: __import__("contextlib").nullcontext())
+        runs_all(patch, tmp_path, every)
         patch.setattr(command.runner.Runner, "run", lambda self: end())
         with pytest.raises(KeyboardInterrupt):
             command.main(full=True)
