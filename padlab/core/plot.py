@@ -118,7 +118,7 @@ def figure(
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     if note:
-        whole.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_POINTS, color="dimgray")
+        whole.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_POINTS, color="dimgray", wrap=True)
     out = io.BytesIO()
     # The default has matplotlib's version in it.
     whole.savefig(out, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
