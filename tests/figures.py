@@ -19,6 +19,7 @@ DEFAULT = paths.DEFAULT_BASE
 # What cells hold beside figures is text that has to be there.
 Values = Sequence[float | str]
 
+_CODE = re.compile(r"`[^`]*`")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 _NAMED = re.compile(r"\bfamily (\d+)(?:, model (\d+))?(?:, (Zen \d))?")
 # As in the kernel's bsp_init_amd().
@@ -56,9 +57,9 @@ def recorded(name: str, base: str = DEFAULT, said: str = "") -> Any:
 
 
 def check(line: str, values: Values) -> None:
-    """All figures of a line are these, rounded to as many decimals as it has."""
+    """All figures of a line are these, rounded to as many decimals as it has; `code` has none."""
     figures = [value for value in values if not isinstance(value, str)]
-    cells = _NUMBER.findall(line)
+    cells = _NUMBER.findall(_CODE.sub("", line))
     for cell, value in zip(cells, figures, strict=True):
         assert cell == f"{value:,.{len(cell.partition('.')[2])}f}", f"{line}: recorded is {value}"
     for text in values:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -40,11 +41,26 @@ def said_of(text: str, file: str) -> str:
     return next(one for one in text.split("\n\n") if f"{file}`" in one)
 
 
+def rows_of_cpus(text: str, name: str, base: str, values: Callable[[Any], Values]) -> Rows:
+    """Of a table with a row for each CPU that the file is recorded on, named as the text names it."""
+    found = provenance.of_cpus(name, base)
+    rows: Rows = {}
+    for said, _ in figures.rows_of_document(text):
+        data = json.loads(found.pop(figures.slug_named(said, found)).read_text())
+        rows[said] = [*values(data), *([f"`{data['commit']}`"] if "commit" in data else [])]
+    assert not found, f"no row: {sorted(found)}"
+    return rows
+
+
 # Native times of struct pages
 
 
-def ranges(heading: str) -> Rows:
-    text = section(heading)
+def under_uml(data: Any) -> Values:
+    stock, ours, limit = bench_row(data, "UML", 1, figures.WITH_LIMIT)
+    return [stock, ours, limit, ours / stock, ours / limit]
+
+
+def ranges(text: str) -> Rows:
     rows = natives(recorded("bench.json", said=said_of(text, "bench.json")))
     found: Rows = {}
     for said, key in {
@@ -59,6 +75,16 @@ def ranges(heading: str) -> Rows:
 
 
 # Huge pages
+
+
+def one_gib(data: Any) -> Values:
+    stock, one, two = gib_ms(data, "stock"), gib_ms(data, "ours"), gib_ms(data, "ours", 2)
+    return [stock, one, two, one / stock, two / stock]
+
+
+def two_mib(data: Any) -> Values:
+    stock, one = zeroed(data, 2048, "stock"), zeroed(data, 2048, "ours")
+    return [stock, one, one / stock]
 
 
 def by_size(text: str) -> Rows:
@@ -102,21 +128,18 @@ def last_page(kib: int) -> int:
 # The other base
 
 
-def natives_of_mainline(text: str) -> Rows:
-    bench = recorded("bench.json", MAINLINE, said_of(text, "bench.json"))
-    return {
-        f"{said}, {threads} thread{'s' * (threads > 1)}": bench_row(bench, said, threads, STOCK_AND_OURS)
-        for said, threads in (("UML", 1), ("userspace", 1), ("userspace", 2))
-    }
+def natives_of_mainline(data: Any) -> Values:
+    return [
+        time
+        for bench, threads in (("UML", 1), ("userspace", 1), ("userspace", 2))
+        for time in bench_row(data, bench, threads, STOCK_AND_OURS)
+    ]
 
 
-def huge_of_mainline(text: str) -> Rows:
-    huge = recorded("hugepages.json", MAINLINE, said_of(text, "hugepages.json"))
+def huge_of_mainline(data: Any) -> Values:
     ways = (("stock", 1), ("ours", 1), ("ours", 2))
-    return {
-        "2 MiB, us": [zeroed(huge, 2048, *way) for way in ways],
-        "1 GiB, ms": [gib_ms(huge, *way) for way in ways],
-    }
+    sizes = [[zeroed(data, 2048, *way) for way in ways], [gib_ms(data, *way) for way in ways]]
+    return [*sizes[0], *sizes[1], gib_ms(data, "split", 2)]
 
 
 def threads_made(text: str, base: str) -> Rows:
@@ -191,8 +214,12 @@ def counted() -> Rows:
 # What is checked: every table of a part of the document, row by row
 
 HELPERS = section("Threads and locks", end="How often")
-PAGES = section("Native times")
-HUGE = section("Huge pages")
+PAGES_OF_CPUS = section("Native times", end="The same with its range")
+PAGES = section("Native times", "The same with its range")
+GIB_OF_CPUS = section("Huge pages", end="| us to zero 2 MiB")
+MIB_OF_CPUS = section("Huge pages", "| us to zero 2 MiB", "By size, on")
+HUGE = section("Huge pages", "By size, on")
+ON_ZEN_4 = section("Huge pages", "On an AMD EPYC (family 25, Zen 4)", "These times are without")
 MAINLINE_HELPERS = section("Linux 7.3", "Threads made", "Struct pages, natively")
 MAINLINE_PAGES = section("Linux 7.3", "Struct pages, natively", "Huge pages, natively")
 MAINLINE_HUGE = section("Linux 7.3", "Huge pages, natively")
@@ -201,11 +228,23 @@ COUNTED = section("Instructions", end="By the host's clock")
 PARTS: dict[str, tuple[str, Callable[[], Rows]]] = {
     "instructions": (COUNTED, lambda: counted()),
     "helpers": (HELPERS, lambda: threads_made(HELPERS, DEFAULT)),
-    "struct pages": (PAGES, lambda: ranges("Native times")),
+    "struct pages of CPUs": (
+        PAGES_OF_CPUS,
+        lambda: rows_of_cpus(PAGES_OF_CPUS, "bench.json", DEFAULT, under_uml),
+    ),
+    "struct pages": (PAGES, lambda: ranges(PAGES)),
+    "1 GiB of CPUs": (GIB_OF_CPUS, lambda: rows_of_cpus(GIB_OF_CPUS, "hugepages.json", DEFAULT, one_gib)),
+    "2 MiB of CPUs": (MIB_OF_CPUS, lambda: rows_of_cpus(MIB_OF_CPUS, "hugepages.json", DEFAULT, two_mib)),
     "huge pages": (HUGE, lambda: {**by_size(HUGE), **by_use(HUGE)}),
     "helpers on 7.3": (MAINLINE_HELPERS, lambda: threads_made(MAINLINE_HELPERS, MAINLINE)),
-    "struct pages on 7.3": (MAINLINE_PAGES, lambda: natives_of_mainline(MAINLINE_PAGES)),
-    "huge pages on 7.3": (MAINLINE_HUGE, lambda: huge_of_mainline(MAINLINE_HUGE)),
+    "struct pages on 7.3": (
+        MAINLINE_PAGES,
+        lambda: rows_of_cpus(MAINLINE_PAGES, "bench.json", MAINLINE, natives_of_mainline),
+    ),
+    "huge pages on 7.3": (
+        MAINLINE_HUGE,
+        lambda: rows_of_cpus(MAINLINE_HUGE, "hugepages.json", MAINLINE, huge_of_mainline),
+    ),
 }
 
 
@@ -222,51 +261,44 @@ def test_tables(part: str) -> None:
 # Figures in sentences
 
 
-def of_intel() -> list[str]:
-    text = HUGE[HUGE.index("On an Intel Xeon") :]
-    huge = recorded("hugepages.json", said=said_of(text, "hugepages.json"))
-    stock, one, two = gib_ms(huge, "stock"), gib_ms(huge, "ours"), gib_ms(huge, "ours", 2)
+def of_uses() -> list[str]:
+    zen3, zen4 = uses_of(HUGE), uses_of(ON_ZEN_4)
+    end = last_page(2048)
+    assert all(0.98 < of_stock < 1.02 for page, _longer, of_stock in zen3 if page == end)
+    of_stock = [of_stock for page, _longer, of_stock in zen4 if page == end]
     return [
-        f"{stock:.1f} ms for 1 GiB with stock's loop",
-        f"{one:.1f} ms with one thread of ours and {two:.1f} ms with two",
+        f"takes up to {max(longer for _page, longer, _of_stock in zen3):.1f} times as long",
+        f"take {min(of_stock):.2f} to {max(of_stock):.2f} of stock's time",
     ]
 
 
-def of_zen3() -> list[str]:
-    text = section("Huge pages", "On an AMD EPYC (family 25, Zen 3)")
+def uses_of(text: str) -> list[tuple[int, float, float]]:
+    """Of 2 MiB: the touched page, how much longer it takes to use them, and both together of stock's time."""
     huge = recorded("hugepages.json", said=said_of(text, "hugepages.json"))
-    stock, one, two = gib_ms(huge, "stock"), gib_ms(huge, "ours"), gib_ms(huge, "ours", 2)
-    uses = {
-        (row["page"], row["how"]): row["of_stock"]["value"]
-        for row in huge["native_first_use"]
-        if row["kib"] == 2048 and row["way"] == "ours"
-    }
-    before = [ratio for (page, _how), ratio in uses.items() if page < 511]
-    assert all(0.98 < ratio < 1.02 for (page, _how), ratio in uses.items() if page == 511)
+    rows = {(r["page"], r["how"], r["way"]): r for r in huge["native_first_use"] if r["kib"] == 2048}
     return [
-        f"{stock:.1f} ms with stock's loop, {one:.1f} ms with one thread of ours and {two:.1f} ms with two",
-        f"2 MiB take {min(before):.2f} to {max(before):.2f} of stock's time",
+        (page, one["use"]["median"] / rows[page, how, "stock"]["use"]["median"], one["of_stock"]["value"])
+        for (page, how, way), one in rows.items()
+        if way == "ours"
     ]
-
-
-def of_zen3_pages() -> list[str]:
-    text = section("Native times", "On an AMD EPYC (family 25, Zen 3)")
-    bench = recorded("bench.json", said=said_of(text, "bench.json"))
-    stock, ours = bench_row(bench, "UML", 1, STOCK_AND_OURS)
-    return [f"{stock:.2f} ns with stock and {ours:.2f} ns with ours"]
 
 
 def of_readers() -> list[str]:
-    huge = recorded("hugepages.json", said=said_of(HUGE, "hugepages.json"))
-    reads = {(row["kib"], row["page"]): row["of_stock"] for row in huge["native_dependent_reads"]}
-    start, third, end, small = (
-        reads[key]["value"] for key in ((2048, 0), (2048, 170), (2048, 511), (512, 0))
-    )
-    assert f"{start:.1f}" == f"{third:.1f}"
+    zen3, zen4 = reads_of(HUGE), reads_of(ON_ZEN_4)
+    assert f"{zen4[0]:.1f}" == f"{zen4[1]:.1f}"
     return [
-        f"{start:.1f} times as long as with stock, {end:.2f} times at their end",
-        f"512 KiB {small:.1f} times",
+        f"{zen3[0]:.1f} to {zen3[1]:.1f} times as long as with stock, {zen3[2]:.2f} times at their end",
+        f"with 512 KiB {zen3[3]:.1f} times",
+        f"takes {zen4[0]:.1f} times as long as with stock, {zen4[2]:.2f} times at their end",
+        f"with 512 KiB {zen4[3]:.1f} times",
     ]
+
+
+def reads_of(text: str) -> list[float]:
+    """Of stock's time, 2 MiB touched at three places and 512 KiB read in an order that is read from them."""
+    huge = recorded("hugepages.json", said=said_of(text, "hugepages.json"))
+    reads = {(row["kib"], row["page"]): row["of_stock"] for row in huge["native_dependent_reads"]}
+    return [reads[key]["value"] for key in ((2048, 0), (2048, 170), (2048, 511), (512, 0))]
 
 
 def of_helpers() -> list[str]:
@@ -302,14 +334,26 @@ def swept(said: str) -> str:
 
 
 def of_mainline() -> list[str]:
-    huge = recorded("hugepages.json", MAINLINE, said_of(MAINLINE_HUGE, "hugepages.json"))
+    (low3, high3), (low4, high4) = map(jobs_then_random, ("family 25, Zen 3", "family 25, Zen 4"))
     earlier = ["11.4 ms at once, 11.8 ms with one", "11.6 ms with two"]  # of a commit that is named
-    return [f"{gib_ms(huge, 'split', 2):.1f} ms", *earlier]
+    return [
+        f"{low3:.2f} to {high3:.2f} times as long as with stock 7.3 on Zen 3",
+        f"{low4:.2f} to {high4:.2f} times on Zen 4",
+        *earlier,
+    ]
+
+
+def jobs_then_random(cpu: str) -> tuple[float, float]:
+    """Of stock's time, 2 MiB that a job zeroed and that are then used at random, by the touched page."""
+    rows = recorded("hugepages.json", MAINLINE, cpu)["native_first_use_job"]
+    kept = [row for row in rows if (row["kib"], row["how"], row["way"]) == (2048, "random", "ours")]
+    ratios = [row["of_stock"]["value"] for row in kept]
+    return min(ratios), max(ratios)
 
 
 SENTENCES: dict[str, tuple[str, Callable[[], list[str]]]] = {
-    "struct pages": (PAGES, of_zen3_pages),
-    "huge pages": (HUGE, lambda: [*of_zen3(), *of_intel(), *of_readers(), *of_helpers()]),
+    "struct pages": (PAGES, list),
+    "huge pages": (HUGE, lambda: [*of_uses(), *of_readers(), *of_helpers()]),
     "boots": (section("Threads and locks", "The form of"), of_boots),
     "struct pages on 7.3": (MAINLINE_PAGES, list),
     "huge pages on 7.3": (MAINLINE_HUGE, of_mainline),
