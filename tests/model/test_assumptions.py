@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 
+from padlab.core import paths
 from padlab.core.errors import LabError
+from padlab.measure import provenance
 from padlab.model import assumptions, simulate
+from tests import figures
 
 
 def changed(folder: Path, key: str, line: str) -> Path:
@@ -53,3 +58,22 @@ def test_faults_are_named(tmp_path: Path, key: str, line: str, why: str) -> None
     with pytest.raises(LabError) as error:
         assumptions.load(changed(tmp_path, key, line))
     assert str(error.value).startswith("assumptions.toml: ") and why in str(error.value)
+
+
+def test_what_ours_takes_of_stock_is_recorded() -> None:
+    """Record another CPU, and these are to be set anew, and ./lab predict is to be run."""
+    found = provenance.of_cpus("bench.json", paths.DEFAULT_BASE)
+    benches = [json.loads(path.read_text()) for path in found.values()]
+
+    def of_stock(bench: str, threads: int) -> list[float]:
+        times = [figures.bench_row(data, bench, threads, figures.STOCK_AND_OURS) for data in benches]
+        return [ours / stock for stock, ours in times]
+
+    one, two = of_stock("UML", 1) + of_stock("userspace", 1), of_stock("userspace", 2)
+    kernels = assumptions.load()
+    ratios = [kernels.ours.page_ratio, kernels.ours_low.page_ratio, kernels.ours_high.page_ratio]
+    assert ratios == [round(ratio, 2) for ratio in (median(one), min(one), max(one))]
+    assert kernels.ours.bytes_per_page == round(median(two) * kernels.stock.bytes_per_page)
+    told = " ".join((paths.ROOT / "docs/results.md").read_text().split())
+    assert f"{ratios[0]} of the time per page for a thread that has the memory to itself" in told
+    assert f"and {median(two):.2f} where the memory is the limit" in told
