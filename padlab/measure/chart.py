@@ -132,15 +132,15 @@ def counted(data: dict[str, Any]) -> dict[str, list[plot.Bar]]:
 
 
 def timed(data: dict[str, Any]) -> dict[str, list[plot.Bar]]:
-    """Times per page, stock's and patched, of a bench.json."""
+    """Times per page, stock's and patched, of a bench.json: of each bench those with the most threads."""
     rows = {(row["bench"], row["threads"], row["way"]): row["ns"] for row in _rows(data)}
-    groups = {}
-    for bench, threads, way in rows:
-        if way == "stock":
-            name = f"{BENCHES[bench]}, {threads} thread{'s' * (threads > 1)}"
-            ours = rows[bench, threads, structpages.OURS]
-            groups[name] = _pair_of_ranges(rows[bench, threads, way], ours)
-    return groups
+    most = {bench: threads for bench, threads, _way in sorted(rows)}
+    return {
+        f"{BENCHES[bench]}, {threads} thread{'s' * (threads > 1)}": _pair_of_ranges(
+            *(rows[bench, threads, way] for way in ("stock", structpages.OURS))
+        )
+        for bench, threads in most.items()
+    }
 
 
 def _rows(data: dict[str, Any]) -> list[dict[str, Any]]:

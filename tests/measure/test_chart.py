@@ -98,8 +98,8 @@ def test_every_cpu_has_its_bars(results: Path, panels: list[plot.Bars]) -> None:
     chart.main()
     names = list(panels[1].groups)
     of_default = [name for name in names if "Linux 6.12" in name]
-    assert len(of_default) == 3 * (had + 2)
-    assert "userspace, 1 thread,\nLinux 6.12, Intel Xeon,\nfamily 6, model 106" in of_default
+    assert len(of_default) == 2 * (had + 2)
+    assert "userspace, 2 threads,\nLinux 6.12, Intel Xeon,\nfamily 6, model 106" in of_default
     assert "User-mode Linux, 1 thread,\nLinux 6.12, AMD EPYC,\nfamily 25, model 17" in of_default
 
 
