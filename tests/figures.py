@@ -105,5 +105,12 @@ def bench_row(data: Any, bench: str, threads: int, ways: Sequence[str]) -> list[
     return [natives(data)[bench, threads, way]["ns"]["median"] for way in ways]
 
 
+def jobs_then_random(data: Any) -> tuple[float, float]:
+    """Of stock's time, 2 MiB that a job zeroed and that are then used at random: least and most by touched page."""
+    rows = [row for row in data["native_first_use_job"] if (row["kib"], row["how"]) == (2048, "random")]
+    ratios = [row["of_stock"]["value"] for row in rows if row["way"] == "ours"]
+    return min(ratios), max(ratios)
+
+
 STOCK_AND_OURS = ("stock", structpages.OURS)
 WITH_LIMIT = (*STOCK_AND_OURS, structpages.LIMIT)
