@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+COMPILE = Path(__file__).with_name("compile.sh")
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,14 @@ class Arch:
         return bool(self.prefix)
 
     def make_variables(self) -> list[str]:
-        """How make is told what to compile with.
+        """How make is told what to compile with: ccache, but for what it does not know all sources of.
 
         Rust's compiler and pahole are hidden: nothing here is made with them, but .config has the
         versions of those that are installed, and all objects depend on it.  Machines that differ
         in that would have nothing in common in ccache.
         """
         cross = [f"ARCH={self.name}", f"CROSS_COMPILE={self.prefix}"] if self.foreign else []
-        return [*cross, f"CC=ccache {self.compiler}", "HOSTCC=ccache gcc", "RUSTC=", "PAHOLE="]
+        return [*cross, f"CC={COMPILE} {self.compiler}", f"HOSTCC={COMPILE} gcc", "RUSTC=", "PAHOLE="]
 
 
 X86_64 = Arch("x86_64", "perf", "x86.config", "bzImage", "arch/x86/boot/bzImage")

@@ -71,6 +71,19 @@ class TestCache:
         )
         assert "direct_cache_hit\t2\n" in said.stdout
 
+    def test_what_a_source_includes_as_binary_is_never_that_of_an_earlier_build(
+        self, installed: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """As in a bzImage.  With ccache alone, the second object has the first one's data (4.7 to 4.11)."""
+        monkeypatch.setattr(paths, "CCACHE", tmp_path / "cache")
+        monkeypatch.chdir(tmp_path)
+        env = {**os.environ, **build.environment()}
+        (tmp_path / "a.S").write_text('.incbin "kernel"\n')
+        for kernel in (b"kernel 1", b"kernel 2"):
+            (tmp_path / "kernel").write_bytes(kernel)
+            subprocess.run([archs.COMPILE, "gcc", "-MD", "-c", "a.S"], env=env, check=True)
+        assert kernel in (tmp_path / "a.o").read_bytes()
+
 
 class TestConfig:
     CONFIG = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S=""\nCONFIG_N=512\n# A comment\n'
@@ -200,10 +213,14 @@ class TestWhenItIsBuilt:
         built = build.ensure_build("stock", "arm64")
         assert made == ["configured", "made"]
         assert built.image == paths.TREES / "stock/obj-arm64/arch/arm64/boot/Image"
-        variables = ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "CC=ccache aarch64-linux-gnu-gcc"]
+        gcc = f"CC={archs.COMPILE} aarch64-linux-gnu-gcc"
+        variables = ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", gcc]
         for arch, wanted in ((archs.ARM64, True), (archs.X86_64, False)):
             command = build.make_command(built.tree, built.obj, arch, [arch.target])
-            assert (set(variables) <= set(command), "CC=ccache gcc" in command) == (wanted, not wanted)
+            assert (set(variables) <= set(command), f"CC={archs.COMPILE} gcc" in command) == (
+                wanted,
+                not wanted,
+            )
 
     @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
     def test_make_finds_no_tool_that_a_kernel_is_not_made_with(
