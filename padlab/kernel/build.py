@@ -28,7 +28,7 @@ from padlab.kernel.kconfig import CONFIGS, fragments_of, kunit_config, lost_opti
 from padlab.kernel.state import known_state
 
 BUILD_ROOM = 1 << 30
-_RECIPE = "2"  # change when the way of building changes
+_RECIPE = "3"  # change when the way of building changes
 _STAMP = ".padlab-built"
 _CONFIG_STAMP = ".padlab-configured"
 _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
