@@ -5,7 +5,7 @@ Only these commands record, and always under the same name for the same
 measurement, so that git shows what a change did to the figures:
 
     results/compare-MACHINE-exact.json   ./lab compare --machine MACHINE, exact mode
-    results/growth.json                  ./lab growth: exact mode, several sizes
+    results/growth.json                  ./lab growth --large: exact mode, several sizes
     results/parts.json                   ./lab parts: exact mode, after each part of the series
     results/timeline-MACHINE.png         ./lab timeline --machine MACHINE
     results/models.json                  ./lab models --full
@@ -94,6 +94,13 @@ def load(path: Path, command: str, what: str) -> Any:
         raise MissingError(what, f"there is no {paths.shown(path)}", command) from None
     except ValueError:
         raise MissingError(what, f"{paths.shown(path)} is not JSON", command, again=True) from None
+    except OSError as err:
+        raise unreadable(path, command, what, err) from None
+
+
+def unreadable(path: Path, command: str, what: str, err: OSError) -> MissingError:
+    """For a file that is there."""
+    return MissingError(what, f"{paths.shown(path)} cannot be read: {err.strerror}", command, again=True)
 
 
 def today() -> str:
@@ -146,6 +153,9 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 def write(path: Path, data: str | bytes) -> None:
     """Replace ``path`` whole: an interrupted run leaves the old file."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise LabError(f"writing {path}", "it is not a regular file", "give the name of a file")
     partial = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

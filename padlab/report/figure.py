@@ -13,7 +13,15 @@ from padlab.report.charts import Spec
 from padlab.report.recorded import Recorded
 
 # What a file of an older form leads to.
-OTHER_FORM = (KeyError, TypeError, AttributeError, IndexError, ValueError, StopIteration)
+OTHER_FORM = (
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    ValueError,
+    ArithmeticError,
+    StopIteration,
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,7 @@ def by_cpu(base: str, name: str, words: str, draw: Draw) -> Part:
     made: list[Chart] = []
     rows: list[tuple[str, ...]] = []
     for host, one in every.items():
+        recorded.take(one.path, one.command)
         more, told = draw(host, one.data)
         made += more
         rows += told
@@ -81,7 +90,8 @@ def gathered(
         except MissingError as err:
             missing.append(f"{err.why}: {err.command}")
         except OTHER_FORM:
-            missing.append(f"a result has another form than today's: {recorded.taken[-1]}")
+            name, command = recorded.taken[-1]
+            missing.append(f"{name} has another form than today's: {command}")
     return Figure(
         key,
         title,

@@ -16,8 +16,13 @@ from padlab.measure.provenance import MissingError
 _WHAT = "the report"
 
 
-# Commands of what was read, the last one last: for whoever finds that it has another form.
-taken: list[str] = []
+# Files and commands of what was read, the last one last: for whoever finds that it has another form.
+taken: list[tuple[str, str]] = []
+
+
+def take(path: Path, command: str) -> None:
+    """What is read, or drawn, from now on."""
+    taken.append((paths.shown(path), command))
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def of_cpus(base: str, name: str, words: str) -> dict[str, Recorded]:
 
 
 def _json(path: Path, base: str, command: str) -> Recorded:
-    taken.append(command)
+    take(path, command)
     data = provenance.load(path, command, _WHAT)
     return Recorded(path, base, command, data, data)
 
@@ -69,12 +74,16 @@ def _json(path: Path, base: str, command: str) -> Recorded:
 def table(base: str, name: str, words: str) -> Recorded:
     """A CSV file, as a list of its rows: the comments above say what made it."""
     path, command = paths.results_of(base) / name, paths.command(words, base)
-    taken.append(command)
+    take(path, command)
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
         raise MissingError(_WHAT, f"there is no {paths.shown(path)}", command) from None
+    except OSError as err:
+        raise provenance.unreadable(path, command, _WHAT, err) from None
     comments = (line[1:].partition(":") for line in lines if line.startswith("#"))
     made = {key.strip(): value.strip() for key, _, value in comments}
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    if not rows:
+        raise MissingError(_WHAT, f"{paths.shown(path)} has no rows", command, again=True)
     return Recorded(path, base, command, made, rows)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from padlab.core import paths
+from padlab.core.errors import LabError
 from padlab.measure.provenance import MissingError
-from padlab.report import boots, charts, page, proof, recorded, threads
+from padlab.report import boots, charts, natives, page, proof, recorded, threads
 from padlab.report.charts import Bar, Point
 
 
@@ -92,7 +93,7 @@ def test_without_results_the_page_says_which_commands_make_them(nothing: Path) -
         assert any(line.endswith(f": {command}") for line in missing), command
     assert page.tiles() == []
     text = page.html(page.figures())
-    assert text.count("Not recorded: ") == sum(len(figure.missing) for figure in figures)
+    assert text.count("Left out, as ") == sum(len(figure.missing) for figure in figures)
 
 
 def test_a_damaged_result_is_named(nothing: Path) -> None:
@@ -105,7 +106,40 @@ def test_a_result_of_an_older_form_is_named(nothing: Path) -> None:
     (nothing / "growth.json").write_text('{"command": "./lab growth", "goals": 3}')
     assert page.tiles() == []
     for figure in boots.all_figures()[:3]:
-        assert "a result has another form than today's: ./lab growth --large" in figure.missing
+        assert "results/growth.json has another form than today's: ./lab growth --large" in figure.missing
+
+
+def test_of_several_cpus_the_one_of_an_older_form_is_named(nothing: Path) -> None:
+    for name, text in (("a", '{"native": 3}'), ("b", '{"native": []}')):
+        (nothing / "cpus" / name).mkdir(parents=True)
+        (nothing / "cpus" / name / "hugepages.json").write_text(text)
+    lines = [line for figure in natives.all_figures() for line in figure.missing]
+    assert "results/cpus/a/hugepages.json has another form than today's: ./lab bench hugepages" in lines
+
+
+@pytest.mark.parametrize("text", ["", "# command: ./lab predict\n", "machine,threads\n"])
+def test_a_table_without_rows_is_named(nothing: Path, text: str) -> None:
+    (nothing / "predict-large.csv").write_text(text)
+    assert threads.large().missing == ("results/predict-large.csv has no rows: ./lab predict",)
+
+
+def test_a_figure_of_zero_is_another_form(nothing: Path) -> None:
+    text = json.dumps({"command": "./lab growth", "critical_ms": {"stock": {"a": 0}, "patched": {"a": 0}}})
+    (nothing / "growth.json").write_text(text)
+    assert page.tiles() == []
+
+
+def test_a_result_that_cannot_be_read_is_named(nothing: Path) -> None:
+    (nothing / "growth.json").mkdir()
+    for figure in boots.all_figures()[:3]:
+        assert any(line.startswith("results/growth.json cannot be read: ") for line in figure.missing)
+
+
+@pytest.mark.parametrize("name", ["/dev/null", ""])
+def test_what_is_no_file_is_not_replaced(nothing: Path, name: str) -> None:
+    with pytest.raises(LabError, match="give the name of a file"):
+        page.main(Path(name))
+    assert Path("/dev/null").is_char_device()
 
 
 def test_a_table_of_another_file_is_not_mixed_up(nothing: Path) -> None:
