@@ -36,11 +36,11 @@ DISK_MIB = 6144
 GUEST = paths.ROOT / "padlab/guest/installed"
 # Where apt and dpkg keep what they have done.
 _THEIRS = ("/root", "/tmp", "/var/cache", "/var/log", "/var/lib/apt", "/var/lib/dpkg")
-_OLDER = "0~"  # before a version: of an earlier commit
+_OLDER = "0~"  # before a version: lower, as that of an earlier commit
 
 
 def of_perf() -> Outcome:
-    """Over packages of an earlier commit, which they replace; and nothing is left when they are removed."""
+    """Over packages of a lower version, which they replace; and nothing is left when they are removed."""
     with _place() as place, _root() as root:
         _apt(root, "install", "initramfs-tools", "busybox")
         _copy(GUEST / "initrd.sh", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
@@ -51,7 +51,7 @@ def of_perf() -> Outcome:
         problems = _installed_problems(root, made)
         result = _boot(root, place, made, PERF_MACHINE, ())
         problems += booted_problems(result, made.release)
-        _apt(root, "purge", *_names(made))
+        _apt(root, "purge", f"linux-*-{package.NAME}*")
         problems += [f"apt purge leaves: {line}" for line in sorted(_seen(root) ^ before)]
     return judge(problems, result.log)
 

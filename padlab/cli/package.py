@@ -19,7 +19,8 @@ from padlab.cli.shared import command
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A .config, .gz or .xz, too.  [default: the running kernel's if it is Debian's, else perf]",
+    help="A .config, .gz or .xz, too."
+    "  [default: the running kernel's if it is Debian's, else configs/perf.config]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def package(directory: Path, config: Path | None, as_json: bool) -> None:
@@ -39,6 +40,7 @@ def package(directory: Path, config: Path | None, as_json: bool) -> None:
     from padlab.kernel import package as packaging
 
     start = time.monotonic()
+    packaging.check_directory(directory)
     made = packaging.make(directory, packaging.choose(config))
     if as_json:
         click.echo(json.dumps(asdict(made), default=str, indent=2))

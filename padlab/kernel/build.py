@@ -10,6 +10,7 @@ clone, and of another kernel each file that includes no header that differs.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -35,7 +36,9 @@ _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
 _COMPILED = re.compile(r"^\s+(CC|AS|HOSTCC)\s")
 _ERROR = re.compile(
     r": (fatal )?error:|undefined reference|^ERROR: |\bmultiple definition\b|^\S+: Assembler messages"
+    r"|No space left on device"
 )
+_NO_ROOM = os.strerror(errno.ENOSPC)
 # Compilations of a build from nothing, to draw the progress against.
 _COMPILATIONS = {
     "perf": 900,
@@ -93,6 +96,15 @@ def ensure_build(kernel: str, config: str = "perf") -> Build:
             make(top, obj, arch, targets, what, log, _COMPILATIONS[config])
     release = (obj / "include/config/kernel.release").read_text().strip()
     return Build(kernel, config, top, obj, image(kernel, config), version, release)
+
+
+def configuration(kernel: str, config: str) -> str:
+    """The .config that ``kernel`` is built with; the kernel need not have been built."""
+    packages.ensure("build", *archs.of_config(config).packages)
+    top = tree.ensure_tree(kernel)
+    obj = top / f"obj-{config}"
+    _configure(kernel, config, top, obj)
+    return read(obj / ".config")
 
 
 def image(kernel: str, config: str) -> Path:
@@ -278,15 +290,21 @@ def make(
             shown.update(f"{compiled} files compiled" + (f" of about {fresh}" if fresh else ""))
 
         paths.CCACHE.mkdir(parents=True, exist_ok=True)
-        process.stream(
-            make_command(top, obj, arch, targets),
-            count,
-            what=what,
-            env=environment(),
-            log=paths.LOGS / log,
-            todo="fix the source (the compiler's lines are below)",
-            explain=compiler_errors,
-        )
+        try:
+            process.stream(
+                make_command(top, obj, arch, targets),
+                count,
+                what=what,
+                env=environment(),
+                log=paths.LOGS / log,
+                todo="fix the source (the compiler's lines are below)",
+                explain=compiler_errors,
+            )
+        except LabError as err:
+            if not any(_NO_ROOM in line for line in err.detail):
+                raise
+            todo = f"free some space for {paths.BUILD} and {paths.CCACHE}, and run it again"
+            raise LabError(what, "no room on disk", todo, log=err.log, detail=err.detail) from None
 
 
 def compiler_errors(lines: list[str], limit: int = 40) -> list[str]:

@@ -26,7 +26,6 @@ from padlab.kernel import givenconfig, source, tree
 from padlab.kernel.content import Stamp
 from padlab.kernel.givenconfig import GivenConfig
 from padlab.kernel.kconfig import parse_config
-from padlab.kernel.state import some
 
 NAME = "padata-mt"
 FRAGMENT = paths.CONFIGS / "package.config"
@@ -70,26 +69,28 @@ class Packages:
 
 def make(directory: Path, given: GivenConfig) -> Packages:
     """Packages of the patched kernel with a configuration, in ``directory``."""
-    _check_directory(directory)
+    check_directory(directory)
     packages.ensure("build", "package")
     top = tree.ensure_tree("patched")
     obj = top / f"obj-package-{given.flavour or 'own'}"
     what = f"building packages ({given.flavour or 'own configuration'}, Linux {tree.source_version()})"
-    modules = sum(value == "m" for value in given.options.values())
-    if not obj.exists():
-        source.check_room(paths.TREES, _ROOM + modules * _ROOM_MODULE, what)
     remarks = _configure(top, obj, given)
     log = f"package-{given.flavour or 'own'}.log"
     targets = [*tools(given), archs.X86_64.target, "modules"]
     builds.make(top, obj, archs.X86_64, targets, what, log, None)
     release = (obj / "include/config/kernel.release").read_text().strip()
+    modules = f"modules: {_modules(given)}, {_signed(obj)}"
     version = version_of(release, git.commit(), _time())
     files = _pack(top, obj, directory, version, given)
-    return Packages(release, version, files, given.what, (*remarks, f"modules: {modules}, {_signed(obj)}"))
+    return Packages(release, version, files, given.what, (*remarks, modules))
 
 
-def _check_directory(directory: Path) -> None:
-    """Now, and not after the build."""
+def _modules(given: GivenConfig) -> int:
+    return sum(value == "m" for value in given.options.values())
+
+
+def check_directory(directory: Path) -> None:
+    """Whether packages can be written to it: to be known before anything is built."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -105,16 +106,15 @@ def choose(config: Path | None) -> GivenConfig:
     if path:
         return givenconfig.read(path)
     progress.note(
-        "note: this system has no configuration of Debian's; perf is taken, which has no drivers "
-        "but those of the lab's machines: for a real one give --config FILE"
+        "note: the running kernel is none of Debian's; the lab's own configuration, configs/perf.config, "
+        "is taken, which has no drivers but those of the lab's machines: for a real one give --config FILE"
     )
     return perf()
 
 
 def perf() -> GivenConfig:
     """What the lab measures with."""
-    built = builds.ensure_build("patched", PERF)
-    return GivenConfig(f"kernel configuration {PERF}", PERF, (built.obj / ".config").read_text())
+    return GivenConfig(f"kernel configuration {PERF}", PERF, builds.configuration("patched", PERF))
 
 
 # Configuring
@@ -127,6 +127,9 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
     obj.mkdir(exist_ok=True)
     stamp = Stamp(obj / ".padlab-configured", [given.text, wanted, tree.content_key("patched")])
     dot_config, fragment = obj / ".config", obj / ".padlab-fragment"
+    image = obj / archs.X86_64.image
+    if not (stamp.matches() and image.exists()):
+        source.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE, what)
     if not (stamp.matches() and dot_config.exists()):
         with stamp.renewed(), progress.step(what):
             dot_config.write_text(given.text)
@@ -187,17 +190,24 @@ def lacks(options: Mapping[str, str]) -> list[str]:
 def differences(given: Mapping[str, str], made: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
     """What the packages have otherwise than the configuration that was given.  Pure."""
     lines = []
-    for name in asked:
+    for name, wanted in asked.items():
         before, after = given.get(name, "n"), made.get(name, "n")
-        if before != after and name != _VERSION:
-            how = {"y": "switched on", "n": "switched off"}.get(after, f"set to {after}")
-            lines.append(f"{how}: {name}, which was {'off' if before == 'n' else before}")
+        if name == _VERSION:
+            continue
+        if before != after:
+            lines.append(f"{_become(after)}: {name}, which was {'off' if before == 'n' else before}")
+        if wanted != after:
+            lines.append(f"not {_become(wanted)}, as other options rule that out: {name}")
     changed = (name for name, value in given.items() if value != made.get(name, "n") and name not in asked)
     rest = [name for name in changed if not _COMPILER.match(name)]
     if rest:
-        lines.append(f"{len(rest)} more that depend on those or on this Linux: {some(rest)}")
+        lines.append(f"{len(rest)} more that depend on those or on this Linux: {', '.join(rest)}")
     lines += [f"boot waits for struct pages: {name} is on" for name in _WAITS if made.get(name) == "y"]
     return lines
+
+
+def _become(value: str) -> str:
+    return {"y": "switched on", "n": "switched off"}.get(value, f"set to {value}")
 
 
 def _signed(obj: Path) -> str:
@@ -240,12 +250,28 @@ def _pack(top: Path, obj: Path, directory: Path, version: str, given: GivenConfi
         if not any(path.name.startswith("linux-image-") for path in made):
             log = paths.LOGS / "package-pack.log"
             raise LabError(what, "no package of a kernel came out of it", "see the log", log=log)
-        for path in made:
-            for old in directory.glob(f"{path.name.partition('_')[0]}_*.deb"):
-                old.unlink()
-        return tuple(Path(shutil.move(path, directory / path.name)) for path in reversed(made))
+        return _deliver(made[::-1], directory, what)
     finally:
         _remove_left(top)
+
+
+def _deliver(made: list[Path], directory: Path, what: str) -> tuple[Path, ...]:
+    """Replace earlier packages in the user's folder once it has the new ones whole."""
+    partials = {path: directory / f".{path.name}.partial" for path in made}
+    try:
+        for path, partial in partials.items():
+            shutil.copyfile(path, partial)
+    except OSError as err:
+        for partial in partials.values():
+            partial.unlink(missing_ok=True)
+        why = f"{directory} cannot take them: {err.strerror}"
+        todo = "give another folder: what has been compiled is kept"
+        raise LabError(what, why, todo) from None
+    for path, partial in partials.items():
+        for old in directory.glob(f"{path.name.partition('_')[0]}_*.deb"):
+            old.unlink()
+        partial.rename(directory / path.name)
+    return tuple(directory / path.name for path in made)
 
 
 def _remove_left(top: Path) -> None:

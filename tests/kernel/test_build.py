@@ -48,6 +48,24 @@ class TestCompilerErrors:
         lines = ["  MODPOST Module.symvers", modpost, "make[2]: *** Error 1", "  LD      vmlinux", *linker]
         assert build.compiler_errors(lines) == [modpost, *linker]
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "/tmp/cc.s: Fatal error: can't write 12 bytes to section .text of a.o: 'No space left on device'",
+            "ld: final link failed: No space left on device",
+            "dpkg-deb: error: failed to write (No space left on device)",
+        ],
+    )
+    def test_no_room(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str) -> None:
+        """Is no fault of the source, which the user is not told to mend."""
+        say = ["sh", "-c", 'echo "  CC      a.o"; echo "$1"; echo "  CC      b.o"; exit 2', "make", line]
+        monkeypatch.setattr(build, "make_command", lambda *_args: say)
+        with pytest.raises(LabError) as error:
+            build.make(tmp_path, tmp_path, archs.X86_64, [], "building", "no-room.log", None)
+        assert error.value.why == "no room on disk"
+        assert error.value.todo.startswith("free some space")
+        assert error.value.detail == [line]
+
     def test_is_bounded(self) -> None:
         assert len(build.compiler_errors([f"f.c:{n}: error: e" for n in range(500)])) == 40
 

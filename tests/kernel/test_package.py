@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import subprocess
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from padlab.core import paths
 from padlab.core.errors import LabError
+from padlab.kernel import build as builds
 from padlab.kernel import package
 from padlab.kernel.givenconfig import GivenConfig
 from padlab.kernel.kconfig import parse_config
@@ -64,6 +69,52 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_build(tmp_path: P
         package.make(tmp_path / "file", options(""))
 
 
+def test_the_folder_is_looked_at_before_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    command = [paths.ROOT / "lab", "package", "--config", tmp_path / "nothing", tmp_path / "file/in"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "Give another folder" in done.stderr
+
+
+def test_perf_is_not_built_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builds, "make", lambda *_args: pytest.fail("it was built"))
+    monkeypatch.setattr(builds, "configuration", lambda *_args: "CONFIG_64BIT=y\n")
+    assert package.perf().options == {"CONFIG_64BIT": "y"}
+
+
+class TestDelivery:
+    """From where they were made to the user's folder."""
+
+    NAME = "linux-image-6.12.9-padata-mt"
+
+    def made(self, top: Path) -> Path:
+        path = top / f"{self.NAME}_2_amd64.deb"
+        path.write_text("new\n")
+        return path
+
+    def test_earlier_ones_of_the_same_name_are_replaced(self, tmp_path: Path) -> None:
+        (there := tmp_path / "there").mkdir()
+        for name in (f"{self.NAME}_1_amd64.deb", f"{self.NAME}-mine_1_amd64.deb"):
+            (there / name).write_text("old\n")
+        made = self.made(tmp_path)
+        assert package._deliver([made], there, "packing") == (there / made.name,)
+        found = {path.name: path.read_text() for path in there.iterdir()}
+        assert found == {made.name: "new\n", f"{self.NAME}-mine_1_amd64.deb": "old\n"}
+
+    def test_without_room_earlier_ones_stay(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (there := tmp_path / "there").mkdir()
+        (there / f"{self.NAME}_1_amd64.deb").write_text("old\n")
+
+        def full(_from: Path, to: Path) -> None:
+            to.write_text("ne")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(shutil, "copyfile", full)
+        with pytest.raises(LabError, match=f"{there} cannot take them: No space left on device"):
+            package._deliver([self.made(tmp_path)], there, "packing")
+        assert [path.name for path in there.iterdir()] == [f"{self.NAME}_1_amd64.deb"]
+
+
 def test_versions_are_in_the_order_of_commits() -> None:
     release = "6.12.9-padata-mt-amd64"
     versions = [
@@ -106,6 +157,8 @@ def test_what_differs_is_listed() -> None:
         "CONFIG_DEBUG_INFO_BTF": "y",
         "CONFIG_KASAN": "y",
         "CONFIG_LOCALVERSION_AUTO": "y",
+        "CONFIG_BPF": "m",
+        "CONFIG_SCHED_CLASS_EXT": "y",
     }
     made = dict.fromkeys(asked, "y") | {"CONFIG_KASAN": "y", "CONFIG_LOCALVERSION_AUTO": "n"}
     assert package.differences(given, made, asked) == [
@@ -113,7 +166,15 @@ def test_what_differs_is_listed() -> None:
         "switched on: CONFIG_MEMORY_HOTPLUG, which was off",
         "switched off: CONFIG_LOCALVERSION_AUTO, which was y",
         "switched on: CONFIG_DEBUG_INFO_NONE, which was off",
-        "2 more that depend on those or on this Linux: CONFIG_DEBUG_INFO, CONFIG_DEBUG_INFO_BTF",
+        "4 more that depend on those or on this Linux: CONFIG_DEBUG_INFO, CONFIG_DEBUG_INFO_BTF, "
+        "CONFIG_BPF, CONFIG_SCHED_CLASS_EXT",
         "boot waits for struct pages: CONFIG_KASAN is on",
     ]
     assert package.differences(made, made, asked | {"CONFIG_KASAN": "y"})[:-1] == []
+    assert package.differences(made | {"CONFIG_MEMORY_HOTPLUG": "n"}, made, asked)[0].startswith(
+        "switched on"
+    )
+    off = made | {"CONFIG_MEMORY_HOTPLUG": "n"}
+    assert package.differences(off, off, asked)[0] == (
+        "not switched on, as other options rule that out: CONFIG_MEMORY_HOTPLUG"
+    )
