@@ -111,7 +111,8 @@ def series(directory: Path, check: bool) -> None:
     """Export the mailable series to DIR: a cover letter and one patch per step.
 
     The series of a base that has it in parts has a folder for each of them, to be applied
-    in the order of their numbers.
+    in the order of their numbers.  An earlier export in DIR is deleted; a folder with other
+    patches is refused.
 
     \b
     Examples:

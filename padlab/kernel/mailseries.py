@@ -50,6 +50,7 @@ class Identity:
 
 def export(directory: Path) -> list[Path]:
     """Write the series to ``directory``, part by part, and return its files, cover letters first."""
+    _check_older(directory)
     packages.ensure("git", "quilt")
     stock = tree.ensure_tree("stock")
     parts = read_parts()
@@ -68,7 +69,7 @@ def export(directory: Path) -> list[Path]:
         number += len(part.steps)
         top = f"HEAD~{len(done) - number}"
         fresh = _mails(repo, part, f"{base}..{top}", identity.environment(len(done) + 1))
-        letter = fresh / "0000-cover-letter.patch"
+        letter = fresh / _LETTER
         cover = cover_letter(part)
         letter.write_text(
             letter.read_text()
@@ -106,11 +107,24 @@ def _against(version: str) -> str:
 
 
 _MAIL = "[0-9][0-9][0-9][0-9]-*.patch"
+_LETTER = "0000-cover-letter.patch"
+# What _place() says in each.
+_AGAINST = re.compile(r"^This (?:series is|is part \d+ of \d+,) against ", re.MULTILINE)
 
 
 def _folders(directory: Path) -> list[Path]:
     """Where mails are: in ``directory`` itself, and in the folders of parts."""
     return [directory, *sorted(path for path in directory.glob("[0-9]-*") if path.is_dir())]
+
+
+def _check_older(directory: Path) -> None:
+    """Refuse a folder with patches that are no export of the series: they would be deleted."""
+    for folder in _folders(directory):
+        letter = folder / _LETTER
+        ours = letter.exists() and _AGAINST.search(letter.read_text(errors="replace"))
+        if any(folder.glob(_MAIL)) and not ours:
+            why = f"{folder} has patches that are not of this series"
+            raise LabError(f"exporting the series to {directory}", why, "give another folder")
 
 
 def _delete_older(directory: Path) -> None:

@@ -86,12 +86,24 @@ class TestExport:
 
     def test_an_older_export_goes_and_other_files_stay(self, clone: Path) -> None:
         out = clone / "out"
-        out.mkdir()
+        mailseries.export(out)
         (out / "0009-old.patch").write_text("old\n")
         (out / "notes").write_text("mine\n")
         mailseries.export(out)
         assert not (out / "0009-old.patch").exists()
         assert (out / "notes").exists()
+
+    def test_patches_of_something_else_stay(self, clone: Path) -> None:
+        out = clone / "out"
+        out.mkdir()
+        mine = out / "0001-mine.patch"
+        mine.write_text("mine\n")
+        with pytest.raises(LabError, match="not of this series"):
+            mailseries.export(out)
+        (out / "0000-cover-letter.patch").write_text("Subject: mine\n\nThis is about mine.\n")
+        with pytest.raises(LabError, match="not of this series"):
+            mailseries.export(out)
+        assert mine.read_text() == "mine\n"
 
 
 @pytest.fixture
@@ -143,8 +155,8 @@ class TestParts:
 
     def test_older_ones_go(self, parts: Path) -> None:
         old = parts / "out/9-old"
-        old.mkdir(parents=True)
-        (old / "0001-old.patch").write_text("old\n")
+        mailseries.export(parts / "out")
+        (parts / "out/1-engine").rename(old)
         mailseries.export(parts / "out")
         assert not old.exists()
         (parts / "out/1-engine/notes").write_text("mine\n")
