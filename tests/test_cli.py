@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -93,6 +94,17 @@ class TestErrors:
         text = capsys.readouterr().err
         assert text.startswith("lab: building: gcc failed. Fix it.\n  f.c:1: error: e\nlog: ")
         assert text.endswith(f"{paths.shown(paths.BUILD)}/logs/build.log\n")
+
+    def test_of_a_file(self, capsys: pytest.CaptureFixture) -> None:
+        """What the system says of it, in words, and what helps against that."""
+        with pytest.raises(OSError) as error:
+            Path("/not/there/file").write_text("")
+        cli.show(cli.of_file(error.value))
+        said = "lab: /not/there/file: No such file or directory. Make the folder that it is to be in.\n"
+        assert capsys.readouterr().err == said
+        cli.show(cli.of_file(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+        said = "lab: files: No space left on device. Free some space on the disk.\n"
+        assert capsys.readouterr().err == said
 
     @pytest.mark.parametrize(("kind", "status"), [(LabError, 1), (AbsentError, 4)])
     def test_status(

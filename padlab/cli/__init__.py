@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -29,6 +30,25 @@ def show(error: LabError) -> None:
 
 def _short(path: Path) -> str:
     return os.path.relpath(path, Path.cwd()) if path.is_relative_to(paths.ROOT) else str(path)
+
+
+# What to do about a file that cannot be used, by what the system says of it.
+_TODO = {
+    errno.ENOENT: "make the folder that it is to be in",
+    errno.ENOSPC: "free some space on the disk",
+    errno.EDQUOT: "free some space on the disk",
+    errno.EACCES: "see who owns it",
+    errno.EPERM: "see who owns it",
+    errno.EROFS: "use a file system that can be written",
+}
+
+
+def of_file(error: OSError) -> LabError:
+    """A failure of the system that nothing closer to it has explained."""
+    why = error.strerror or str(error)
+    return LabError(
+        str(error.filename or "files"), why, _TODO.get(error.errno or 0, "check the path and the disk")
+    )
 
 
 def _interrupt(_signum: int, _frame: object) -> NoReturn:
@@ -64,5 +84,5 @@ def _run(args: list[str] | None) -> int:
     except OSError as error:
         if error.errno is None:
             raise
-        show(LabError("files", str(error), "check the room on disk and who owns the files"))
+        show(of_file(error))
         return 1
