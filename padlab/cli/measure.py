@@ -64,7 +64,7 @@ def growth(large: bool, elapsed: bool, json: bool) -> int:
     Boots stock and patched on one CPU with 64 and with 256 GiB, and with more
     and with less of their memory below 4 GiB, counting guest instructions: the
     figures repeat to the digit.  The exit status is 1 if one of the goals is not
-    reached.  The result is recorded in results/growth.json.
+    reached.  With --large, the result is recorded in results/growth.json.
 
     With --elapsed nothing is counted: nine boots each with 16, 64 and 256 GiB and
     two CPUs are timed by the host's clock, of stock, of ours if it waits for
