@@ -269,6 +269,12 @@ def prose() -> dict[tuple[str, str], list[str]]:
             f"zeroes 1 GiB in {gib_ms(zen3, 'ours'):.1f} ms instead of {gib_ms(zen3, 'stock'):.1f} ms",
             f"takes {read_at_random(zen3):.1f} times as long",
             f"{read_at_random(huge):.1f} times on the next generation (Zen 4)",
+            kthreads(
+                (DEFAULT, "00-cover"), "{} before and 0 after on 16 CPUs, {} before and 0 after on 64 CPUs"
+            ),
+        ],
+        (DEFAULT, "02-padata-engine"): [
+            kthreads((DEFAULT, "02-padata-engine"), "{} kthreads were created on 16 CPUs and {} on 64 CPUs")
         ],
         (DEFAULT, "08-mm-deferred-init"): grows(text_of((DEFAULT, "08-mm-deferred-init"))),
         (DEFAULT, "10-x86-memmap-bulk"): uses(DEFAULT),
@@ -295,6 +301,13 @@ def prose() -> dict[tuple[str, str], list[str]]:
             f"{mainline['exact']['fault']:,} instructions",
         ],
     }
+
+
+def kthreads(key: tuple[str, str], words: str) -> str:
+    """What stock made while helpers of deferred init started, and that ours made none."""
+    machines = recorded("starts.json", said=text_of(key))["machines"]
+    assert not any(machines[name]["patched"]["made"] for name in CPUS)
+    return words.format(*(machines[name]["stock"]["made"] for name in CPUS[1:]))
 
 
 def jobs_then_random(cpu: str) -> float:
@@ -337,7 +350,9 @@ def uses(base: str) -> list[str]:
 
 
 def said_in_sentences(text: str) -> str:
-    return " ".join(" ".join(line for line in text.splitlines() if not line.startswith("  ")).split())
+    """Without tables, which are indented by two columns; an item of a list goes on after three."""
+    lines = (line for line in text.splitlines() if not re.match(r"  (?! \S)", line))
+    return " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("key", list(MESSAGES), ids="/".join)
