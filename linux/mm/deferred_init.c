@@ -704,8 +704,6 @@ static void __init deferred_fill_sections(struct deferred_node *node, unsigned l
 			nr += !__test_and_set_bit(deferred_section_idx(node, pfn),
 						  node->pending);
 	}
-	bitmap_copy(node->unclaimed, node->pending,
-		    deferred_section_idx(node, node->end_pfn - 1) + 1);
 	atomic_long_set(&node->nr_pending, nr);
 }
 
@@ -749,6 +747,14 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	/* Counted now, so that what boot sizes by managed pages gets its full size. */
 	atomic_long_set(&node->nr_left, node->nr_pages);
 	atomic_long_add(node->nr_pages, &node->zone->managed_pages);
+	/*
+	 * From here on, deferred_init_pfns() claims sections.  Pairs with the full barrier of
+	 * deferred_claim(): without it, a section might be counted down before nr_pending
+	 * and nr_left are set, and boot would wait for it for ever.
+	 */
+	smp_wmb();
+	bitmap_copy(node->unclaimed, node->pending,
+		    deferred_section_idx(node, node->end_pfn - 1) + 1);
 	/* A release, which pairs with the acquire in deferred_grow(). */
 	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);
 	pgdat_resize_unlock(pgdat, &flags);
