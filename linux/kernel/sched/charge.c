@@ -79,7 +79,7 @@ static bool cfs_bandwidth_take(struct cfs_bandwidth *cfs_b, u64 ns)
 
 /*
  * What is given back may be from a period that is over, like what a runqueue has left; or
- * from a time when there was no quota, one slice for each time that cpu.max is written.
+ * from a time when there was no quota, one slice of each thread that works at that time.
  * Runqueues that found no runtime meanwhile get it in this period if it is more than the
  * slice of a runqueue, like what other runqueues give back: do_sched_cfs_slack_timer().
  */
@@ -205,9 +205,9 @@ bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 
  *
  * Charges as if @p had spent the time in the kernel: it shows in cpu.stat of @p's cgroup,
  * and is deducted from the CPU bandwidth at every level, less what was taken for it.
- * If @p was moved meanwhile, the new group pays for all of it, and the old one does
- * not get back what was taken.  Not charged are @p itself (its own CPU clocks and the
- * process's rusage) and the group's share by weight.  With cgroup v1, the cpuacct
+ * If @p was moved meanwhile, the new group and those above it pay for all of it, and
+ * nobody gets back what was taken.  Not charged are @p itself (its own CPU clocks and
+ * the process's rusage) and the group's share by weight.  With cgroup v1, the cpuacct
  * root counts the time twice: it counts it as a kernel thread's, too.
  *
  * Context: Any but under a runqueue lock.  @p's runqueue lock keeps @p in its task group
