@@ -737,8 +737,9 @@ static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pg
 /* From here on deferred_grow_zone() claims sections of the node. */
 static void __init deferred_prepare_node(struct deferred_node *node)
 {
+	unsigned long nr = deferred_section_idx(node, node->end_pfn - 1) + 1;
 	pg_data_t *pgdat = node->zone->zone_pgdat;
-	unsigned long flags;
+	unsigned long flags, i;
 
 	/* Pairs with the lock in deferred_grow_early(): a page is its or the node's. */
 	pgdat_resize_lock(pgdat, &flags);
@@ -753,8 +754,9 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	 * and nr_left are set, and boot would wait for it for ever.
 	 */
 	smp_wmb();
-	bitmap_copy(node->unclaimed, node->pending,
-		    deferred_section_idx(node, node->end_pfn - 1) + 1);
+	/* Each word once, not by memcpy(), which may set a bit again that was cleared. */
+	for (i = 0; i < BITS_TO_LONGS(nr); i++)
+		WRITE_ONCE(node->unclaimed[i], node->pending[i]);
 	/* A release, which pairs with the acquire in deferred_grow(). */
 	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);
 	pgdat_resize_unlock(pgdat, &flags);
