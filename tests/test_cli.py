@@ -102,6 +102,9 @@ class TestErrors:
         cli.show(cli.of_file(error.value))
         said = "lab: /not/there/file: No such file or directory. Make the folder that it is to be in.\n"
         assert capsys.readouterr().err == said
+        cli.show(cli.of_file(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/nothing")))
+        said = "lab: /nothing: No such file or directory. Check the path and the disk.\n"
+        assert capsys.readouterr().err == said
         cli.show(cli.of_file(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
         said = "lab: files: No space left on device. Free some space on the disk.\n"
         assert capsys.readouterr().err == said

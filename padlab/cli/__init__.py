@@ -34,7 +34,6 @@ def _short(path: Path) -> str:
 
 # What to do about a file that cannot be used, by what the system says of it.
 _TODO = {
-    errno.ENOENT: "make the folder that it is to be in",
     errno.ENOSPC: "free some space on the disk",
     errno.EDQUOT: "free some space on the disk",
     errno.EACCES: "see who owns it",
@@ -45,10 +44,11 @@ _TODO = {
 
 def of_file(error: OSError) -> LabError:
     """A failure of the system that nothing closer to it has explained."""
-    why = error.strerror or str(error)
-    return LabError(
-        str(error.filename or "files"), why, _TODO.get(error.errno or 0, "check the path and the disk")
-    )
+    name = str(error.filename or "files")
+    todo = _TODO.get(error.errno or 0, "check the path and the disk")
+    if error.errno == errno.ENOENT and not Path(name).parent.exists():
+        todo = "make the folder that it is to be in"
+    return LabError(name, error.strerror or str(error), todo)
 
 
 def _interrupt(_signum: int, _frame: object) -> NoReturn:

@@ -85,6 +85,10 @@ def make(directory: Path, given: GivenConfig) -> Packages:
     return Packages(release, version, files, given.what, (*remarks, modules))
 
 
+def _size(folder: Path) -> int:
+    return sum(512 * path.lstat().st_blocks for path in folder.rglob("*"))
+
+
 def _modules(given: GivenConfig) -> int:
     return sum(value == "m" for value in given.options.values())
 
@@ -129,7 +133,7 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
     dot_config, fragment = obj / ".config", obj / ".padlab-fragment"
     image = obj / archs.X86_64.image
     if not (stamp.matches() and image.exists()):
-        source.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE, what)
+        source.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE - _size(obj), what)
     if not (stamp.matches() and dot_config.exists()):
         with stamp.renewed(), progress.step(what):
             dot_config.write_text(given.text)

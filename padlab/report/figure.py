@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,7 @@ class Part:
     charts: tuple[Chart, ...]
     rows: tuple[tuple[str, ...], ...]
     sources: tuple[Recorded, ...]
+    missing: tuple[str, ...] = ()
 
 
 Rows = Sequence[tuple[str, ...]]
@@ -62,15 +64,30 @@ Draw = Callable[[str, Any], tuple[list[Chart], Rows]]
 
 def by_cpu(base: str, name: str, words: str, draw: Draw) -> Part:
     """A file of each CPU that it was recorded on, drawn by ``draw``, which is given host and figures."""
-    every = recorded.of_cpus(base, name, words)
     made: list[Chart] = []
     rows: list[tuple[str, ...]] = []
-    for host, one in every.items():
-        recorded.take(one.path, one.command)
-        more, told = draw(host, one.data)
-        made += more
-        rows += told
-    return Part(tuple(made), tuple(rows), tuple(every.values()))
+    sources: list[Recorded] = []
+    missing: list[str] = []
+    for slug, read in recorded.readers(base, name, words).items():
+        with _noting(missing):
+            one = read()
+            more, told = draw(one.made.get("host", slug), one.data)
+            made += more
+            rows += told
+            sources.append(one)
+    return Part(tuple(made), tuple(rows), tuple(sources), tuple(missing))
+
+
+@contextmanager
+def _noting(missing: list[str]) -> Iterator[None]:
+    """What cannot be read or drawn becomes a line of ``missing``, with what records it."""
+    try:
+        yield
+    except MissingError as err:
+        missing.append(f"{err.why}: {err.command}")
+    except OTHER_FORM:
+        name, command = recorded.taken[-1]
+        missing.append(f"{name} has another form than today's: {command}")
 
 
 def gathered(
@@ -85,13 +102,9 @@ def gathered(
     made: list[Part] = []
     missing: list[str] = []
     for part in parts:
-        try:
+        with _noting(missing):
             made.append(part())
-        except MissingError as err:
-            missing.append(f"{err.why}: {err.command}")
-        except OTHER_FORM:
-            name, command = recorded.taken[-1]
-            missing.append(f"{name} has another form than today's: {command}")
+    missing += [line for part in made for line in part.missing]
     return Figure(
         key,
         title,

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,7 @@ _WHAT = "the report"
 taken: list[tuple[str, str]] = []
 
 
-def take(path: Path, command: str) -> None:
-    """What is read, or drawn, from now on."""
+def _take(path: Path, command: str) -> None:
     taken.append((paths.shown(path), command))
 
 
@@ -54,11 +54,15 @@ def read(base: str, name: str, words: str) -> Recorded:
 
 def of_cpus(base: str, name: str, words: str) -> dict[str, Recorded]:
     """The same of each CPU that it was recorded on, by the CPU."""
+    every = {slug: read() for slug, read in readers(base, name, words).items()}
+    return {recorded.made.get("host", slug): recorded for slug, recorded in every.items()}
+
+
+def readers(base: str, name: str, words: str) -> dict[str, Callable[[], Recorded]]:
+    """What reads the file of each CPU: one that cannot be read need not keep others from it."""
     command = paths.command(words, base)
-    found = {
-        recorded.made.get("host", slug): recorded
-        for slug, path in provenance.of_cpus(name, base).items()
-        for recorded in (_json(path, base, command),)
+    found: dict[str, Callable[[], Recorded]] = {
+        slug: partial(_json, path, base, command) for slug, path in provenance.of_cpus(name, base).items()
     }
     if not found:
         raise MissingError(_WHAT, f"there is no {name} of base {base}", command)
@@ -66,7 +70,7 @@ def of_cpus(base: str, name: str, words: str) -> dict[str, Recorded]:
 
 
 def _json(path: Path, base: str, command: str) -> Recorded:
-    take(path, command)
+    _take(path, command)
     data = provenance.load(path, command, _WHAT)
     return Recorded(path, base, command, data, data)
 
@@ -74,7 +78,7 @@ def _json(path: Path, base: str, command: str) -> Recorded:
 def table(base: str, name: str, words: str) -> Recorded:
     """A CSV file, as a list of its rows: the comments above say what made it."""
     path, command = paths.results_of(base) / name, paths.command(words, base)
-    take(path, command)
+    _take(path, command)
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:

@@ -15,8 +15,10 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.measure.provenance import MissingError
-from padlab.report import boots, charts, natives, page, proof, recorded, threads
+from padlab.report import boots, charts, page, proof, recorded, threads
 from padlab.report.charts import Bar, Point
+
+RESULTS = paths.RECORDED  # of this clone, also where a test has others
 
 
 def all_figures() -> list[page.Figure]:
@@ -109,12 +111,19 @@ def test_a_result_of_an_older_form_is_named(nothing: Path) -> None:
         assert "results/growth.json has another form than today's: ./lab growth --large" in figure.missing
 
 
-def test_of_several_cpus_the_one_of_an_older_form_is_named(nothing: Path) -> None:
-    for name, text in (("a", '{"native": 3}'), ("b", '{"native": []}')):
+@pytest.mark.parametrize(
+    ("text", "why"), [('{"machines": 3}', "has another form than today's"), ("{", "is not JSON")]
+)
+def test_of_several_cpus_only_the_file_that_cannot_be_used_is_left_out(
+    nothing: Path, text: str, why: str
+) -> None:
+    good = (RESULTS / "cpus/amd-family-25-model-1/starts.json").read_text()
+    for name, said in (("a", text), ("b", good)):
         (nothing / "cpus" / name).mkdir(parents=True)
-        (nothing / "cpus" / name / "hugepages.json").write_text(text)
-    lines = [line for figure in natives.all_figures() for line in figure.missing]
-    assert "results/cpus/a/hugepages.json has another form than today's: ./lab bench hugepages" in lines
+        (nothing / "cpus" / name / "starts.json").write_text(said)
+    figure = next(figure for figure in threads.all_figures() if figure.key == "starts")
+    assert f"results/cpus/a/starts.json {why}: ./lab starts" in figure.missing
+    assert figure.rows and "results/cpus/b/starts.json" in figure.sources[0]
 
 
 @pytest.mark.parametrize("text", ["", "# command: ./lab predict\n", "machine,threads\n"])
