@@ -16,7 +16,6 @@ have more and less of their RAM below 4 GiB.
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -236,12 +235,8 @@ def main(large: bool = False, json: bool = False) -> int:
         ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
         growth = measure(ready, prepare_sleeping(), large)
     build = ready["patched"][0]
-    if large:
-        provenance.record("growth.json", as_dict(growth, build), json, partial(show, growth, build))
-    elif json:
-        print(jsonlib.dumps(as_dict(growth, build), indent=2))
-    else:
-        show(growth, build)
+    tell = partial(provenance.record, "growth.json") if large else provenance.tell
+    tell(as_dict(growth, build), json, partial(show, growth, build))
     return 0 if all(goal.ok for goal in goals(growth)) else 1
 
 

@@ -140,11 +140,17 @@ def record(name: str, data: Mapping[str, Any], json: bool, show: Callable[[], No
     """Write a result to its file; print it as JSON, or show it and say where it is."""
     path = path_of(name)
     write_json(path, data)
+    tell(data, json, show)
+    if not json:
+        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
+
+
+def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
+    """Print a result as JSON, or show it."""
     if json:
         print(jsonlib.dumps(data, indent=2))
     else:
         show()
-        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
