@@ -132,8 +132,9 @@ make_hogs()
 }
 
 # The caller's own chunk is short, its helpers' are long.  Soon after they have begun, there
-# are other tasks on the CPUs of all threads, for more than a second.  Until then nothing is
-# polled: what looks keeps a CPU busy on which a helper might start.
+# are other tasks on the CPUs of all threads, for more than a second.  Those are let go from
+# here: a task of the caller's policy or group might be kept from its CPU by the first of
+# them, with the others still stopped.
 wait_for_helpers()
 {
 	make_hogs "$home" "$@"
@@ -146,12 +147,14 @@ wait_for_helpers()
 		# shellcheck disable=SC2086
 		exec $as taskset -c "$list" sh -c "
 			renice -n $nice -p \$\$ || exit
-			{ sleep 0.6; kill -CONT $hogs; } &
 			sleep 0.2
 			echo $job > $JOBS/run"
 	) &
 	caller=$!
-	sleep 1
+	has_begun "$caller" && sleep 0.4
+	# Each number is one process; word splitting is intended.
+	# shellcheck disable=SC2086
+	kill -CONT $hogs
 	# The first is on the caller's CPU, where there is no helper.
 	first=${hogs# }
 	has_used_ms 300 "${first%% *}"
