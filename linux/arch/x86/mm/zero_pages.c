@@ -80,9 +80,10 @@ static void zero_lines(void *to, unsigned long bytes)
  * that takes 37 us instead of 11 in order, and 128 instead of 20 at random.
  *
  * For what is used soon, and on CPUs without CLZERO, the choice is that of clear_page(),
- * but for all pages at once.  On Zen 4 and Zen 5 this takes 0.5 to 0.6 of the time that
- * page by page takes.  On Zen 3 it gains nothing, and takes up to 5 % longer; only extents
- * larger than the last-level cache gain there, and none of those is used soon.
+ * but for all pages at once.  On Zen 5 and some hosts with Zen 4 this takes 0.5 to 0.6 of
+ * the time that page by page takes, and as long on others.  On Zen 3 it gains nothing, and
+ * takes up to 5 % longer; only extents larger than the last-level cache gain there, and
+ * none of those is used soon.
  */
 static void zero_contiguous(struct page *page, unsigned long nr, bool used_soon)
 {
