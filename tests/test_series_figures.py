@@ -277,7 +277,7 @@ def prose() -> dict[tuple[str, str], list[str]]:
             kthreads((DEFAULT, "02-padata-engine"), "{} kthreads were created on 16 CPUs and {} on 64 CPUs")
         ],
         (DEFAULT, "08-mm-deferred-init"): grows(text_of((DEFAULT, "08-mm-deferred-init"))),
-        (DEFAULT, "10-x86-memmap-bulk"): uses(DEFAULT),
+        (DEFAULT, "10-x86-memmap-bulk"): [*uses(DEFAULT), *uses_of_few()],
         (DEFAULT, "14-mm-folio-zero"): [
             f"{gib_ms(huge, 'stock'):.1f} ms for 1 GiB",
             f"{gib_ms(intel, 'ours'):.1f} ms for 1 GiB with one thread and {gib_ms(intel, 'ours', 2):.1f} ms with two",
@@ -338,11 +338,24 @@ def grows(said: str) -> list[str]:
     ]
 
 
-def uses(base: str) -> list[str]:
-    """What else would take with stores past the cache."""
+def past_the_cache(base: str, *uses: str) -> list[float]:
+    """Of stock's time, what else would take with stores past the cache."""
     bench = recorded("bench.json", base, text_of((base, "10-x86-memmap-bulk")))
     rows = {(row["use"], row["way"]): row for one in bench["benches"] for row in one["uses"]}
-    hotplug, singly = (rows[use, "movnti"]["ratio"]["value"] for use in ("hotplug", "singly"))
+    return [rows[use, "movnti"]["ratio"]["value"] for use in uses]
+
+
+def uses_of_few() -> list[str]:
+    """Uses of pages whose number does not grow with memory."""
+    early, large, reserved = past_the_cache(DEFAULT, "early", "early_large", "reserved")
+    return [
+        f"Early ones would gain {100 * (1 - early):.0f} to {100 * (1 - large):.0f} %",
+        f"Reserved ones would take {reserved:.2f} times as long",
+    ]
+
+
+def uses(base: str) -> list[str]:
+    hotplug, singly = past_the_cache(base, "hotplug", "singly")
     return [
         f"hotplug would take {hotplug:.1f} times as long",
         f"blocks that are freed one by one {singly:.1f} times",
