@@ -284,8 +284,9 @@ def prose() -> dict[tuple[str, str], list[str]]:
             f"the old loop took {gib_ms(intel, 'stock'):.1f} ms",
             f"costs its caller {round(zen3['exact']['fault'], -2):,} instructions",
             f"a second thread saves {saved(huge):.0f} % on this machine, and {saved(zen3):.0f} % on its predecessor",
+            second_thread(huge),
         ],
-        (MAINLINE, "10-x86-memmap-bulk"): uses(MAINLINE),
+        (MAINLINE, "10-x86-memmap-bulk"): [*uses(MAINLINE), gains_of_few()],
         (MAINLINE, "14-mm-folio-zero"): [
             f"{gib_ms(mainline, 'stock'):.1f} ms for 1 GiB",
             f"1 GiB takes one thread {gib_ms(mainline, 'ours'):.1f} ms and two {gib_ms(mainline, 'ours', 2):.1f} ms",
@@ -317,6 +318,15 @@ def jobs_then_random(cpu: str) -> float:
 def saved(huge: Any) -> float:
     """Per cent of the time of one thread for 2 MiB."""
     return 100 * (1 - zeroed(huge, 2048, "ours", 2) / zeroed(huge, 2048, "ours"))
+
+
+def second_thread(huge: Any) -> str:
+    """What large pages take with two threads, of what they take with one."""
+    threads = {(row["kib"], row["threads"]): row for row in huge["native"] if row["way"] == "ours"}
+    pairs = [(threads[kib, 1], two) for (kib, count), two in threads.items() if count == 2 and kib >= 4096]
+    times = [two["us"]["median"] / one["us"]["median"] for one, two in pairs]
+    cpu = max(two["cpu_us"]["median"] / one["cpu_us"]["median"] for one, two in pairs)
+    return f"take {min(times):.2f} to {max(times):.2f} of the time of one, for up to {cpu:.1f} times the CPU time"
 
 
 def read_at_random(huge: Any) -> float:
@@ -352,6 +362,12 @@ def uses_of_few() -> list[str]:
         f"Early ones would gain {100 * (1 - early):.0f} to {100 * (1 - large):.0f} %",
         f"Reserved ones would take {reserved:.2f} times as long",
     ]
+
+
+def gains_of_few() -> str:
+    """The least and the most of them."""
+    gains = [100 * (1 - ratio) for ratio in past_the_cache(MAINLINE, "early", "early_large", "reserved")]
+    return f"Early and reserved ones would gain {min(gains):.0f} to {max(gains):.0f} %"
 
 
 def uses(base: str) -> list[str]:
