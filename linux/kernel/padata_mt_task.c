@@ -473,9 +473,10 @@ static void padata_task_boost(struct padata_mt_helper *helper, int nice)
 /*
  * Nothing is left for the caller to do.  All helpers are boosted at once: each does the
  * rest of its work on a CPU of its own, in parallel with the others, and none waits for
- * a lock held by a helper that is not boosted.  Together they weigh no more than as many
- * threads of the caller would; other jobs of the same cgroup, for the length of a chunk
- * each, are not counted.
+ * a lock held by a helper that is not boosted.  Together they then weigh no more than as
+ * many threads of the caller would; if nice 19 is too much for that, they stay at it, as
+ * each may weigh that much by itself.  Other jobs of the same cgroup, for the length of a
+ * chunk each, are not counted.
  *
  * Once caller_waits is set, the number of lowered helpers does not grow.
  */

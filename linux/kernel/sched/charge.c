@@ -257,7 +257,11 @@ static unsigned long task_group_weight(struct task_group *tg, unsigned long weig
 	return div64_u64(part, task_group_load(tg) + nr * weight);
 }
 
-/* The least weight on the way to the root group; 0 if a group on the way is idle. */
+/*
+ * The least weight on the way to the root group; 0 if a group on the way is idle.  The
+ * last one is what the threads would weigh now.  But where they weigh less on the way, it
+ * is only as long as others in these groups sleep, and a helper keeps its nice value.
+ */
 static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
 					     unsigned int nr)
 {
