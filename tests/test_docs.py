@@ -130,7 +130,9 @@ def readme_figures(row: str) -> list[float]:
         return [bar.value for bar in chart.counted(growth)["deferred page"]]
     if row.startswith("whole boot with 768 GiB"):
         return [growth["boots"][kernel]["memory-768"]["boot"] for kernel in kernels]
-    assert row.startswith("the same beside a driver that sleeps"), f"nobody knows where {row} is recorded"
+    assert row.startswith("boot with 768 GiB beside a driver that sleeps"), (
+        f"nobody knows where {row} is recorded"
+    )
     return [growth["critical_ms"][kernel]["memory-768"] for kernel in kernels]
 
 

@@ -314,14 +314,14 @@ def reads_of(text: str) -> list[float]:
 def of_helpers() -> list[str]:
     huge = recorded("hugepages.json", said=said_of(HUGE, "hugepages.json"))
     exact, helper = huge["exact"], huge["exact"]["helper"]
-    share = helper["chunk_more"] / 1000 / zeroed(huge, 4096, "ours")
-    last = helper["chunk_more"] / 1000 / zeroed(huge, 512, "ours")
+    share, last = (helper["chunk_more"] / 1000 / zeroed(huge, kib, "clzero") for kib in (4096, 512))
+    leaves = helper["task"]["end"] - helper["boot"]["chunk"]
     return [
         f"{helper['task']['chunk'] - helper['boot']['chunk']:,} instructions more for each chunk",
         f"{helper['chunk_more']:,} if the task has a `cpu.max` at two levels",
-        f"{helper['end_more']:,} when it leaves",
+        f"its last chunk not counted, {leaves:,} and {helper['end_more']:,} (",
         f"{share:.1%}".replace("%", " %"),
-        f"{last:.0%}".replace("%", " %") + " of that for the last ones",
+        f"{last:.0%}".replace("%", " %") + " of that for one of 512 KiB",
         f"executes {exact['fault']:,} instructions, {exact['job']:,} of them",
     ]
 

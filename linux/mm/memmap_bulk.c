@@ -202,9 +202,9 @@ static __always_inline void memmap_store(unsigned long *word,
 /*
  * For struct pages that are used again soon, and so are best left in the cache.
  * With x86's stores, which bypass the cache, storing and then using them takes longer
- * for hotplug (128 MiB at a time), for deferred pages that are freed block by block and
- * for CMA.  Early and reserved ones would gain, but most of the memory is deferred.
- * tools/testing/memmap_bulk times all of them.
+ * for hotplug (128 MiB at a time) and for deferred pages that are freed block by block.
+ * Whether early and reserved ones would gain depends on the CPU, but most of the memory
+ * is deferred.  tools/testing/memmap_bulk times all of them.
  */
 static void __meminit memmap_stamp(struct page *page, struct page *end,
 				   const struct memmap_template *template)
