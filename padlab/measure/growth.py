@@ -6,8 +6,8 @@ every part of the boot that grows is told apart by the kernel's own messages, wh
 stamps count instructions (phases.py).  Parts that stay the same cancel out.
 
 Boot waits for deferred init there, so that the parts come one after the other.  That it
-need not is told by its time to init with an initcall that sleeps, as devices have drivers
-do that wait for them: that must not grow with memory, but for hash tables.
+need not is told by its time to init with an initcall that sleeps, like that of a driver that
+waits for its device: that must not grow with memory, but for hash tables.
 
 What a page of the lower zones costs cannot be told from the size of the machine,
 since there are always 3 GiB of them.  Two machines of the same size tell it, that

@@ -60,7 +60,7 @@ def waits() -> Figure:
         "why",
         "Boot does not wait for memory any more",
         "From the kernel's start to init on one CPU, by guest instructions, beside a driver that sleeps two"
-        " seconds as devices have drivers do. Stock waits for all struct pages; patched goes on meanwhile.",
+        " seconds, as drivers do that wait for devices. Stock waits for all struct pages, patched does not.",
         ("Linux", "memory", "stock", "patched", "patched / stock"),
         [partial(part, base) for base in paths.bases()],
     )
