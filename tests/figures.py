@@ -100,6 +100,12 @@ def gib_ms(data: Any, way: str, threads: int = 1) -> float:
     return zeroed(data, 1 << 20, way, threads, 1000)
 
 
+def two_of_one(data: Any) -> dict[int, float]:
+    """Of hugepages.json: what two threads of ours take of the time of one, by KiB."""
+    sizes = [row["kib"] for row in data["native"] if (row["way"], row["threads"]) == ("ours", 2)]
+    return {kib: zeroed(data, kib, "ours", 2) / zeroed(data, kib, "ours") for kib in sizes}
+
+
 def bench_row(data: Any, bench: str, threads: int, ways: Sequence[str]) -> list[float]:
     """Medians by way."""
     return [natives(data)[bench, threads, way]["ns"]["median"] for way in ways]

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from padlab.core import paths
-from tests.figures import DEFAULT, gib_ms, recorded, zeroed
+from tests.figures import DEFAULT, gib_ms, recorded, two_of_one, zeroed
 
 MAINLINE = "7.3"
 ZEN4 = "family 25, Zen 4"
@@ -35,16 +35,10 @@ def of_stock(kib: int) -> str:
     return f"{min(ratios):.2f} to {max(ratios):.2f}"
 
 
-def of_one(found: Any, least_kib: int) -> list[float]:
-    """What two threads take of the time of one."""
-    sizes = {row["kib"] for row in found["native"] if row["threads"] == 2 and row["way"] == "ours"}
-    return [zeroed(found, kib, "ours", 2) / zeroed(found, kib, "ours") for kib in sizes if kib >= least_kib]
-
-
 def test_of_folios() -> None:
     text = comments("linux/mm/folio_zero.c")
-    ratios = [ratio for cpu in AMD for ratio in of_one(huge(cpu), 4 * MIB)]
-    (intel,) = of_one(huge(INTEL), GIB)
+    ratios = [ratio for cpu in AMD for kib, ratio in two_of_one(huge(cpu)).items() if kib >= 4 * MIB]
+    intel = two_of_one(huge(INTEL))[GIB]
     stock = [gib_ms(huge(cpu), "stock") for cpu in (*AMD, INTEL)]
     assert min(stock) == gib_ms(huge(ZEN4), "stock")
     assert max(stock) == gib_ms(huge(INTEL), "stock")
@@ -63,7 +57,6 @@ def test_on_mainline() -> None:
     text, found = comments("bases/7.3/owned/folio-zero.patch"), huge(ZEN4, MAINLINE)
     us = [zeroed(found, 4 * MIB, way) for way in ("clzero", "mainline")]
     ms = [gib_ms(found, way) for way in ("clzero", "stock")]
-    (one,) = of_one(found, GIB)
     assert f"4 MiB in {us[0]:.0f} us, where one string instruction takes {us[1]:.0f}" in text
     assert f"1 GiB in {ms[0]:.1f} ms instead of {ms[1]:.1f}" in text
-    assert f"take {one:.1f} of the time that one takes" in text
+    assert f"take {two_of_one(found)[GIB]:.1f} of the time that one takes" in text

@@ -22,6 +22,7 @@ from tests.figures import (
     check,
     gib_ms,
     recorded,
+    two_of_one,
     zeroed,
 )
 
@@ -284,7 +285,7 @@ def prose() -> dict[tuple[str, str], list[str]]:
             f"{gib_ms(intel, 'ours'):.1f} ms for 1 GiB with one thread and {gib_ms(intel, 'ours', 2):.1f} ms with two",
             f"the old loop took {gib_ms(intel, 'stock'):.1f} ms",
             f"{round(zen3['exact']['fault'], -2):,} instructions are executed",
-            f"in {of_one(huge):.2f} of the time on this machine, and in {of_one(zen3):.2f} on its predecessor",
+            f"in {two_of_one(huge)[2048]:.2f} of the time on this machine, and in {two_of_one(zen3)[2048]:.2f} on its predecessor",
             second_thread(huge),
         ],
         (MAINLINE, "10-x86-memmap-bulk"): [*uses(MAINLINE), few_of_new()],
@@ -316,16 +317,11 @@ def jobs_then_random(cpu: str) -> float:
     return figures.jobs_then_random(recorded("hugepages.json", MAINLINE, cpu))[0]
 
 
-def of_one(huge: Any) -> float:
-    """What 2 MiB take with two threads, of what they take with one."""
-    return zeroed(huge, 2048, "ours", 2) / zeroed(huge, 2048, "ours")
-
-
 def second_thread(huge: Any) -> str:
     """What large pages take with two threads, of what they take with one."""
     threads = {(row["kib"], row["threads"]): row for row in huge["native"] if row["way"] == "ours"}
     pairs = [(threads[kib, 1], two) for (kib, count), two in threads.items() if count == 2 and kib >= 4096]
-    times = [two["us"]["median"] / one["us"]["median"] for one, two in pairs]
+    times = [ratio for kib, ratio in two_of_one(huge).items() if kib >= 4096]
     cpu = max(two["cpu_us"]["median"] / one["cpu_us"]["median"] for one, two in pairs)
     assert [two["kib"] for _one, two in pairs if not two["of_one"]["noise"]] == [1 << 20]
     return f"take {min(times):.2f} to {max(times):.2f} of the time of one, for up to {cpu:.1f} times the CPU time"
