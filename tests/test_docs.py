@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The documents: short where they should be, complete, and true of the repository and its results."""
+"""The documents: short where they should be, complete, and true of the repository."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 
 from padlab import cli
 from padlab.core import paths
-from padlab.measure import chart
-from tests import figures
 
 README = paths.ROOT / "README.md"
 GUIDES = [README, paths.ROOT / "CONTRIBUTING.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
@@ -85,16 +83,6 @@ def test_names_no_file_that_is_not_there(path: Path) -> None:
         assert list(paths.ROOT.glob(found)), f"{name_of(path)} names {found}"
 
 
-@pytest.mark.parametrize(
-    "package", [path for path in (paths.ROOT / "padlab").iterdir() if path.is_dir()], ids=name_of
-)
-def test_the_design_names_every_module(package: Path) -> None:
-    text = (paths.ROOT / "docs/design.md").read_text()
-    row = next((line for line in text.splitlines() if line.startswith(f"| `{name_of(package)}/` ")), "")
-    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
-    assert modules - set(_SPAN.findall(row)) == set()
-
-
 class TestReaders:
     """The tests above see what they should."""
 
@@ -107,40 +95,3 @@ class TestReaders:
     def test_code_paths(self) -> None:
         text = "`linux/mm/x.c`, linux/y `build/linux/z` `tests/a*.py` `mm/b.c`\n```\n$EDITOR linux/c.\n```\n"
         assert set(code_paths(text)) == {"linux/mm/x.c", "tests/a*.py", "linux/c"}
-
-
-# The README's figures
-
-
-def rows() -> dict[str, str]:
-    """Of its table."""
-    return dict(figures.rows_of_document(README.read_text()))
-
-
-def readme_figures(row: str) -> list[float]:
-    """Stock's figure and ours; of what depends on a CPU, by the one that the row names."""
-    if row.startswith("a struct page on"):
-        bars = chart.timed(figures.recorded("bench.json", said=row))["User-mode Linux, 1 thread"]
-        return [bar.value for bar in bars]
-    if row.startswith("1 GiB zeroed"):
-        huge = figures.recorded("hugepages.json", said=row)
-        return [figures.gib_ms(huge, way) for way in ("stock", "ours")]
-    growth, kernels = figures.recorded("growth.json"), ("stock", "patched")
-    if row.startswith("a deferred page"):
-        return [bar.value for bar in chart.counted(growth)["deferred page"]]
-    if row.startswith("whole boot with 768 GiB"):
-        return [growth["boots"][kernel]["memory-768"]["boot"] for kernel in kernels]
-    assert row.startswith("boot with 768 GiB beside a driver that sleeps"), (
-        f"nobody knows where {row} is recorded"
-    )
-    return [growth["critical_ms"][kernel]["memory-768"] for kernel in kernels]
-
-
-@pytest.mark.parametrize("row", list(rows()))
-def test_figures_of_the_readme_are_those_recorded(row: str) -> None:
-    stock, ours = readme_figures(row)
-    figures.check(rows()[row], [stock, ours, ours / stock])
-
-
-def test_the_readme_has_native_times() -> None:
-    assert [row for row in rows() if "AMD EPYC" in row][1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from padlab.check.hostconfig import SUITES
+from padlab.check.fresh.hostconfig import SUITES
 from padlab.cli.shared import command
 
 
@@ -34,6 +34,6 @@ def fresh(suites: tuple[str, ...], full: bool, cold: bool, instead: tuple[str, .
       ./lab fresh --suite trixie --full --cold
       ./lab fresh --suite bookworm -- ./lab boot --kernel stock
     """
-    from padlab.check import fresh as proofs
+    from padlab.check.fresh import fresh as proofs
 
     return proofs.main(suites or SUITES, full, cold, instead)

@@ -50,12 +50,12 @@ def boot(**options: Any) -> int:
       ./lab boot --shell              'poweroff -f' or Ctrl-A X ends it
       ./lab boot --gdb                the kernel has lines and types for it
     """
-    from padlab.vm import command as boots
+    from padlab.vm import lab_boot
 
     if options["json"] and (options["shell"] or options["dry_run"]):
         raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
     options["config"] = options["config"] or ("gdb" if options["gdb"] else options["machine"].arch.config)
-    return boots.main(**options)
+    return lab_boot.main(**options)
 
 
 @command(locked=False, based=False)

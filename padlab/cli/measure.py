@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, THREADS, command
+from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, command
 from padlab.core import environment
 
 if TYPE_CHECKING:
@@ -158,34 +157,6 @@ def bench(what: str, quick: bool, json: bool) -> int:
     return main(quick=quick, json=json)
 
 
-@command()
-@click.option("--machine", metavar="M", type=MACHINE, default="epyc-7551-kvm", show_default=True)
-@click.option(
-    "--threads", metavar="N|N%", type=THREADS, help="Most threads per node, or per cent of its CPUs."
-)
-@click.option("--huge-page", is_flag=True, help="Of a page of 1 GiB that is zeroed, instead of a boot.")
-def timeline(machine: Machine, threads: str | None, huge_page: bool) -> int:
-    """Draw a boot: its initcalls beside the chunks of deferred init, thread by thread.
-
-    Boots the series and reads when each chunk and each initcall began and ended.
-    The picture is results/timeline-MACHINE.png, with the figures in .json.  An emulated
-    guest's CPUs share those of the host, initcalls included: fewer threads leave more to
-    them.
-
-    \b
-    Examples:
-      ./lab timeline
-      ./lab timeline --huge-page
-      ./lab timeline --machine xeon-8167m --threads 2
-    """
-    if huge_page and threads:
-        raise click.UsageError("--threads is for deferred init: not with --huge-page")
-    environment.need("measure")
-    from padlab.measure import timeline as timelines
-
-    return timelines.main(machine, threads, huge_page)
-
-
 @command(locked=False)
 def chart() -> int:
     """Draw the README's chart from what growth and bench have recorded.
@@ -224,26 +195,6 @@ def predict(machine: str | None, json: bool) -> int:
       ./lab predict --machine xeon-8167m --json
     """
     environment.need("measure")
-    from padlab.model import command as predictions
+    from padlab.predict import lab_predict
 
-    return predictions.main(only=machine, json=json)
-
-
-@command(locked=False, based=False)
-@click.argument("file", required=False, metavar="[FILE]", type=click.Path(dir_okay=False, path_type=Path))
-def report(file: Path | None) -> int:
-    """Make one HTML page of all recorded results, for a browser; it needs no network.
-
-    Nothing is measured: the page has what the other commands have recorded in results/, of all
-    bases and CPUs, each with its command.  What is missing is named with the command that records
-    it.  Without FILE it is build/report.html.
-
-    \b
-    Examples:
-      ./lab report
-      ./lab report /tmp/report.html
-    """
-    environment.need("report")
-    from padlab.report import page
-
-    return page.main(file)
+    return lab_predict.main(only=machine, json=json)

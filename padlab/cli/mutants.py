@@ -25,7 +25,7 @@ from padlab.cli.shared import command
 def mutants(globs: tuple[str, ...], **options: Any) -> int:
     """Put small faults into the kernel side, one at a time; some check has to notice each.
 
-    The faults are in tests/mutants/.  Each is tried on the checks that its table names, the
+    The faults are in checks/mutants/.  Each is tried on the checks that its table names, the
     cheapest first, until one fails.  What is known is kept, as long as neither the fault nor
     what the check depends on changes, so a run that was ended goes on where it was.  The
     exit status is 1 if a mutant survives that is not marked as equivalent, or if one does
@@ -40,6 +40,6 @@ def mutants(globs: tuple[str, ...], **options: Any) -> int:
       ./lab mutants 'charge/*'                those of kernel/sched/charge.c
       ./lab mutants                           all, on all checks: hours
     """
-    from padlab.check import mutants as runs
+    from padlab.check.mutants import mutants as runs
 
     return runs.main(globs, **options)

@@ -18,7 +18,7 @@ from padlab.cli.shared import command
 def outside(globs: tuple[str, ...], **options: Any) -> int:
     """Run kselftests that others wrote on stock and patched, and compare them case by case.
 
-    They are those of tests/outside/programs.toml, of mm, cgroup, memory-hotplug and sched.
+    They are those of checks/outside/programs.toml, of mm, cgroup, memory-hotplug and sched.
     Patched runs them with jobs on huge pages from 4 MiB on, as it does by default, from the
     least size on, and with none.  A program in which a case is worse on patched runs again
     on both, twice at most.  The exit status is 1 if a case is worse in all tries, or if the
@@ -32,6 +32,6 @@ def outside(globs: tuple[str, ...], **options: Any) -> int:
       ./lab outside mm/cow            one
       ./lab outside 'cgroup/*'        those of a suite
     """
-    from padlab.check import outsiderun
+    from padlab.check.others import outsiderun
 
     return outsiderun.main(globs, **options)

@@ -28,6 +28,6 @@ def soak(**options: Any) -> int:
       ./lab soak --boots 200 --jobs 2         200 of them
       ./lab soak --seed 4711 --boots 1        one again
     """
-    from padlab.check import soak as soaks
+    from padlab.check.memmap import soak as soaks
 
     return soaks.main(**options)

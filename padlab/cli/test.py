@@ -19,9 +19,6 @@ from padlab.cli.shared import command
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option(
-    "--resume", is_flag=True, help="Only what has not passed since a file changed that it depends on."
-)
-@click.option(
     "--junit",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -37,8 +34,7 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
     """Run the checks: lint, lab, engine in userspace, KUnit, kselftests, memmap oracle.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
-    whose names have it anywhere.  Upper and lower case are the same.  What has passed of --full,
-    in one run or in several with --resume, is recorded in results/full.json.
+    whose names have it anywhere.  Upper and lower case are the same.
 
     \b
     Examples:
@@ -50,36 +46,13 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_kill (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
       ./lab test --last-failed        what has failed, again
-      ./lab test --full --resume      goes on with a run that was ended
     """
-    from padlab.check import command as checks
+    from padlab.check.plan import lab_test
 
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return checks.main(quick=quick, full=full, brief=brief, **options)
-
-
-@command()
-@click.argument("globs", nargs=-1, metavar="GLOB...", required=True)
-@click.option("--runs", type=click.IntRange(1), default=20, help="Under each load.  [default: 20]")
-@click.option("--full", is_flag=True, help="GLOB may name checks of ./lab test --full.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
-def margins(globs: tuple[str, ...], **options: Any) -> int:
-    """Run checks many times, and say how often they fail and what they use of their limits.
-
-    GLOB chooses checks as in ./lab test.  First the host does nothing else, then as many
-    other processes as it has cores run all the time.  The exit status is 1 if a check fails
-    more than once.  What is found is added to results/margins.json.
-
-    \b
-    Examples:
-      ./lab margins --runs 200 'native*'
-      ./lab margins 'kselftests, smt-numa (perf)'
-    """
-    from padlab.check import margins as often
-
-    return often.main(globs, **options)
+    return lab_test.main(quick=quick, full=full, brief=brief, **options)
 
 
 @command()
@@ -104,28 +77,6 @@ def models(**options: Any) -> int:
       ./lab models task-again         one model
       ./lab models --trace slot-without-release    the steps that lead to the error
     """
-    from padlab.check import models as searched
+    from padlab.check.userspace import spin
 
-    return searched.main(**options)
-
-
-@command()
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
-def coverage(**options: Any) -> int:
-    """Say which lines of the series the tests run, all of them together.
-
-    A kernel that counts is booted for KUnit, for the kselftests, and with each command line
-    of the memory map's matrix.  The table has the lines that there is code for, of each file
-    of the series, and of what it adds to others.  Below it are the lines that never ran, with
-    the reason that tests/coverage.toml gives for each.  The exit status is 1 if there is none
-    for one of them.  What is found is recorded in results/coverage.json.
-
-    \b
-    Examples:
-      ./lab coverage --jobs 2
-      ./lab coverage --json
-    """
-    from padlab.check import coverage as covered
-
-    return covered.main(**options)
+    return spin.main(**options)

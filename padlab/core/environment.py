@@ -32,8 +32,6 @@ MADE = "made"  # in a set: what it was made from; in VENV: the Python it was mad
 SETS = {
     "base": ("to run", 100),
     "measure": ("to measure and draw", 500),
-    "report": ("to make the report", 250),
-    "browser": ("to look at the report", 100),
     "dev": ("to test the lab", 300),
 }
 _NO_ROOM = "no room on disk"

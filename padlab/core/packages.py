@@ -44,8 +44,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "sparse": {"sparse": "sparse"},
     "coccinelle": {"coccinelle": "spatch"},
     "sphinx": {"python3-sphinx": "/usr/bin/sphinx-build"},
-    "models": {"spin": "spin"},  # tests/models
-    # tests/outside: what programs link, and what scripts call
+    "models": {"spin": "spin"},  # checks/models
+    # checks/outside: what programs link, and what scripts call
     "outside": {
         "libcap-dev": "/usr/lib/x86_64-linux-gnu/libcap.a",
         "libnuma-dev": "/usr/lib/x86_64-linux-gnu/libnuma.a",

@@ -23,6 +23,7 @@ LINUX = ROOT / "linux"  # files the series owns, at their kernel paths
 CONFIGS = ROOT / "configs"
 MACHINES = ROOT / "machines"
 TESTS = ROOT / "tests"
+CHECKS = ROOT / "checks"  # data of checks: models, mutants, faults, tables
 BASES = ROOT / "bases"
 RECORDED = ROOT / "results"
 SHARED = ROOT / "build"  # the lock of the clone, the Python environment
@@ -78,13 +79,13 @@ def shown(path: Path) -> str:
 
 
 def table(name: str) -> Path:
-    """The file ``name`` of tests/, or what the base has instead."""
-    return over(name) or TESTS / name
+    """The file ``name`` of checks/, or what the base has instead."""
+    return over(name) or CHECKS / name
 
 
 def over(name: str) -> Path | None:
-    """What the base lays over the table ``name`` of tests/, if it does: see toml.load()."""
-    own = OWN / "tests" / name if OWN else None
+    """What the base lays over the table ``name`` of checks/, if it does: see toml.load()."""
+    own = OWN / "checks" / name if OWN else None
     return own if own and own.exists() else None
 
 

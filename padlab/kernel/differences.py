@@ -13,7 +13,7 @@ from padlab.kernel.hooktable import Hook
 
 GOAL_PERCENT = 5.0  # of the lines of owned files, what may differ stays below this
 # Files of a base's folder that are neither code nor hooks: option, message or table.
-_OTHER = {"configs": "options", "series": "messages", "tests": "tables"}
+_OTHER = {"configs": "options", "series": "messages", "checks": "tables"}
 
 
 CODE, TESTS = PARTS = ("code", "tests")

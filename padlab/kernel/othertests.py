@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the kernel tree that nobody here wrote, as programs.
 
-``tests/outside/programs.toml`` lists those that run in guests: kselftests, built from stock's
+``checks/outside/programs.toml`` lists those that run in guests: kselftests, built from stock's
 tree, so that stock and patched run the same programs.  tools/testing/memblock and
 tools/testing/vma run on the host, and are built once for each kernel, whose code they
 contain.  Makefiles write next to their sources, so all is built in copies.
@@ -49,7 +49,7 @@ class Program(Struct, forbid_unknown_fields=True):
         return [*([] if first.endswith(".sh") else [first]), *self.needs]
 
 
-def programs(path: Path = paths.TESTS / PROGRAMS) -> dict[str, Program]:
+def programs(path: Path = paths.CHECKS / PROGRAMS) -> dict[str, Program]:
     """By suite and name, as in ``mm/cow``; those of the base in use."""
     return toml.load(path, dict[str, Program], paths.over(PROGRAMS))
 

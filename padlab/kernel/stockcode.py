@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Functions of stock that the series does something beside, and whether they are still what they were.
 
-``tests/stock-functions.toml`` has them: file, function, a digest of the function's text,
+``checks/stock-functions.toml`` has them: file, function, a digest of the function's text,
 and what in the series to look at when it changes.
 """
 

@@ -53,10 +53,10 @@ class Variant:
     instead: Mapping[str, Path] = field(default_factory=dict)
 
 
-# Beside stock.  "faulty" and "mirrored" are for tests: the series with all of tests/faults/,
+# Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
 # and stock with what of it is for stock, too: memory that can be mirrored, and initcalls.
 _FAULTS = tuple(
-    paths.table(f"faults/{path.name}") for path in sorted((paths.TESTS / "faults").glob("*.patch"))
+    paths.table(f"faults/{path.name}") for path in sorted((paths.CHECKS / "faults").glob("*.patch"))
 )
 _FOR_STOCK = ("mirrored-memory.patch", "test-initcalls.patch")
 VARIANTS: dict[str, Variant] = {

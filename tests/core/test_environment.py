@@ -95,7 +95,7 @@ class TestNeed:
     def test_programs_of_the_environment_find_a_set_that_it_did_not_know_when_made(self, venv: Path) -> None:
         packages = venv / "lib/python3.11/site-packages"
         (packages / "sets.pth").write_text("../../../sets/base\n")
-        environment.need("report")
+        environment.need("measure")
         listed = (packages / "sets.pth").read_text().split()
         assert [(packages / line).resolve() for line in listed] == [
             venv.resolve() / "sets" / name for name in environment.SETS

@@ -128,10 +128,10 @@ class TestUser:
 
 
 def test_tables_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert paths.table("races.toml") == paths.TESTS / "races.toml"
+    assert paths.table("races.toml") == paths.CHECKS / "races.toml"
     monkeypatch.setattr(paths, "OWN", tmp_path)
-    assert paths.table("races.toml") == paths.TESTS / "races.toml"
-    (tmp_path / "tests").mkdir()
+    assert paths.table("races.toml") == paths.CHECKS / "races.toml"
+    (tmp_path / "checks").mkdir()
     assert paths.over("races.toml") is None
-    (tmp_path / "tests/races.toml").touch()
-    assert paths.table("races.toml") == paths.over("races.toml") == tmp_path / "tests/races.toml"
+    (tmp_path / "checks/races.toml").touch()
+    assert paths.table("races.toml") == paths.over("races.toml") == tmp_path / "checks/races.toml"

@@ -27,7 +27,7 @@ FILES = {
     "bases/7.3/owned/without": "mm/old.c\n",
     "bases/7.3/configs/perf.config": "CONFIG_A=y\n",
     "bases/7.3/series/00-cover.msg": "Subject: x\n\ny\n",
-    "bases/7.3/tests/faults/x.patch": "x\n",
+    "bases/7.3/checks/faults/x.patch": "x\n",
     "source.toml": (
         '["6.12"]\npackage = "linux-source-6.12"\ntested = "6.12.1-1"\n'
         '["7.3"]\npackage = "linux-source-7.3"\nsuite = "trixie-backports"\ntested = "7.3.1-1"\n'

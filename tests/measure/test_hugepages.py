@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from padlab.check import lockstat
+from padlab.check.guest import lockstat
 from padlab.core import stats, table
 from padlab.measure import hugepages, jobcost, zeroing
 from padlab.measure.hugepages import Cost

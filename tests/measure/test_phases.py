@@ -87,5 +87,5 @@ def test_a_console_without_a_message_is_an_error(lost: str) -> None:
 
 @pytest.mark.parametrize("base", paths.bases()[1:])
 def test_a_base_has_other_messages_of_known_phases(base: str) -> None:
-    others = phases.others(paths.BASES / base / "tests" / phases.FILE)
+    others = phases.others(paths.BASES / base / "checks" / phases.FILE)
     assert others.keys() <= {phase.name for phase in phases.PHASES}

@@ -119,7 +119,7 @@ def not_intel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("base", "extents"), [("6.12", False), ("7.3", True)])
 def test_what_stock_does(base: str, extents: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = paths.BASES / base / "tests" / zeroing.FILE
+    table = paths.BASES / base / "checks" / zeroing.FILE
     monkeypatch.setattr(paths, "over", lambda _name: table if table.exists() else None)
     assert zeroing.stock_zeroes_extents() == extents
 

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the checks that boot share: builds and images made once, and what a guest said judged.
+
+Checks run in several threads: what is made for one of them is made once, and the
+others wait for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+
+from padlab.check.base import ktap
+from padlab.core import process
+from padlab.core.errors import LabError
+from padlab.core.once import once
+from padlab.core.outcome import Outcome
+from padlab.kernel import build as builds
+from padlab.kernel import kconfig, tree
+from padlab.vm import boot as boots
+from padlab.vm import initramfs, machine
+from padlab.vm.boot import BootResult, BootSpec
+from padlab.vm.machine import Machine
+
+# Four CPUs on one node; and eight on two, which the rest of the checks use.
+SMALL = "epyc-7551-kvm-small"
+SMT = "smt-numa"
+# The same of another architecture, whose configuration has its name.
+ARM64 = "arm64"
+
+# The memmap is the same without it, and a boot a good deal shorter.
+KMEMLEAK_OFF = "kmemleak=off"
+
+TEST_ROLES = ("kunit", "selftest", "ptlocks")
+TESTS_TAKE = 8  # times the limit of a boot
+# Of one kselftest, as in their settings: one that hangs is to be ended by that.  On the slowest
+# kernels one took 608 s, beside another guest on two slow cores.
+TEST_S = 600
+LONGER_TEST_S = {"kcsan": 1200, "rt": 1200}
+
+# Different images have programs and modules in common.
+_making = threading.Lock()
+_building = threading.Lock()
+
+# What a thread has on the command line of changing kernels.
+_arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
+
+
+@contextlib.contextmanager
+def with_arguments(*args: str) -> Iterator[None]:
+    """In the with block, changing kernels (tree.Variant) that this thread boots have ``args``."""
+    token = _arguments.set(args)
+    try:
+        yield
+    finally:
+        _arguments.reset(token)
+
+
+def arguments(kernel: str) -> tuple[str, ...]:
+    return _arguments.get() if tree.is_changing(kernel) else ()
+
+
+@once
+def _build(kernel: str, config: str) -> builds.Build:
+    return builds.ensure_build(kernel, config)
+
+
+def build(kernel: str, config: str) -> builds.Build:
+    if not tree.is_changing(kernel):
+        return _build(kernel, config)
+    with _building:
+        return builds.ensure_build(kernel, config)
+
+
+def built(kernel: str, config: str) -> builds.Build:
+    """For what needs a build: that it failed has been told by its own check.
+
+    Without that one the build is made now, which is not to count as time of what needs it.
+    """
+    try:
+        with process.scope().apart():
+            return build(kernel, config)
+    except LabError as err:
+        raise LabError(
+            f"{kernel} ({config})", f"its build failed: {err.why}", err.todo, log=err.log
+        ) from None
+
+
+def ready(kernel: str, role: str, config: str = "perf") -> tuple[builds.Build, Path]:
+    """What boot.prepare() gives: a build, and the image of a role for it."""
+    made = built(kernel, config)
+    with _making:
+        return made, initramfs.ensure(made, role)
+
+
+def machine_of(config: str) -> str:
+    """With eight CPUs on two nodes, for kernels with that configuration."""
+    return ARM64 if config == ARM64 else SMT
+
+
+def limit_s(target: Machine, config: str, role: str, exact: bool = False) -> float:
+    """How long a boot may take: tests go on for some minutes after it."""
+    one = boots.default_limit_s(target, config, exact)
+    return max(TESTS_TAKE * one, one + test_s(config)) if role in TEST_ROLES else one
+
+
+def test_s(config: str) -> int:
+    """How long one kselftest may take."""
+    return LONGER_TEST_S.get(config, TEST_S)
+
+
+def boot(
+    name: str,
+    kernel: str,
+    config: str = "perf",
+    role: str = "boot",
+    append: tuple[str, ...] = (),
+    limit: float | None = None,
+    disk: Path | None = None,
+) -> BootResult:
+    """A machine of machines/.  ``limit``: in seconds, if not what such a boot has."""
+    return boot_on(machine.load(name), kernel, config, role, append, limit, disk)
+
+
+def boot_on(
+    target: Machine,
+    kernel: str,
+    config: str,
+    role: str,
+    append: tuple[str, ...] = (),
+    limit: float | None = None,
+    disk: Path | None = None,
+) -> BootResult:
+    """Any machine."""
+    made, initrd = ready(kernel, role, config)
+    limit = limit or limit_s(target, config, role)
+    append = (*append, *arguments(kernel))
+    if role == "selftest" and config in LONGER_TEST_S:
+        append = (*append, f"padlab_limit={test_s(config)}")
+    spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit, disk=disk)
+    return boots.boot(spec, made)
+
+
+def trouble(result: BootResult) -> list[str]:
+    """What no boot may have: kernel reports, and roles that did not end well."""
+    found = list(result.dmesg.trouble)
+    found += [f"the guest says: {value}" for value in result.guest.trouble]
+    if "debug.config" in kconfig.CONFIGS[result.spec.config]:
+        checked = set(result.guest.values("checked"))
+        wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
+        found += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
+    if result.exit and not found:
+        found.append(f"what ran in the guest ended with status {result.exit}")
+    return found
+
+
+def results(result: BootResult) -> Outcome:
+    """All KTAP that a guest printed, and how long each test took of its limit."""
+    total = Outcome(log=result.guest_log, took=result.guest.took)
+    for name, lines in result.guest.ktap.items():
+        outcome = ktap.parse(lines, patched_tree())
+        total += Outcome(
+            outcome.passed,
+            tuple(f"{name}: {failure}" for failure in outcome.failures),
+            tuple(f"{name}: {skip}" for skip in outcome.skips),
+        )
+    return total
+
+
+@once
+def patched_tree() -> Path:
+    return tree.ensure_tree("patched")

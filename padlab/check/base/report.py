@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How checks went: told as they end, summed up, and as JUnit XML.
+
+At the end all that failed is reported again: of a CI run often only the last lines are
+kept.  The last line has the sums.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as xml
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from padlab.core import progress
+from padlab.core.outcome import Outcome, Took
+
+SHOWN_LINES = 20  # of what a failure has to say
+AGAIN_LINES = 6  # of the same at the end
+NEAREST = 5  # to their limits
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a check went, in seconds; ``detail`` is what else its error had to say."""
+
+    name: str
+    outcome: Outcome
+    elapsed: float
+    limit_s: float
+    detail: list[str] = field(default_factory=list)
+
+
+def tell(report: Report, place: str) -> None:
+    """One check, when it has ended; ``place`` is its number in the list."""
+    outcome = report.outcome
+    verdict = "FAILED" if outcome.failures else "ok" if outcome.passed else "skipped"
+    elapsed = progress.seconds(report.elapsed)
+    lines = [f"{place} {report.name}: {verdict}, {summary(outcome)}, {elapsed}"]
+    lines += [f"    skipped: {reason}" for reason in outcome.skips]
+    lines += _failures(report, SHOWN_LINES, "failed")
+    progress.result("\n".join(lines))
+
+
+def conclude(reports: Sequence[Report], elapsed: float) -> int:
+    """All of them.  The exit status is 0 if all passed."""
+    total = sum((report.outcome for report in reports), Outcome())
+    lines = [f"took {progress.seconds(elapsed)}", *limits(reports)]
+    for report in reports:
+        if report.outcome.failures:
+            lines += _failures(report, AGAIN_LINES, f"failed in {report.name}")
+    progress.result("\n".join([*lines, summary(total)]))
+    return 1 if total.failures or not total.passed else 0
+
+
+def summary(total: Outcome) -> str:
+    skipped = f", {len(total.skips)} skipped" if total.skips else ""
+    return f"{total.passed} passed, {len(total.failures)} failed{skipped}"
+
+
+def limits(reports: Sequence[Report]) -> list[str]:
+    """What came nearest to its limit: checks, and the tests in guests."""
+    nearest = sorted(everything_took(reports), key=lambda took: took.share, reverse=True)[:NEAREST]
+    return [
+        f"limits: {took.name} used {took.elapsed:.0f} s of {took.limit_s:.0f} s ({100 * took.share:.0f} %)"
+        for took in nearest
+    ]
+
+
+def everything_took(reports: Sequence[Report]) -> Iterator[Took]:
+    """Each check, and what in it has a limit of its own."""
+    for report in reports:
+        yield Took(report.name, report.elapsed, report.limit_s)
+        for part in report.outcome.took:
+            yield replace(part, name=f"{part.name} in {report.name}")
+
+
+def _failures(report: Report, limit: int, title: str) -> list[str]:
+    outcome = report.outcome
+    lines = []
+    for failure in outcome.failures:
+        first, *rest = failure.splitlines() or [""]
+        lines += [f"    {title}: {first}", *_cut(rest, limit)]
+    lines += _cut(report.detail, limit)
+    if outcome.failures and outcome.log:
+        lines.append(f"    log: {outcome.log}")
+    return lines
+
+
+def _cut(lines: list[str], limit: int) -> list[str]:
+    shown = [f"      {line}" for line in lines[:limit]]
+    return [*shown, f"      ... and {len(lines) - limit} lines more"] if len(lines) > limit else shown
+
+
+def junit(reports: Sequence[Report]) -> str:
+    """A test case for each check, with its time; what failed or was skipped in it."""
+    bad = sum(bool(report.outcome.failures) for report in reports)
+    idle = sum(_is_skipped(report.outcome) for report in reports)
+    time = f"{sum(report.elapsed for report in reports):.3f}"
+    counts = {"tests": str(len(reports)), "failures": str(bad), "skipped": str(idle), "time": time}
+    suites = xml.Element("testsuites", counts)
+    suite = xml.SubElement(suites, "testsuite", {"name": "./lab test", "errors": "0", **counts})
+    for report in reports:
+        suite.append(_case(report))
+    xml.indent(suites)
+    return xml.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _is_skipped(outcome: Outcome) -> bool:
+    return bool(outcome.skips) and not outcome.passed and not outcome.failures
+
+
+def _case(report: Report) -> xml.Element:
+    outcome = report.outcome
+    attributes = {"classname": "lab", "name": report.name, "time": f"{report.elapsed:.3f}"}
+    case = xml.Element("testcase", attributes)
+    if outcome.failures:
+        message = outcome.failures[0].partition("\n")[0]
+        text = "\n".join([*outcome.failures, *report.detail, *([str(outcome.log)] if outcome.log else [])])
+        xml.SubElement(case, "failure", message=_printable(message)).text = _printable(text)
+    elif _is_skipped(outcome):
+        xml.SubElement(case, "skipped", message=_printable("; ".join(outcome.skips)))
+    lines = [summary(outcome), *(f"skipped: {reason}" for reason in outcome.skips)]
+    xml.SubElement(case, "system-out").text = _printable("\n".join(lines))
+    return case
+
+
+def _printable(text: str) -> str:
+    """Consoles may have what XML cannot."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in text)
+
+
+def write_junit(path: Path, reports: Sequence[Report]) -> None:
+    path.write_text(junit(reports), encoding="utf-8")
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """One check; times are in seconds."""
+    outcome = report.outcome
+    return {
+        "name": report.name,
+        "passed": outcome.passed,
+        "failed": [failure.partition("\n")[0] for failure in outcome.failures],
+        "skipped": list(outcome.skips),
+        "seconds": round(report.elapsed, 1),
+        "limit": round(report.limit_s),
+        "parts": [
+            {"name": part.name, "seconds": round(part.elapsed, 1), "limit": round(part.limit_s)}
+            for part in outcome.took
+        ],
+    }
+
+
+def write_json(path: Path, reports: Sequence[Report]) -> None:
+    """A check a line."""
+    rows = ",\n".join(json.dumps(as_dict(report)) for report in reports)
+    path.write_text(f"[\n{rows}\n]\n")

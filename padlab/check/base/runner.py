@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs checks: at the same time where they do not disturb each other, each within its limit.
+
+A check is a named function that returns an Outcome.  One that fails, in whatever
+way, is reported with its reason and its log, and the rest still runs.
+
+Checks begin in the order of their list.  Each runs in a thread of its own, but is
+mostly a guest that keeps one of the host's cores busy.  One that is to be ``alone``
+waits until nothing else runs, and holds back those after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from padlab.check.base import report as reports
+from padlab.check.base.report import Report
+from padlab.core import host, process, progress
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
+from padlab.core.paths import LOGS
+from padlab.vm import accel, emulator
+
+APART_LIMIT_S = 3600.0  # for what is no part of a check, such as a kernel that it needs
+GRACE_S = 30.0  # for a check whose children have been ended
+_JOIN_S = 5.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """``alone``: it measures the host's time, or takes all cores of the host."""
+
+    name: str
+    run: Callable[[], Outcome]
+    limit_s: float
+    alone: bool = False
+    mib: int = 0  # of the host's memory, at most
+    cpus: int = 1  # of its guests
+
+
+@dataclass(frozen=True)
+class Host:
+    """What there is for checks.  ``wide``: a guest takes a core for each of its CPUs."""
+
+    cores: int
+    mib: int
+    wide: bool
+
+    def cores_for(self, check: Check) -> int:
+        return min(check.cpus, self.cores) if self.wide else 1
+
+
+def this_host(checks: Sequence[Check]) -> Host:
+    wide = any(check.cpus > 1 for check in checks) and accel.choose(emulator.ensure()).parallel
+    return Host(len(os.sched_getaffinity(0)), host.free_mib(), wide)
+
+
+@dataclass
+class _Running:
+    """A check under way, in ``thread``; its children are those of ``scope``."""
+
+    nr: int
+    check: Check
+    until: float  # what is done apart comes on top
+    scope: process.Scope = field(default_factory=process.Scope)
+    thread: threading.Thread | None = None
+    ended: bool = False  # by its limit
+
+    @property
+    def deadline(self) -> float:
+        return self.until + min(self.scope.apart_s, APART_LIMIT_S)
+
+
+class Runner:
+    def __init__(
+        self, checks: Sequence[Check], host: Host, ended: Callable[[Report], None] | None = None
+    ) -> None:
+        """``ended`` is told of each check when it has ended."""
+        self._ended = ended
+        self._host = host
+        self._todo = list(enumerate(checks, start=1))
+        self._count = len(checks)
+        self._running: dict[int, _Running] = {}
+        self._done: queue.SimpleQueue[tuple[int, Report]] = queue.SimpleQueue()
+        self.reports: list[Report] = []
+
+    def run(self) -> None:
+        """All of them.  ``reports`` has those that have ended, also when this is interrupted."""
+        try:
+            while self._todo or self._running:
+                self._start_what_fits()
+                self._wait()
+                self._end_what_is_late()
+        finally:
+            threads = [running.thread for running in self._running.values() if running.thread]
+            if threads:
+                process.kill_all()
+            for thread in threads:
+                thread.join(_JOIN_S)
+
+    def _start_what_fits(self) -> None:
+        for nr, check in list(self._todo):
+            if self._fits(check):
+                self._todo.remove((nr, check))
+                self._start(nr, check)
+            elif check.alone:
+                break
+
+    def _fits(self, check: Check) -> bool:
+        others = [running.check for running in self._running.values()]
+        if not others:
+            return True
+        if check.alone or any(other.alone for other in others):
+            return False
+        both = [*others, check]
+        return (
+            sum(self._host.cores_for(one) for one in both) <= self._host.cores
+            and sum(one.mib for one in both) <= self._host.mib
+        )
+
+    def _start(self, nr: int, check: Check) -> None:
+        running = _Running(nr, check, time.monotonic() + check.limit_s)
+        # A daemon: one that hangs must not keep the lab from ending.
+        running.thread = threading.Thread(target=self._work, args=(running,), name=check.name, daemon=True)
+        self._running[nr] = running
+        running.thread.start()
+
+    def _work(self, running: _Running) -> None:
+        with running.scope.entered(), progress.labelled(f"[{running.nr}]"):
+            self._done.put((running.nr, run_one(running.check)))
+
+    def _wait(self) -> None:
+        """Until a check ends or is late."""
+        due = min(running.deadline for running in self._running.values())
+        with contextlib.suppress(queue.Empty):
+            nr, report = self._done.get(timeout=max(0.0, due - time.monotonic()))
+            if nr in self._running:  # not given up
+                self._collect(nr, report)
+
+    def _collect(self, nr: int, report: Report) -> None:
+        running = self._running.pop(nr)
+        report = judged(report, running.ended)
+        self.reports.append(report)
+        reports.tell(report, f"[{nr}/{self._count}]")
+        if self._ended:
+            self._ended(report)
+
+    def _end_what_is_late(self) -> None:
+        now = time.monotonic()
+        for nr, running in list(self._running.items()):
+            if now < running.deadline:
+                continue
+            if running.ended:
+                check = running.check
+                late = Report(check.name, Outcome(), check.limit_s + GRACE_S, check.limit_s)
+                self._collect(nr, late)
+            else:
+                running.ended = True
+                running.until = now + GRACE_S - min(running.scope.apart_s, APART_LIMIT_S)
+                running.scope.end()
+
+
+def run_one(check: Check) -> Report:
+    scope = process.scope()
+    start, apart_s = time.monotonic(), scope.apart_s
+    detail: list[str] = []
+    try:
+        outcome = check.run()
+        if not (outcome.passed or outcome.failures or outcome.skips):
+            outcome = Outcome(failures=("nothing was tested",))
+    except LabError as err:
+        outcome = Outcome(failures=(str(err),), log=err.log)
+        detail = err.detail
+    except Exception as err:  # a fault of the check itself must not hide the others
+        log = LOGS / "test-traceback.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a") as file:
+            file.write(f"{check.name}\n{traceback.format_exc()}\n")
+        outcome = Outcome(failures=(f"the check broke: {err!r}",), log=log)
+    elapsed = time.monotonic() - start - (scope.apart_s - apart_s)
+    return Report(check.name, outcome, elapsed, check.limit_s, detail)
+
+
+def judged(report: Report, ended: bool) -> Report:
+    """One that took longer than it may, or was ``ended`` for that, has failed, whatever else it says."""
+    if report.elapsed <= report.limit_s and not ended:
+        return report
+    late = f"it took longer than its limit of {report.limit_s:g} s"
+    return replace(report, outcome=replace(report.outcome, failures=(late, *report.outcome.failures)))

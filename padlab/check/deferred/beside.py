@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot beside deferred init: initcalls run meanwhile, and nothing comes out otherwise than if boot waited.
+
+The faulty kernel has the initcalls of checks/faults/test-initcalls.patch and test-beside.patch,
+and its jobs can be made slow, so that it is certain who has to wait for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from padlab.check.base import guests
+from padlab.check.base.guests import SMALL, SMT
+from padlab.core import progress
+from padlab.core.outcome import Outcome, judge
+from padlab.vm import dmesg
+from padlab.vm.boot import SYNC, BootResult
+from padlab.vm.trace import Event
+
+KERNEL = "faulty"
+# With more memory than is initialised before the first initcall.
+MACHINES = ("epyc-7551-kvm", "memory-64")
+# In each section.  A thread has three of them at least.
+SLOW = "deferred_init_slow=500,1000000"
+# Hardly slow, so that the kernel says how many sections were begun at which priority, and an
+# initcall that takes longer than all of them.
+UNHURRIED = ("deferred_init_slow=1,1000000", "test_sleep=2000")
+LAST_TRIES = 3
+# One section only; and then threads stay for a while in code that boot is about to free.
+HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
+EVENTS = "initcall:*,padata:*"
+LEAST_INITCALLS = 20
+CHUNK = "padata_mt_chunk"
+SECTION_PAGES = 32768
+# Four, and what is missing to the boundary of the next.
+MOST_SECTIONS = 5
+# Boot is told when jobs are done, and does not find out when it looks again after 30 s.
+MOST_MS = 25_000
+SIZES = (SMALL, "three-nodes")
+
+# Who waits, by the name it gives: machine, and how to make it.
+WAITS = {
+    "pools of huge pages": (SMALL, ("hugepages=64", SLOW)),
+    "memory hotplug": ("dimms", ("memhp_default_state=online_movable", SLOW)),
+    "alloc_contig_pages()": (SMALL, ("test_contig", SLOW)),
+}
+
+BULK = ("test_bulk", SLOW)
+
+TAKEN = ("small", "order9", "irq")
+PERCENT = 95
+# Where threads of the jobs have claimed a good part of what is left.
+TAKEN_SLOW, SLOW_MACHINE = ("small", "order9", "atomic"), SMT
+SLOWER = "deferred_init_slow=2000,1000000"
+
+# Who asks for struct pages; some with pages at these addresses, of sections that are among the last
+# of their node.
+ASKED_ARGS = (
+    "test_beside=0x12c345000,0x130345000,0x124345000",
+    "cma=64M@0x74000000",
+    "deferred_init_slow=1000,1000000",
+    "deferred_init_late=200",
+)
+ASKS = (
+    "free_reserved_page()",
+    "memblock_free_late()",
+    "ioremap()",
+    "deferred_init_pfns()",
+    "looked at pages that were not there",
+    "pages that are online",
+    "pages that were asked for",
+    "all pages",
+    "kswapd",
+    "zones",
+)
+# By configuration: machines, and who asks for more there.
+ASKED = {
+    "perf": ((SMT, "three-nodes"), ()),
+    "features": ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
+}
+
+# Settings that are other in each boot, whatever the memory.
+_OTHER = re.compile(
+    r"kernel/random/|fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr)"
+    r"|kernel/(pty/nr|ns_last_pid|cmdline|version|osrelease|hostname|tainted|panic_on_oops)"
+    r"|kernel/sched_domain|vm/(stat_refresh|compact_memory|drop_caches)"
+)
+# What is sized by free pages is a little other in each boot.
+_BY_FREE = ("fs/file-max", "vm/user_reserve_kbytes", "vm/admin_reserve_kbytes")
+# Of stock's, whose image has another size, and of what is sized by free pages.
+MAX_OFF = 0.002
+# Settings that stock does not have.
+_OURS = "vm/huge_page_zero_"
+
+
+def initcalls(name: str, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
+    """Initcalls run while jobs do, and boot says for how long it waited in the end."""
+    append = (f"trace_event={EVENTS}", "trace_buf_size=1M")
+    result = guests.boot(name, kernel, role="trace", append=append, limit=limit_s)
+    events = result.guest.trace.events
+    meanwhile = initcalls_meanwhile(events)
+    progress.note(f"{name}: {meanwhile} initcalls ended while struct pages were initialised")
+    problems = guests.trouble(result)
+    if meanwhile < LEAST_INITCALLS:
+        problems.append(f"{meanwhile} initcalls ended while struct pages were initialised")
+    waited = result.dmesg.waited
+    if waited is None:
+        problems.append("the kernel does not say how long boot waited")
+    elif waited.end_ms > MOST_MS:
+        problems.append(f"nobody told boot not to wait any more: {waited}")
+    if (most := largest_chunk(events)) > MOST_SECTIONS:
+        problems.append(f"a chunk has {most:g} sections, with which one thread may be late")
+    return judge(problems, result.log)
+
+
+def largest_chunk(events: tuple[Event, ...]) -> float:
+    """Sections of the largest chunk that a node's own thread had.  Pure."""
+    chunks = [event.fields for event in events if event.init_node is not None and event.name == CHUNK]
+    return max((int(chunk["end"]) - int(chunk["start"]) for chunk in chunks), default=0) / SECTION_PAGES
+
+
+def initcalls_meanwhile(events: tuple[Event, ...]) -> int:
+    """Initcalls that ended while a job of deferred init was under way.  Pure."""
+    chunks = [event.seconds for event in events if event.init_node is not None]
+    if not chunks:
+        return 0
+    ends = [event.seconds for event in events if event.name == "initcall_finish"]
+    return sum(min(chunks) < at < max(chunks) for at in ends)
+
+
+def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Who needs all memory waits for it, and boot says so; nobody does if boot has waited before."""
+    name, append = WAITS[who]
+    result = guests.boot(name, kernel, append=append, limit=limit_s)
+    problems = guests.trouble(result)
+    waited = result.dmesg.waited
+    if waited is None or waited.who != who or waited.before_ms < 100:
+        problems.append(f"{who} did not wait: {waited}")
+    low, other, _ = nices(result.dmesg.text)
+    if low >= other:
+        problems.append(f"{low} sections were begun at the lowest priority while {who} waited, {other} not")
+    before = guests.boot(name, kernel, append=(*append, SYNC), limit=limit_s)
+    problems += guests.trouble(before)
+    if before.dmesg.waited is not None:
+        problems.append(f"with {SYNC}, something waited: {before.dmesg.waited}")
+    if not waited_first(before.dmesg.text):
+        problems.append(f"with {SYNC}, boot did not wait")
+    if nices(before.dmesg.text)[0]:
+        problems.append(f"with {SYNC}, jobs are at a low priority")
+    return judge(problems, result.log)
+
+
+def waited_first(console: str) -> bool:
+    """Whether all jobs were done before drivers were started.  Pure."""
+    ends = [match.start() for match in re.finditer(dmesg.NODE_DONE, console)]
+    drivers = re.search(dmesg.DEVTMPFS, console)
+    return bool(ends and drivers) and max(ends) < (drivers.start() if drivers else 0)
+
+
+def nices(console: str) -> tuple[int, int, int]:
+    """Sections begun at the lowest priority, and at another, and the nice value with the last.  Pure.
+
+    As a faulty kernel says.
+    """
+    match = re.search(r"deferred_init_slow: (\d+) sections at nice 19, (\d+) not, the last at (\d+)", console)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
+
+
+def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Several pages in one call, from a zone below its watermark, initialise no more than one page does."""
+    result = guests.boot(SMALL, kernel, append=BULK, limit=limit_s)
+    return judge(
+        guests.trouble(result) + said_problems(result.dmesg.text, ("alloc_pages_bulk()",)), result.log
+    )
+
+
+def asked() -> dict[str, tuple[str, str]]:
+    """Checks by name: the configuration and the machine."""
+    return {
+        f"struct pages asked for beside deferred init, {name}" + (config != "perf") * f" ({config})": (
+            config,
+            name,
+        )
+        for config, (names, _) in ASKED.items()
+        for name in names
+    }
+
+
+def asked_for(config: str, name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Who asks for struct pages gets them, and who looks at what is online finds it initialised.
+
+    Threads are at the lowest priority until somebody waits for all pages.
+    """
+    result = guests.boot(name, kernel, config, append=ASKED_ARGS, limit=limit_s)
+    who = (*ASKS, *ASKED[config][1])
+    problems = guests.trouble(result) + asked_problems(result.dmesg.text, who, result.spec.machine.cpus)
+    if result.dmesg.waited and result.dmesg.waited.before_ms > MOST_MS:
+        problems.append(f"nobody was told not to wait any more: {result.dmesg.waited}")
+    low, other, last = nices(result.dmesg.text)
+    if not (low and other and last == 0):
+        problems.append(f"{low} sections were begun at the lowest priority, {other} not, the last at {last}")
+    return judge(problems, result.log)
+
+
+def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
+    """What is wrong with what is asked for, and with what there was free meanwhile.  Pure."""
+    found = said_problems(console, asks)
+    match = re.search(r"test_beside: free memory changed by (\d+) pages", console)
+    # What a thread has freed of its section counts twice; two threads are the test's.
+    if match is None or int(match[1]) > (cpus + 2) * SECTION_PAGES:
+        found.append(match[0] if match else "free memory was not looked at")
+    return found
+
+
+def said_problems(console: str, asks: Iterable[str]) -> list[str]:
+    """What is wrong with what checks/faults/test-beside.patch says.  Pure."""
+    found = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
+    return found + [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
+
+
+def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Nobody waits for jobs that are done before boot is, and all but their last sections are unhurried.
+
+    A thread that has just found more sections left than threads may still be the one that begins
+    the last, and a busy host may hold up jobs for as long as boot takes: one of a few boots will do.
+    """
+    for _ in range(LAST_TRIES):
+        result = guests.boot(SMALL, kernel, append=UNHURRIED, limit=limit_s)
+        trouble, problems = guests.trouble(result), []
+        low, other, last = nices(result.dmesg.text)
+        if low <= other or not other or last:
+            problems.append(
+                f"{low} sections were begun at the lowest priority, {other} not, the last at {last}"
+            )
+        if result.dmesg.waited != dmesg.Waited(0, 0, None):
+            problems.append(f"somebody waited: {result.dmesg.waited}")
+        if trouble or not problems:
+            break
+    return judge([*trouble, *problems], result.log)
+
+
+def hung(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """A job that gets nowhere: boot says what it waits for, and comes up when it goes on."""
+    result = guests.boot(SMALL, kernel, append=HUNG, limit=limit_s)
+    problems = guests.trouble(result)
+    said = "boot waits for struct pages of node 0 to be initialised"
+    if said not in result.dmesg.text:
+        problems.append(f"the kernel does not say: {said}")
+    left = result.dmesg.text.find("deferred_init_late: a thread leaves")
+    if not 0 <= left < result.dmesg.text.find("boot waited"):
+        problems.append("boot did not wait for the job's thread to leave")
+    return judge(problems, result.log)
+
+
+def pressure(
+    name: str, kind: str, slow: tuple[str, ...], kernel: str = KERNEL, limit_s: float | None = None
+) -> Outcome:
+    """An initcall takes nearly all memory, as it could if boot had waited."""
+    problems = []
+    for append in (slow, (SYNC,)):
+        result = guests.boot(name, kernel, append=(taking(kind), *append), limit=limit_s)
+        problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
+    return judge(problems, result.log)
+
+
+def taking(kind: str) -> str:
+    """On the command line: an initcall takes nearly all memory in that way."""
+    return f"test_take={PERCENT},{kind}"
+
+
+def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Checks by name: the machine, what is taken, and the command line of jobs that may be slow."""
+    title = f"{PERCENT} % of memory taken beside"
+    fast = {f"{title} deferred init, {kind}": (SMALL, kind, ()) for kind in TAKEN}
+    slow = {f"{title} slow jobs, {kind}": (SLOW_MACHINE, kind, (SLOWER,)) for kind in TAKEN_SLOW}
+    return {**fast, **slow}
+
+
+def boots() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """All that the faulty kernel is booted for here, beside the jobs: machines and command lines."""
+    return {
+        **{f"{who} waits": wait for who, wait in WAITS.items()},
+        **{f"struct pages asked for, {name}": (name, ASKED_ARGS) for name in ASKED["perf"][0]},
+        **{title: (name, (taking(kind), *slow)) for title, (name, kind, slow) in pressures().items()},
+        "the last sections": (SMALL, UNHURRIED),
+        "a job that hangs": (SMALL, HUNG),
+        "a bulk allocation": (SMALL, BULK),
+    }
+
+
+def taken_problems(console: str, kind: str) -> list[str]:
+    """What is wrong with what the initcall says of its allocations.  Pure."""
+    match = re.search(rf"test_take: (\d+) of (\d+) pages, {kind}, (\d+) failed", console)
+    if match is None:
+        return ["the initcall does not say what it took"]
+    found = [] if int(match[1]) >= int(match[2]) and match[3] == "0" else [match[0]]
+    return found + [f"the console says: {bad}" for bad in ("Out of memory", "oom-kill") if bad in console]
+
+
+def sizes(name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """What the kernel sizes by memory is the same whether boot waits or not, and as in stock.
+
+    With jobs that are still at work when it is sized.
+    """
+    ours, waiting = (_sizes(name, kernel, args, limit_s) for args in ((SLOW,), (SYNC,)))
+    stock = _sizes(name, "stock", (), limit_s)
+    problems = [f"beside the jobs: {text}" for text in differences(_told(waiting), _told(ours), 0)]
+    problems += [f"against stock: {text}" for text in differences(_told(stock), _told(ours), MAX_OFF)]
+    if ours.dmesg.waited is None or waiting.dmesg.waited is not None:
+        problems.append("boot waited, or did not, against what the command line says")
+    return judge(problems, ours.log)
+
+
+def _sizes(name: str, kernel: str, append: tuple[str, ...], limit_s: float | None) -> BootResult:
+    return guests.boot(name, kernel, role="sizes", append=append, limit=limit_s)
+
+
+def _told(result: BootResult) -> dict[str, str]:
+    pairs = (value.partition(" ") for value in result.guest.values("size"))
+    return {
+        name: value.strip()
+        for name, _, value in pairs
+        if not _OTHER.match(name) and not name.startswith(_OURS)
+    }
+
+
+def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> list[str]:
+    """Settings that differ, numbers by more than ``most`` of theirs.  Pure."""
+    found = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
+    for name in sorted(theirs.keys() & ours.keys()):
+        if not _same(theirs[name], ours[name], MAX_OFF if name in _BY_FREE else most):
+            found.append(f"{name}: {ours[name]}, not {theirs[name]}")
+    return found
+
+
+def _same(one: str, other: str, most: float) -> bool:
+    words, others = one.split(), other.split()
+    return len(words) == len(others) and all(
+        a == b or _near(a, b, most) for a, b in zip(words, others, strict=True)
+    )
+
+
+def _near(one: str, other: str, most: float) -> bool:
+    try:
+        a, b = (float(text.strip("(,)")) for text in (one, other))
+    except ValueError:
+        return False
+    return abs(a - b) <= most * abs(a)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab fresh``: the README's commands on a bare Debian, as a newcomer's machine has them.
+
+HEAD is cloned into a bare root and the commands run there one after another.  Of the
+host they have the network, the devices, and the lab's cache of downloads and compiler
+results, unless the run is a cold one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from padlab.check.base.report import summary
+from padlab.check.fresh import bareroot, hostconfig
+from padlab.check.fresh.bareroot import Root
+from padlab.core import paths, process, progress
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
+
+_CLONE = "/root/padata-mt"
+_CACHE = "/root/.cache/padata-mt"
+_LAST_LINES = 3  # of a command that went well
+_FAILED_LINES = 20  # of one that did not
+_SUM = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?")
+# Reasons to skip a test that only a machine without its packages, trees or tools has.
+_WANT = re.compile(
+    r"not installed|not found|no such file|no module|could not import|cannot import|missing"
+    r"|no (?:kernel )?(?:tree|source|build)",
+    re.IGNORECASE,
+)
+
+_out = Console(highlight=False, soft_wrap=True, markup=False)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command in a root ended: its exit status and its output."""
+
+    status: int
+    lines: list[str]
+
+
+def main(suites: Sequence[str], full: bool, cold: bool, command: Sequence[str]) -> int:
+    """The exit status is 0 if all went well in every suite; the last line has the sums."""
+    host = _host(full)
+    commands = [list(command)] if command else readme_commands(full)
+    total = Outcome()
+    for suite in suites:
+        try:
+            total += _prove(suite, host, commands, cold)
+        except LabError as err:
+            _out.print(err.line())
+            for line in err.detail[-_FAILED_LINES:]:
+                _out.print(f"  {line}")
+            total += Outcome(failures=(str(err),))
+    _out.print(summary(total))
+    return 1 if total.failures or not total.passed else 0
+
+
+def proof(suite: str) -> Outcome:
+    """Both commands on a bare ``suite``, with the whole of ./lab test: a check of its --full."""
+    return _prove(suite, _host(full=True), readme_commands(full=True), cold=False)
+
+
+def _host(full: bool) -> hostconfig.HostConfig:
+    return bareroot.prepared(bareroot.ROOM_FULL if full else bareroot.ROOM)
+
+
+def readme_commands(full: bool) -> list[list[str]]:
+    return [paths.command(words).split() for words in ("boot", "test" if full else "test --quick")]
+
+
+def _prove(suite: str, host: hostconfig.HostConfig, commands: list[list[str]], cold: bool) -> Outcome:
+    """Run the commands in a root of ``suite``, up to the first that fails."""
+    total = Outcome()
+    if not cold:
+        paths.CACHE.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    with bareroot.made(suite, host, {} if cold else {paths.CACHE: _CACHE}) as root:
+        _clone(root)
+        _tell(suite, "a bare root with a clone", "ok", start)
+        for command in commands:
+            start = time.monotonic()
+            ended, log = _run(root, suite, command)
+            outcome = judge(command, ended)
+            _tell(suite, shlex.join(command), "FAILED" if outcome.failures else "ok", start)
+            _show(ended, outcome, log)
+            total += outcome
+            if outcome.failures:
+                _keep_logs(root, suite)
+                break
+    return total
+
+
+def _clone(root: Root) -> None:
+    what = "cloning HEAD"
+    git = ["git", "-C", paths.ROOT]
+    if process.run([*git, "status", "--porcelain"], what=what, todo="run ./lab fresh in a git clone").strip():
+        progress.note("uncommitted changes are left out: a bare root gets what is committed")
+    process.run(
+        ["git", "clone", "--quiet", "--no-local", paths.ROOT, root.inside(_CLONE)],
+        what=what,
+        log=paths.LOGS / "fresh-clone.log",
+    )
+
+
+def _run(root: Root, suite: str, command: list[str]) -> tuple[Ended, Path]:
+    shown = shlex.join(command)
+    log = paths.LOGS / f"fresh-{suite}-{_file_name(command)}.log"
+    lines: list[str] = []
+    with progress.step(f"{suite}: {shown}") as step:
+
+        def take(line: str) -> None:
+            lines.append(line)
+            step.update(line)
+
+        status = process.stream(
+            root.command(_CLONE, command), take, what=f"{suite}: {shown}", log=log, ok=range(256)
+        )
+    return Ended(status, lines), log
+
+
+def _file_name(command: list[str]) -> str:
+    return re.sub(r"[^\w.=-]+", "-", " ".join(command)).strip("-.")[:60]
+
+
+def judge(command: Sequence[str], ended: Ended) -> Outcome:
+    """What a command's output says; ``./lab test`` prints sums, any other command is one case."""
+    shown = shlex.join(command)
+    if list(command[:2]) != ["./lab", "test"]:
+        return Outcome(1) if ended.status == 0 else Outcome(failures=(_status(shown, ended),))
+    sums = _SUM.fullmatch(ended.lines[-1].strip()) if ended.lines else None
+    if sums is None:
+        return Outcome(failures=(f"{_status(shown, ended)}, without a sum of its tests",))
+    passed, failed, skipped = (int(number or 0) for number in sums.groups())
+    skips = [line.strip() for line in ended.lines if line.strip().startswith("skipped: ")]
+    unfit = [line for line in skips if _WANT.search(line)]
+    failures = [f"{shown}: a test failed"] * failed
+    failures += [f"{shown}: a bare machine must not make a test be skipped: {line}" for line in unfit]
+    if ended.status and not failures:
+        failures = [_status(shown, ended)]
+    rest = [line for line in skips if line not in unfit]
+    rest += ["a skip without a reason"] * (skipped - len(skips))
+    return Outcome(passed, tuple(failures), tuple(rest))
+
+
+def _status(shown: str, ended: Ended) -> str:
+    return f"{shown} ended with status {ended.status}"
+
+
+def _tell(suite: str, what: str, verdict: str, start: float) -> None:
+    _out.print(f"{suite}: {what}: {verdict}, {progress.seconds(time.monotonic() - start)}")
+
+
+def _show(ended: Ended, outcome: Outcome, log: Path) -> None:
+    """The last lines of a command, and more of them when it failed."""
+    for line in ended.lines[-(_FAILED_LINES if outcome.failures else _LAST_LINES) :]:
+        _out.print(f"    {line.rstrip()}")
+    for failure in dict.fromkeys(outcome.failures):
+        _out.print(f"    failed: {failure}")
+    if outcome.failures:
+        _out.print(f"    log: {log}")
+
+
+def _keep_logs(root: Root, suite: str) -> None:
+    """The lab's own logs in the root are wanted after it is gone."""
+    kept = paths.LOGS / f"fresh-{suite}"
+    shutil.rmtree(kept, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        shutil.copytree(root.inside(f"{_CLONE}/build/logs"), kept)
+        _out.print(f"    logs of the run: {kept}")

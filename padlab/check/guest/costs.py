@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What deferred init and jobs cost: guest instructions, and locks that are taken or waited for.
+
+None of these depends on the host's speed or load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from padlab.check.base import expected, guests
+from padlab.check.base.guests import KMEMLEAK_OFF, SMALL
+from padlab.check.guest import lockstat
+from padlab.core import progress
+from padlab.core.outcome import Outcome, judge
+from padlab.measure import growth, hugepages
+from padlab.vm import boot as boots
+from padlab.vm import machine
+from padlab.vm.boot import BootResult, BootSpec
+
+MAX_COST = 1.01  # of stock's
+
+
+def one_thread() -> Outcome:
+    """Deferred init with one thread against stock, in guest instructions; and twice the same."""
+
+    def once(kernel: str) -> BootResult:
+        build, initrd = guests.ready(kernel, "boot")
+        threads = None if kernel == "stock" else "1"
+        spec = BootSpec(machine.load(SMALL), kernel, threads=threads, exact=True, sync=True, initrd=initrd)
+        return boots.boot(spec, build)
+
+    stock, ours, again = once("stock"), once("patched"), once("patched")
+    costs = [result.deferred_ms for result in (stock, ours, again)]
+    of_stock, of_ours, of_again = (cost or 0 for cost in costs)
+    if not (of_stock and of_ours and of_again):
+        return judge(["no time for deferred init on the console"], ours.log)
+    progress.note(f"deferred init: stock {of_stock} ms, patched {of_ours} ms of a million instructions")
+    problems = []
+    if of_ours > of_stock * MAX_COST:
+        problems.append(f"stock takes {of_stock} million instructions, patched {of_ours}")
+    if of_ours != of_again:
+        problems.append(f"two runs differ: {of_ours} and {of_again}")
+    return judge(problems, ours.log)
+
+
+def growing() -> Outcome:
+    """The goals of ``./lab growth``, each a test."""
+    ready = {kernel: guests.ready(kernel, "boot") for kernel in growth.KERNELS}
+    sleeping = {kernel: guests.ready(variant, "boot") for kernel, variant in growth.SLEEPING.items()}
+    return _reached(growth.goals(growth.measure(ready, sleeping)))
+
+
+def never_slower(config: str) -> Outcome:
+    """No page costs more instructions than stock's, also where struct pages are others or seen one by one."""
+    return _reached(
+        growth.of_pages({kernel: guests.ready(kernel, "boot", config) for kernel in growth.KERNELS})
+    )
+
+
+def _reached(every: Sequence[growth.Goal]) -> Outcome:
+    skips = expected.left_out(goal.name for goal in every)
+    goals = expected.kept(every)
+    failures = tuple(
+        f"{goal.name}: {goal.patched:.4g} {goal.unit}, at most {goal.limit:.4g}"
+        for goal in goals
+        if not goal.ok
+    )
+    for goal in goals:
+        progress.note(f"{goal.name}: stock {goal.stock:.4g}, patched {goal.patched:.4g} {goal.unit}")
+    return Outcome(len(goals) - len(failures), failures, tuple(skips))
+
+
+def job() -> Outcome:
+    build, _ = guests.ready("patched", "hugecost")
+    return hugepages.cost_gate(build)
+
+
+def zone_lock() -> Outcome:
+    results = {
+        kernel: guests.boot(
+            lockstat.MACHINE, kernel, lockstat.CONFIG, "locks", (*lockstat.APPEND, KMEMLEAK_OFF, boots.SYNC)
+        )
+        for kernel in ("stock", "patched")
+    }
+    stock, patched = (lockstat.taken(result) for result in results.values())
+    progress.note(f"zone->lock taken during deferred init: stock {stock} times, patched {patched}")
+    trouble = [problem for result in results.values() for problem in guests.trouble(result)]
+    return judge(trouble + lockstat.problems(stock, patched), results["patched"].log)
+
+
+def split_locks() -> Outcome:
+    """Threads that map huge pages in page tables of their own do not wait for each other."""
+    configs = {"split": lockstat.CONFIG, "not split": "nosplit"}
+    results = {
+        what: guests.boot(lockstat.PTLOCK_MACHINE, "patched", config, "ptlocks", (KMEMLEAK_OFF,))
+        for what, config in configs.items()
+    }
+    waits = {what: lockstat.waits(result.guest.trace) for what, result in results.items()}
+    for what, found in waits.items():
+        progress.note(f"{what}: waited {sum(found.values())} times, {found}")
+    trouble = [problem for result in results.values() for problem in guests.trouble(result)]
+    return judge(trouble + lockstat.split_problems(waits["split"], waits["not split"]), results["split"].log)

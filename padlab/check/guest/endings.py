@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots that do not end well have to be ended and reported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+
+from padlab.check.base import guests
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.vm import boot as boots
+from padlab.vm import machine
+from padlab.vm.boot import BootSpec
+
+MACHINE = "tiny"
+
+
+def _fails(what: str, expected: str, action: Callable[[], object]) -> Outcome:
+    """``action`` must raise a LabError that says ``expected`` and has a log to read."""
+    try:
+        action()
+    except LabError as err:
+        problems = [] if expected in err.why else [f"{what} is reported as: {err}"]
+        if not err.todo:
+            problems.append("it does not say what to do")
+        if err.log is not None and not err.log.exists():
+            problems.append(f"its log is not there: {err.log}")
+        return judge(problems, err.log)
+    return judge([f"{what} goes unnoticed"])
+
+
+def _tiny(*append: str, limit_s: float | None = None) -> Callable[[], object]:
+    """A boot of the smallest machine, prepared and not begun."""
+    build, initrd = guests.ready("patched", "boot")
+    spec = BootSpec(machine.load(MACHINE), "patched", append=append, initrd=initrd, time_limit_s=limit_s)
+    return partial(boots.boot, spec, build)
+
+
+def hang() -> Outcome:
+    # Its first process sleeps for ever.
+    action = _tiny("rdinit=/bin/sleep", "--", "1000000", limit_s=12)
+    return _fails("a guest that hangs", "was not done within", action)
+
+
+def panic() -> Outcome:
+    return _fails("a guest that panics", "the kernel panicked", _tiny("rdinit=/bin/false"))
+
+
+def no_qemu() -> Outcome:
+    """Neither QEMU nor apt-get, which would install it.  The environment is that of all threads."""
+    action = _tiny()
+    path = os.environ["PATH"]
+    os.environ["PATH"] = "/nonexistent"
+    try:
+        return _fails("a missing QEMU", "no apt-get", action)
+    finally:
+        os.environ["PATH"] = path

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's own test suites: KUnit, under UML and in a guest, and the kselftests."""
+
+from __future__ import annotations
+
+from padlab.check.base import expected, guests, ktap
+from padlab.check.base.guests import KMEMLEAK_OFF, SMT
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.core.paths import LOGS
+from padlab.kernel import build as builds
+from padlab.kernel import tree
+from padlab.measure import hugepages
+from padlab.vm import boot as boots
+from padlab.vm import machine
+from padlab.vm.boot import BootResult, BootSpec
+
+# Two CPUs, whose clock counts instructions.
+TIME = "two-cpus"
+TIME_LIMIT_S = 600
+
+# A node without memory, and a DIMM for it.
+LATE = "late-node"
+
+UML_LIMIT_S = 300  # the kernel's own default
+
+# Kernels that check as they go, and may be preempted.
+CHECKING = ("debug", "kcsan")
+
+KASAN = "kasan"
+
+# Some cases want a CPU that is offline, some a pool of huge pages.
+GIVEN = ("maxcpus=7", "hugepages=64")
+# Suites that are part of a kernel run at boot, but only if asked for.
+KUNIT = "kunit.enable=1"
+# Those that look for reports themselves.
+REPORTS = ("maxcpus=7", "padlab_tests=report", KMEMLEAK_OFF)
+
+
+def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT_S) -> Outcome:
+    """The kernel's own runner builds and runs it, or with "exec" runs it; its log has the KTAP."""
+    top = tree.ensure_tree(kernel) if tree.is_changing(kernel) else guests.patched_tree()
+    results = top / "obj-uml/test.log"
+    results.unlink(missing_ok=True)
+    log = LOGS / "kunit-uml.log"
+    args = [do, "--build_dir=obj-uml", "--raw_output=all", f"--timeout={limit_s}"]
+    args += [f"--kernel_args={one}" for one in guests.arguments(kernel)]
+    builds.kunit_uml(
+        "KUnit under UML",
+        args,
+        "kunit-uml.config",
+        log=log,
+        ok=(0, 1),
+        kernel=kernel,
+    )
+    if not results.exists():
+        detail = builds.compiler_errors(log.read_text().splitlines())
+        raise LabError("KUnit under UML", "it did not get to run", "see its log", log=log, detail=detail)
+    outcome = ktap.parse(results.read_text(errors="replace").splitlines(), top)
+    return outcome + Outcome(log=results)
+
+
+def _in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
+    machine = guests.machine_of(config)
+    return _judged(guests.boot(machine, "patched", config, role, (*GIVEN, *append, *preempt(config, role))))
+
+
+def preempt(config: str, role: str = "") -> tuple[str, ...]:
+    """In a kernel that checks threads lose their CPU anywhere; for KUnit in any, on some bases.
+
+    The perf kernel is as distributions have it, and the realtime kernel has no choice.
+    """
+    always = role == "kunit" and expected.table().kunit_preempts
+    return ("preempt=full",) if config in CHECKING or always else ()
+
+
+def _judged(result: BootResult) -> Outcome:
+    outcome = guests.results(result)
+    # A failed case also makes its guest's status one; say that once.
+    if outcome.failures:
+        return outcome
+    return outcome + judge(guests.trouble(result), result.log)
+
+
+def _whole(result: BootResult) -> Outcome:
+    """The guest has all that its tests need, so none is skipped unnoticed."""
+    outcome = guests.results(result)
+    return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
+
+
+def kunit(config: str) -> Outcome:
+    return _in_guest("kunit", config, (KUNIT,))
+
+
+def selftests(config: str) -> Outcome:
+    # One of them looks at what the kernel made of its command line.
+    threads = "abc" if config == "debug" else "50%"
+    # They would bring the last CPU online, which the arm64 kernel cannot.
+    online = ("maxcpus=8",) if config == guests.ARM64 else ()
+    return _in_guest("selftest", config, (f"deferred_init_threads={threads}", *online))
+
+
+def selftests_of_time(config: str) -> Outcome:
+    """With a clock of instructions, to which the host's load is nothing.
+
+    8 ns each: time then goes by about as fast as they are emulated.  A debug kernel
+    executes so many more that the commands by which a test looks at its figures would
+    take a tenth of the time that these are about: 2 ns each there.
+    """
+    result = boot_timed("patched", config, "padlab_tests=time", TIME_LIMIT_S)
+    return guests.results(result) + judge(guests.trouble(result), result.log)
+
+
+def boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResult:
+    build, initrd = guests.ready(kernel, "selftest", config)
+    spec = BootSpec(
+        machine.load(TIME),
+        kernel,
+        config,
+        exact=True,
+        all_cpus=True,
+        shift=1 if config in CHECKING else 3,
+        append=("loglevel=7", tests, KMEMLEAK_OFF, *guests.arguments(kernel)),
+        initrd=initrd,
+        time_limit_s=limit_s,
+    )
+    return boots.boot(spec, build)
+
+
+def selftests_of_reports() -> Outcome:
+    """They look for reports themselves, of which no other boot may have any."""
+    return guests.results(guests.boot(SMT, "patched", "debug", "selftest", REPORTS))
+
+
+def selftests_of_huge_pages(config: str) -> Outcome:
+    """With memory for pages of 1 GiB."""
+    return _whole(guests.boot(hugepages.MACHINE, "patched", config, "selftest", ("padlab_tests=huge",)))
+
+
+def kasan() -> Outcome:
+    """Deferred init, then jobs of a fallocate(), also of files whose pages come and go."""
+    return _judged(
+        guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_fallocate"))
+    )
+
+
+def selftests_of_nodes(config: str) -> Outcome:
+    """With a node whose only memory can be taken away."""
+    return _whole(guests.boot(LATE, "patched", config, "selftest", ("padlab_tests=nodes",)))
+
+
+# One by itself
+
+
+def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
+    """``name`` is that of its file without the ending; its kind, if it has one, says on which machine."""
+    only = f"padlab_only={name}"
+    match name.split("_")[1]:
+        case "time":
+            return _judged(boot_timed(kernel, config, only, limit_s))
+        case "report":
+            append = tuple(arg for arg in REPORTS if not arg.startswith("padlab_tests"))
+            return guests.results(guests.boot(SMT, kernel, config, "selftest", (*append, only), limit_s))
+        case "huge":
+            return _whole(guests.boot(hugepages.MACHINE, kernel, config, "selftest", (only,), limit_s))
+        case "nodes":
+            return _whole(guests.boot(LATE, kernel, config, "selftest", (only,), limit_s))
+        case _:
+            append = (*GIVEN, *preempt(config), only)
+            return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
+
+
+def kunit_of(config: str, kernel: str, limit_s: float) -> Outcome:
+    """KUnit in a guest, of any kernel."""
+    append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
+    return _judged(guests.boot(SMT, kernel, config, "kunit", append, limit_s))

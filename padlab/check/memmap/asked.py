@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A case of the matrix (matrix.py), and what its boots lack of what it asks for.
+
+It is looked for on the patched kernel's console, and in what the guest says: ``says`` must
+be there, ``never`` must not.  The fast path says nothing, so a case that is not about a slow
+one has FREED_SINGLY among what must not be there, and a case that is has the line with the
+reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from padlab.check.memmap import oracle
+from padlab.vm import boot as boots
+from padlab.vm import machine as machines
+from padlab.vm.boot import BootResult
+
+FREED_SINGLY = "memmap: blocks are freed one by one"
+# For what writes to all of the guest's memory, and so takes as much of the host's.
+LITTLE = "little"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Boots of one machine with one command line."""
+
+    name: str
+    machine: str
+    append: tuple[str, ...] = ()
+    config: str = "perf"
+    says: tuple[str, ...] = ()  # regular expressions
+    never: tuple[str, ...] = (FREED_SINGLY,)
+    seen_per_page: int = 0  # trace events for each deferred page, at least
+    short: bool = True
+    allowance: int = oracle.ALLOWANCE
+    stock_breaks: bool = False  # the oracle's rules, and ours should break the same
+    stock_reports: str = ""  # a report that stock has to have, and ours has not
+    mirrored: tuple[str, ...] = ()  # memory that is, if any: kernels that can be made to believe it
+
+    @property
+    def title(self) -> str:
+        usual = machines.load(self.machine).arch.config
+        config = "" if self.config == usual else f" ({self.config})"
+        return f"memmap oracle, {self.machine}, {self.name}{config}"
+
+    def host_mib(self) -> int:
+        """What its boots take of the host's memory, one after the other."""
+        machine = machines.load(self.machine)
+        return boots.host_mib(machine) + (machine.mib if self.machine == LITTLE else 0)
+
+
+# What was allocated and freed again is in other blocks than without.
+IRQ_ALLOWANCE = 4 * oracle.ALLOWANCE
+
+_IRQ = re.compile(
+    r"deferred_init_irq: \d+ interrupts, \d+ allocations, (?P<in_jobs>\d+) while jobs ran: "
+    r"(?P<empty>\d+) found no block, (?P<grown>\d+) made a zone grow"
+)
+
+
+def irq_problems(console: str) -> list[str]:
+    """Whether interrupts allocated during the jobs (checks/faults/deferred-init-irq.patch).
+
+    That a zone grew when its list had no block shows that the first blocks of a run go
+    to a list that is empty as they should.
+    """
+    match = _IRQ.search(console)
+    if match is None:
+        return ["the kernel does not say what its interrupts allocated"]
+    told = {
+        "in_jobs": "nothing was allocated while jobs ran",
+        "empty": "no allocation found the list of free blocks empty",
+        "grown": "no zone grew while another node's job ran",
+    }
+    return [f"{why}: {match[0]}" for key, why in told.items() if not int(match[key])]
+
+
+def problems(case: Case, result: BootResult) -> list[str]:
+    """What console and guest's report lack of what the case asks for, or have too much."""
+    text = f"{result.dmesg.text}\n{result.guest.text}"
+    found = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
+    found += [f"the console says: {said}" for said in case.never if _search(said, text)]
+    return found + _events(case.seen_per_page, result)
+
+
+def _search(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text, re.MULTILINE)
+
+
+def _events(per_page: int, result: BootResult) -> list[str]:
+    if not per_page:
+        return []
+    pages = sum(node.pages or 0 for node in result.dmesg.nodes)
+    events = result.guest.number("events") or 0
+    if pages and events >= per_page * pages:
+        return []
+    return [f"{events} trace events, less than {per_page} for each of {pages} deferred pages"]

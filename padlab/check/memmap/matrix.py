@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The matrix of boots: machine x config x command line, stock against patched.
+
+A case boots both kernels and holds their memmaps against each other (oracle.py).
+What else it asks for is in asked.py.
+
+The short set has each command line and each slow path once; the full one has each
+command line on every small machine, and the large machines.
+
+Not here, and why:
+
+ - KMSAN: it needs clang, and Kconfig has no deferred init with it.
+ - Unaccepted memory: it needs TDX or SEV-SNP, or firmware that plays them; QEMU's
+   emulator has neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from padlab.check.base import expected
+from padlab.check.memmap import oracle
+from padlab.check.memmap.asked import FREED_SINGLY, LITTLE, Case
+from padlab.vm import machine as machines
+from padlab.vm.boot import SYNC
+from padlab.vm.machine import Machine
+
+NODES = "smt-numa"
+
+# Other struct pages, of 80 bytes, and of 64 of which x86-64 uses 56: no page may cost more
+# instructions than stock's.
+OTHER_CONFIGS = ("sparse", "nomemcg")
+# Only built and booted with --full.
+MORE_CONFIGS = ("kasan", "features")
+
+# 140 holes of a page each.  The array that memblock has at first is for 128 ranges, so it
+# gets a new one, of memory that is given back when memblock retires.
+MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
+
+# Before the CPUs are up it takes more than a node's first section.
+GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
+
+# Where boot waits for struct pages before it goes on, it does not say so at its end.
+WAITS = (FREED_SINGLY, r"boot waited")
+
+# Of 2 MiB each.  A block is what the page allocator has at once.
+_POOL = re.compile(r"\bhugepagesz=2M hugepages=(\d+)")
+BLOCK_MIB = 4
+
+# A walk over the struct pages of many GiB holds all zone locks for a while.
+LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
+
+
+def slow(name: str, watcher: str, *append: str, machine: str = LITTLE, config: str = "debug") -> Case:
+    """``watcher`` has to see each page, so blocks are freed one by one: as in stock."""
+    return Case(name, machine, append, config, says=(f"{FREED_SINGLY} because of {watcher}",), never=())
+
+
+# Command lines for any machine, and the one of the short set.
+COMMAND_LINES = (
+    Case("kernelcore=50%", "node-without-cpus", ("kernelcore=50%",), says=(r"Movable zone start",)),
+    Case("kernelcore=777771K", "holes", ("kernelcore=777771K",), says=(r"Movable zone start",)),
+    Case("movable_node", NODES, ("movable_node",)),
+    Case("mem= odd", "three-nodes", ("mem=4213001K",)),
+    Case("gigantic pages", "epyc-7551-kvm-small", ("hugepagesz=1G", "hugepages=2")),
+    # Zone Movable begins at a multiple of 4 MiB, inside a section here.
+    Case("movablecore=2560M", "holes", ("movablecore=2560M",), says=(r"Movable zone start",)),
+    Case("numa=off", NODES, ("numa=off",)),
+    Case("init_on_alloc=1", "one-cpu", ("init_on_alloc=1",)),
+)
+
+SHAPES = (
+    # Of the gigantic pages, at [16G,17G), [15G,16G) and [14G,15G), the last one begins
+    # in the zone below Movable, and all of its struct pages become of that zone.
+    Case(
+        "a gigantic page across the start of a zone",
+        "epyc-7551-kvm-small",
+        ("movablecore=2560M", "hugepagesz=1G", "hugepages=3"),
+        says=(r"Movable zone start", r"oracle zone 0 Movable .*contiguous=0"),
+        stock_breaks=True,
+    ),
+    # Above the PCI hole there are 901 MiB: no block of 4 MiB ends there.
+    Case("a zone that ends inside a block", "one-cpu", ("mem=4997M",)),
+    Case("a zone that ends inside a pageblock", "one-cpu", ("mem=5116868K",)),
+    Case("a deferred zone DMA32 that ends inside a block", "one-cpu", ("mem=2000004K",)),
+    Case("one page in the last section", "one-cpu", ("mem=5111812K",)),
+    Case("one page less than a section", "one-cpu", ("mem=5111804K",)),
+    # Zone Normal has a section and 131 MiB.  The trace takes more than that before the CPUs
+    # are up, so that nothing of the zone is left to deferred init.
+    Case(
+        "a zone that grew to its end",
+        "one-cpu",
+        ("mem=4355M", *GROWING),
+        says=(r"oracle zone 0 Normal ",),
+        never=(FREED_SINGLY, r"node 0 initialised"),
+    ),
+    Case("many ranges", LITTLE, (MANY_RANGES,), says=(r"oracle violations 0$",)),
+)
+
+# With kernelcore=mirror, zone Normal spans all of a node, and memory of it that is not
+# mirrored is of zone Movable: the zones overlap.  What stock does not get right, and
+# ours does the same:
+#
+#  - Zone Movable begins at a multiple of a block.  What is not mirrored before that
+#    is of zone Normal, whose present pages do not include it.
+#  - Where zone Normal is deferred, nobody initialises what is deferred and below zone
+#    Movable, and what is mirrored above is made Movable: deferred init knows only a
+#    node's last zone.
+#
+# The kernels here take mirrored= as what firmware would say (checks/faults/).  Another base
+# than 6.12 may get it right (expected.py).
+MIRRORED = (
+    # Node 1 is not deferred: mirrored at its start, to an odd page; again in the middle,
+    # for less than a block; and a last page.
+    Case(
+        "kernelcore=mirror",
+        "mirrored",
+        ("kernelcore=mirror",),
+        mirrored=("0-0x140000000,0x140000000-0x142345000,0x144801000-0x144803000,0x147fff000-0x148000000",),
+        says=(
+            r"mirrored: \[mem 0x0*144801000",
+            r"oracle zone 1 Movable ",
+            r"oracle violations 1$",
+        ),
+        stock_breaks=True,
+    ),
+    Case(
+        "kernelcore=mirror, deferred",
+        "mirrored",
+        ("kernelcore=mirror",),
+        mirrored=("0-0xc0000000,0x100000000-0x120003000,0x130000000-0x148000000",),
+        says=(r"oracle zone 0 Movable ", r"oracle violation uninitialised 99328 "),
+        stock_breaks=True,
+    ),
+    Case(
+        "kernelcore=mirror, nothing is",
+        "mirrored",
+        ("kernelcore=mirror",),
+        says=("ignore kernelcore=mirror",),
+    ),
+)
+
+# ``blocks`` is printed by oracle.sh: memory blocks by state.
+_ONLINED = r"^blocks +\d+ online *$"
+# From guest/online: all pages of a memory block, or not all, were as they should be.
+_NEW = r"memmap_online: pfn=\w+ pages=(\d+) "
+_AS_NEW = _NEW + r"offline=\1 one_reference=\1 on_no_list=\1 in_zone=\1$"
+_NOT_AS_NEW = _NEW + r"(?!offline=\1 one_reference=\1 on_no_list=\1 in_zone=\1$)"
+HOTPLUG = (
+    Case(
+        "DIMMs online_movable",
+        "dimms",
+        ("padlab_online=online_movable",),
+        says=(
+            _ONLINED,
+            r"zone 0 Movable .*present=262144 ",
+            r"zone 1 Movable .*present=163840 ",
+            _AS_NEW,
+        ),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
+    ),
+    Case(
+        "DIMMs online",
+        "dimms",
+        ("padlab_online=online_kernel",),
+        says=(_ONLINED, r"zone 1 Normal .*present=", _AS_NEW),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
+    ),
+    Case(
+        "DIMMs, memhp_default_state=online_movable",
+        "dimms",
+        ("memhp_default_state=online_movable",),
+        says=(_ONLINED, r"zone 0 Movable .*present=262144 "),
+    ),
+    Case("DIMMs and movable_node", "dimms", ("movable_node", "memhp_default_state=online"), says=(_ONLINED,)),
+    # Struct pages of a block lie in the block itself.
+    Case(
+        "DIMMs, memmap_on_memory=1",
+        "dimms",
+        ("memory_hotplug.memmap_on_memory=1", "padlab_online=online_movable"),
+        says=(_ONLINED, _AS_NEW),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
+        short=False,
+        stock_breaks=True,  # pages that hold struct pages are not managed, and not reserved
+    ),
+    Case("DIMMs that stay offline", "dimms", says=(r"^blocks .*offline",), short=False),
+)
+
+# The memmap of the lowest of them lies in two sections.
+_OPTIMIZED = ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=7")
+
+# What else has to do with pages that are new.
+FEATURES = (
+    Case(
+        "hugetlb_free_vmemmap=on",
+        NODES,
+        ("hugetlb_free_vmemmap=on", "hugepages=8"),
+        says=(r"KiB vmemmap can be freed for a 2.00 MiB page",),
+        short=False,
+    ),
+    # The memmap of gigantic pages is given back before the jobs start.
+    Case("gigantic pages, hugetlb_free_vmemmap=on", "epyc-7551-kvm-small", _OPTIMIZED),
+    Case(
+        f"gigantic pages, hugetlb_free_vmemmap=on {SYNC}",
+        "epyc-7551-kvm-small",
+        (*_OPTIMIZED, SYNC),
+        short=False,
+    ),
+    # What is left grows on demand to its end, over sections that are all memmap.
+    Case(
+        "gigantic pages, nearly all memory",
+        "epyc-7551-kvm-small",
+        ("mem=16724M", "hugepagesz=1G", "hugepages=12"),
+    ),
+    Case(SYNC, NODES, (SYNC,), never=WAITS),
+    Case("cma=", NODES, ("cma=300M",), "features", says=(r"cma: Reserved 300 MiB",), short=False),
+    Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), "features", never=WAITS, short=False),
+    replace(
+        slow(
+            "sysctl.vm.mem_profiling=1",
+            "allocation profiling",
+            "sysctl.vm.mem_profiling=1",
+            config="features",
+        ),
+        short=False,
+    ),
+)
+
+SLOW_PATHS = (
+    slow("page_poison=1 init_on_free=1", "page_poison", "page_poison=1", "init_on_free=1"),
+    slow("init_on_free=1", "init_on_free", "init_on_free=1", config="perf"),
+    slow("debug_pagealloc=on", "debug_pagealloc", "debug_pagealloc=on"),
+    slow(
+        "mm_page_free traced", "the mm_page_free trace event", "trace_event=kmem:mm_page_free", config="perf"
+    ),
+    # The struct pages' own slow path, which says nothing, but shows in the trace:
+    # each is given a reference when it is made and loses it when it is free.
+    Case(
+        "page_ref_set traced",
+        LITTLE,
+        ("trace_event=page_ref:page_ref_set",),
+        "debug",
+        seen_per_page=2,
+    ),
+    # page_owner gets to see no page that is freed here.  Its key is set when page_ext
+    # is there (page_ext_init()), which is after deferred init; it then looks for pages
+    # that were allocated before.  With early_page_ext that is earlier, but nothing is
+    # deferred (defer_init()), and memblock has retired, too (mm_core_init()).
+    Case(
+        "page_owner=on",
+        NODES,
+        ("page_owner=on",),
+        "debug",
+        says=(r"(?s)node \d+ initialised.*bytes of page_ext.*page owner found early allocated",),
+        never=WAITS,
+    ),
+    Case(
+        "page_owner=on early_page_ext",
+        NODES,
+        ("page_owner=on", "early_page_ext"),
+        "debug",
+        says=(r"page owner found early allocated",),
+        never=(FREED_SINGLY, r"node \d+ initialised"),
+    ),
+    replace(slow("plain", "a sanitizer", config="kasan"), never=WAITS[1:], short=False),
+    # It sees whether memblock is asked when it has retired.  Stock does so in a
+    # place that the series leaves as it is: node_dev_init() has memblock look for the node of each page.
+    # With ours that may come before memblock retires; and KASAN is not told of what is freed
+    # until deferred init is over, of which memblock's arrays are the last.
+    replace(
+        slow("many ranges", "a sanitizer", MANY_RANGES, config="kasan"),
+        stock_reports=" in memblock_search_pfn_nid+",  # free, or another object by now
+        short=False,
+    ),
+    # sizeof(struct page) is 80.
+    Case("plain", NODES, (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),
+    Case("plain", "slivers", (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),
+)
+
+DEBUG = (
+    Case("plain", NODES, (), "debug"),
+    Case("plain", "slivers", (), "debug", short=False),
+    Case(
+        "DIMMs online_movable",
+        "dimms",
+        ("padlab_online=online_movable",),
+        "debug",
+        says=(_ONLINED, _AS_NEW),
+        never=(FREED_SINGLY, _NOT_AS_NEW),
+        short=False,
+    ),
+)
+
+
+def cases(full: bool) -> list[Case]:
+    """What ``./lab test`` boots, or with ``full`` all there is."""
+    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *SLOW_PATHS, *DEBUG]
+    if full:
+        table += [
+            *_everywhere(),
+            *(_large(name) for name in machines.names() if not machines.load(name).small),
+        ]
+    return [_of_base(case) for case in table if full or case.short]
+
+
+def _of_base(case: Case) -> Case:
+    cases = expected.table().cases
+    other = cases.get(case.title) if cases else None
+    return replace(case, says=other.says, stock_breaks=other.stock_breaks) if other else case
+
+
+def _everywhere() -> Iterator[Case]:
+    """Each command line on each small machine but those of the table itself."""
+    for case in COMMAND_LINES:
+        for name in machines.names():
+            if machines.load(name).small and name != case.machine:
+                # Whether there is a movable zone, or room for pages, is up to the machine.
+                config = machines.load(name).arch.config
+                yield replace(case, machine=name, config=config, says=(), short=False)
+
+
+def _large(name: str) -> Case:
+    return Case("plain", name, LARGE_ARGS, short=False, allowance=allowance(machines.load(name)))
+
+
+def allowance(machine: Machine) -> int:
+    """Blocks that may be in use in one kernel alone: each CPU caches pages of its own.
+
+    Boots of 72 CPUs differed by 18.  Which blocks a pool of huge pages takes is up to the threads
+    that fill it side by side: boots of stock, with 128 blocks in a pool, differed by up to 35.
+    """
+    pool = _POOL.search(" ".join(machine.append))
+    blocks = int(pool[1]) * 2 // BLOCK_MIB if pool else 0
+    return max(oracle.ALLOWANCE, machine.cpus // 2) + blocks

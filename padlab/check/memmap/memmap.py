@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The memmap after boot: the same as stock's (oracle.py), in each case of matrix.py, or not, with a fault."""
+
+from __future__ import annotations
+
+import re
+
+from padlab.check.base import guests
+from padlab.check.base.guests import KMEMLEAK_OFF, SMT
+from padlab.check.memmap import asked, matrix, oracle
+from padlab.core import host
+from padlab.core.errors import LabError
+from padlab.core.once import once
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import tree
+from padlab.vm import machine
+from padlab.vm.boot import SYNC, BootResult
+
+# What a broken build does wrong, and what the oracle has to say of it: one of some, of each tuple.
+# A block that is freed twice counts twice.  It lies inside another free block, or somebody has
+# allocated it before the oracle looks, and then there are pages in use inside of one.
+FAULTS = {
+    "skip-section": (("uninitialised 65536",),),  # one section on each of two nodes
+    "free-twice": (("broken rule: managed 2 ",), ("rule: overlap ", "rule: free_ref ")),
+    "wrong-type": (("types=22",),),
+}
+GROWN = "one-cpu"
+
+
+@once
+def _boot_once(name: str, kernel: str, config: str, append: tuple[str, ...]) -> BootResult:
+    return guests.boot(name, kernel, config, "oracle", append)
+
+
+def _boot(
+    name: str, kernel: str, config: str, append: tuple[str, ...], limit_s: float | None = None
+) -> BootResult:
+    """``limit_s``: if not what such a boot has."""
+    if tree.is_changing(kernel):
+        return guests.boot(name, kernel, config, "oracle", append, limit_s)
+    return _boot_once(name, kernel, config, append)
+
+
+def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...] = ()) -> oracle.Report:
+    return _report(_boot(name, kernel, config, append))
+
+
+def _report(result: BootResult, known: str = "") -> oracle.Report:
+    """``known``: the report that the kernel has to have, and no other."""
+    trouble = guests.trouble(result)
+    if known:
+        others = [line for line in trouble if known not in line]
+        trouble = others if len(others) < len(trouble) else [f"no report of {known}", *trouble]
+    if trouble:
+        raise LabError(
+            f"memmap of {result.spec.machine.name} ({result.spec.kernel})",
+            trouble[0],
+            "see the console",
+            log=result.log,
+            detail=trouble,
+        )
+    return oracle.parse(result.guest)
+
+
+def same(name: str) -> Outcome:
+    config = machine.load(name).arch.config
+    found = oracle.compare(_memmap(name, "stock", config), _memmap(name, "patched", config))
+    return judge(found, _boot(name, "patched", config, ()).log)
+
+
+def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
+    """Before SMP, something wants more than the node's first section: the zone has to grow.
+
+    On one CPU, where it is the same memory every time.
+    """
+    ours, plain = (_boot(GROWN, kernel, "perf", args, limit_s) for args in (matrix.GROWING, ()))
+    problems = oracle.compare(_memmap(GROWN, "stock", append=matrix.GROWING), _report(ours))
+    left, all_pages = (sum(node.pages or 0 for node in result.dmesg.nodes) for result in (ours, plain))
+    if left >= all_pages:
+        problems.append(f"the zone did not grow: {left} pages were left to initialise, {all_pages} else")
+    return judge(problems)
+
+
+def case(one: asked.Case, ours: str = "patched", limit_s: float | None = None) -> Outcome:
+    """Stock and ``ours`` agree, and that one went the way that it should."""
+    need, free = one.host_mib(), host.free_mib()
+    if need > free:
+        return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
+    append = (*one.append, KMEMLEAK_OFF) if one.config == "debug" else one.append
+    append += tuple(f"mirrored={ranges}" for ranges in one.mirrored)
+    kernels = ("mirrored", "faulty") if one.mirrored else ("stock", ours)
+    result = _boot(one.machine, kernels[1], one.config, append, limit_s)
+    stock = _boot(one.machine, kernels[0], one.config, append)
+    theirs, memmap = _report(stock, one.stock_reports), _report(result)
+    found = oracle.compare(theirs, memmap, one.allowance, one.stock_breaks)
+    found += available_problems(stock.dmesg.text, result.dmesg.text)
+    return judge(found + asked.problems(one, result), result.log)
+
+
+def available_problems(stock: str, ours: str) -> list[str]:
+    """Whether both kernels have as much memory when boot goes on after deferred init."""
+    told = [re.search(r"Memory: (\d+)K/\d+K available", text) for text in (stock, ours)]
+    if not all(told):
+        return ["the kernel does not say how much memory is available"]
+    kib = [int(match[1]) for match in told if match]
+    if abs(kib[0] - kib[1]) * 1024 < oracle.ALLOWANCE * oracle.BLOCK_BYTES:
+        return []
+    return [f"{kib[1]} KiB were available when boot went on, {kib[0]} in stock"]
+
+
+def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
+    """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
+    result = _boot(SMT, kernel, "perf", ("deferred_init_irq",), limit_s)
+    found = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
+    return judge(found + asked.irq_problems(result.dmesg.text), result.log)
+
+
+def fault(name: str) -> Outcome:
+    """The oracle is silent without a fault, and names the one that there is.
+
+    Boot waits for the jobs of a kernel that has one: fewer have allocated what is freed twice.
+    """
+    append = (f"deferred_init_fault={name}", SYNC) if name else ()
+    found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    if not name:
+        return judge(found)
+    said = "\n".join(found) or "nothing"
+    missing = [some for some in FAULTS[name] if not any(text in said for text in some)]
+    return judge([f"the oracle does not say {' or '.join(some)} but {said}" for some in missing])
+
+
+def small_machines() -> list[str]:
+    return [name for name in machine.names() if machine.load(name).small]

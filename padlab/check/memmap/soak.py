@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab soak``: machines and command lines drawn at random; is the memmap stock's on all of them?
+
+Each has a seed of its own, from which it can be drawn again.
+"""
+
+from __future__ import annotations
+
+import json as jsons
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from padlab.check.base import guests
+from padlab.check.memmap import matrix, oracle
+from padlab.core import packages, pool, progress
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
+from padlab.measure import provenance
+from padlab.vm import boot as boots
+from padlab.vm.boot import BootResult
+from padlab.vm.machine import Dimm, Machine, Node, plural
+
+KERNELS = ("stock", "patched")
+ROLE = "oracle"
+# Most boots with the kernel that is measured, as it boots fastest.
+CONFIGS = ("perf",) * 7 + ("sparse", "nomemcg", "debug")
+MAX_MIB = 9 << 10
+LITTLE_MIB = 2 << 10  # what slow paths write to is all of the guest's memory
+ABOVE_HOLE = 4 << 30  # where memory goes on above the PCI hole
+BELOW_MIB = 3 << 10  # what QEMU has below it, if there is more
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What one seed gives."""
+
+    seed: int
+    machine: Machine
+    append: tuple[str, ...]
+    config: str
+
+    def __str__(self) -> str:
+        args = f", {' '.join(self.append)}" if self.append else ""
+        return f"seed {self.seed}: {self.machine.summary()} ({self.config}){args}"
+
+
+class _Dice(random.Random):
+    def pick(self, values: Sequence[_T]) -> _T:
+        return values[self.randrange(len(values))]
+
+    def one_in(self, n: int) -> bool:
+        return self.randrange(n) == 0
+
+
+# Drawing
+
+
+def draw(seed: int) -> Drawn:
+    """The same for the same seed, on any host."""
+    dice = _Dice(seed)
+    config = dice.pick(CONFIGS)
+    machine = _machine(dice, seed)
+    words = [word for option in _options(dice, machine) for word in option.split()]
+    return Drawn(seed, machine, tuple(words), config)
+
+
+def _machine(dice: _Dice, seed: int) -> Machine:
+    nodes = [Node(_mib(dice), dice.randrange(4)) for _ in range(dice.pick((1, 1, 2, 2, 3, 4)))]
+    if sum(node.mib for node in nodes) < 700:
+        nodes[0] = Node(700 + nodes[0].mib, nodes[0].cpus)
+    threads = dice.pick((1, 1, 2))
+    nodes = [Node(node.mib, node.cpus * threads) for node in nodes]
+    if not any(node.cpus for node in nodes):
+        nodes[-1] = Node(nodes[-1].mib, threads * dice.pick((1, 2, 4)))
+    dimms = [
+        Dimm(128 * (1 + dice.randrange(8)), dice.randrange(len(nodes)))
+        for _ in range(dice.pick((0, 0, 0, 0, 1, 2)))
+    ]
+    below = dice.pick((None, None, 512 + dice.randrange(2048)))
+    return Machine(
+        f"soak-{seed}", "drawn at random", "odd", tuple(nodes), threads, (), True, below, tuple(dimms)
+    )
+
+
+def _mib(dice: _Dice) -> int:
+    """Odd sizes, whole sections, and one page more or less is for memmap= and mem=."""
+    return dice.pick(
+        (
+            128 * (2 + dice.randrange(14)),
+            300 + dice.randrange(1500),
+            64 + dice.randrange(200),
+            1024 * (1 + dice.randrange(2)) + dice.pick((-1, 0, 1, 3)),
+        )
+    )
+
+
+def _options(dice: _Dice, machine: Machine) -> Iterator[str]:
+    """What is on the command line, none to three and holes."""
+    mib = machine.mib
+    part = 1 + dice.randrange(90)
+    kib = dice.randrange(mib * 1024)
+    known = [
+        f"kernelcore={part}%",
+        f"kernelcore={kib}K",
+        f"movablecore={part}%",
+        f"movablecore={kib}K",
+        "movable_node",
+        f"mem={max(kib, 700 << 10)}K",
+        f"hugepages={1 + dice.randrange(60)}",
+        "numa=off",
+        "init_on_alloc=1",
+        "maxcpus=1",
+        f"deferred_init_threads={dice.pick(('1', '3', '50%', '100'))}",
+    ]
+    if mib > 4096:
+        known.append(f"hugepagesz=1G hugepages={1 + dice.randrange(2)}")
+    if mib <= LITTLE_MIB:
+        known.append("init_on_free=1")
+    for _ in range(dice.pick((0, 1, 1, 2, 3))):
+        yield known.pop(dice.randrange(len(known)))
+    if machine.dimms:
+        yield dice.pick(
+            ("padlab_online=online_movable", "padlab_online=online_kernel", "memhp_default_state=online")
+        )
+    above = mib - (machine.below_4g_mib or BELOW_MIB)
+    for _ in range(dice.pick((0, 0, 1, 4)) if above > 0 else 0):
+        yield _hole(dice, above << 20)
+    if dice.one_in(3):  # drawn last, so that all else of a seed is as it was before
+        yield boots.SYNC
+
+
+def _hole(dice: _Dice, above: int) -> str:
+    """Reserved in the middle of memory, by the page or not even that."""
+    grain = dice.pick((1, 0x1000, 0x200000))
+    size = dice.pick((0x1000, dice.randrange(1, 1 << 20), dice.randrange(1, 1 << 28)))
+    size = max(size // grain, 1) * grain
+    start = ABOVE_HOLE + dice.randrange(above) // grain * grain
+    return f"memmap={size:#x}${start:#x}"
+
+
+# Booting
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What both kernels do not agree on, or complain of: nothing, if all is well.
+
+    ``neither``: why none of the two can boot on this machine, in the same words.
+    """
+
+    said: Sequence[str]
+    made_by: dict[str, str]
+    neither: str = ""
+
+
+def problems(results: Sequence[BootResult], allowance: int) -> list[str]:
+    """Of a boot of each kernel."""
+    found = [f"{result.spec.kernel}: {trouble}" for result in results for trouble in guests.trouble(result)]
+    if found:
+        return found
+    stock, ours = (oracle.parse(result.guest) for result in results)
+    # Some of what is drawn breaks a rule in stock: then ours has to break the same.
+    breaks = bool(oracle.broken_rules(stock))
+    return oracle.compare(stock, ours, allowance, breaks)
+
+
+def _boot(drawn: Drawn, kernel: str) -> BootResult:
+    append = (*drawn.append, guests.KMEMLEAK_OFF) if drawn.config == "debug" else drawn.append
+    return guests.boot_on(drawn.machine, kernel, drawn.config, ROLE, append)
+
+
+def _try(drawn: Drawn) -> Tried:
+    with progress.labelled(f"[seed {drawn.seed}]"):
+        results, errors = _boot_both(drawn)
+        if len({err.why for err in errors}) == 1 and len(errors) == len(KERNELS):
+            return Tried([], {}, neither=errors[0].why)
+        if errors:
+            return Tried([line for err in errors for line in (err.line(), *err.detail)], {})
+        said = problems(results, matrix.allowance(drawn.machine))
+    made_by = provenance.provenance("./lab soak", guests.build(KERNELS[1], "perf"), results[1].accel)
+    return Tried(said, made_by)
+
+
+def _boot_both(drawn: Drawn) -> tuple[list[BootResult], list[LabError]]:
+    results, errors = [], []
+    for kernel in KERNELS:
+        try:
+            results.append(_boot(drawn, kernel))
+        except LabError as err:
+            errors.append(err)
+    return results, errors
+
+
+def run(all_drawn: Sequence[Drawn], jobs: int) -> dict[int, Tried]:
+    """By seed."""
+    for config in dict.fromkeys(drawn.config for drawn in all_drawn):
+        for kernel in KERNELS:
+            guests.ready(kernel, ROLE, config)
+    tried = {}
+    for drawn, one in zip(all_drawn, pool.in_order(_try, all_drawn, jobs), strict=True):
+        how = f"neither boots, {one.neither}" if one.neither else "equal"
+        progress.note(f"{drawn}: {'differs' if one.said else how}")
+        tried[drawn.seed] = one
+    return tried
+
+
+def check(nr: int) -> Outcome:
+    """For ./lab test: other machines each time."""
+    seed = int(time.time())
+    tried = run([draw(seed + i) for i in range(nr)], 1)
+    failures = tuple(_failure(seed, one.said) for seed, one in tried.items() if one.said)
+    return Outcome(nr - len(failures), failures)
+
+
+def _failure(seed: int, said: Sequence[str]) -> str:
+    return f"{draw(seed)}: {said[0]} (again: ./lab soak --seed {seed} --boots 1)"
+
+
+def main(seed: int | None = None, nr: int = 20, jobs: int = 1, json: bool = False) -> int:
+    first = int(time.time()) if seed is None else seed
+    start = time.monotonic()
+    with boots.quiet_stdout():
+        packages.ensure("build", "quilt", "qemu", "guest")
+        all_drawn = [draw(first + i) for i in range(nr)]
+        tried = run(all_drawn, jobs)
+        report = as_dict(all_drawn, tried)
+        if nr > 1:
+            provenance.write_json(provenance.path_of("soak.json"), report)
+    failed = {seed: one.said for seed, one in tried.items() if one.said}
+    if json:
+        print(jsons.dumps(report, indent=2))
+    else:
+        for failed_seed, said in failed.items():
+            print("\n  ".join((_failure(failed_seed, said), *said[1:])))
+        equal = f"{nr - len(failed)} of {plural(nr, 'machine')} equal, seeds {first} to {first + nr - 1}"
+        print(f"{equal}, took {progress.seconds(time.monotonic() - start)}")
+    return 1 if failed else 0
+
+
+def as_dict(all_drawn: Sequence[Drawn], tried: dict[int, Tried]) -> dict[str, Any]:
+    """What is recorded: one boot of each kernel for each seed."""
+    made_by = next((one.made_by for one in tried.values() if one.made_by), {})
+    different = {str(seed): list(one.said) for seed, one in tried.items() if one.said}
+    return {
+        **made_by,
+        "config": dict(Counter(drawn.config for drawn in all_drawn)),
+        "seeds": [all_drawn[0].seed, all_drawn[-1].seed],
+        "machines": len(all_drawn),
+        "equal": len(all_drawn) - len(different),
+        "neither boots": {str(seed): one.neither for seed, one in tried.items() if one.neither},
+        "different": different,
+    }

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Mutants: small faults of the kernel side, each of which some check has to notice.
+
+``checks/mutants/`` has a table for each file, or for a few that go together; another base
+than 6.12 has what differs in its own folder (toml.load()).  A mutant
+replaces a text that is there exactly once.  Which checks are to notice it, its table says,
+or the mutant itself (detectors.py).  ``./lab mutants`` tries them.
+
+Some are bugs of the engine that ``./lab test`` seeds as well, each by a check of its own:
+they say which build in userspace finds them, and in which words (fuzz.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from padlab.core import paths, toml
+from padlab.core.errors import LabError
+from padlab.kernel.content import digest
+
+FOLDER = "mutants"  # of tests/
+
+_Checks = Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class _Entry(Struct, forbid_unknown_fields=True):
+    """A mutant of a table; what is not given is the table's."""
+
+    why: str
+    old: str
+    new: str
+    file: str = ""
+    checks: _Checks | None = None
+    equivalent: str = ""
+    build: Literal["asan", "tsan", ""] = ""
+    says: str = ""
+
+
+class _Table(Struct, forbid_unknown_fields=True):
+    """A file of checks/mutants/."""
+
+    file: str
+    checks: _Checks
+    mutants: dict[str, _Entry]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What to replace in which file of the kernel tree, and the checks that are to notice.
+
+    ``equivalent`` says why none can, if that is so.  ``build`` and ``says`` are for
+    ``./lab test``: a build of the engine in userspace, and what it has to say.
+    """
+
+    table: str
+    name: str
+    why: str
+    file: str
+    old: str
+    new: str
+    checks: tuple[str, ...] = ()
+    equivalent: str = ""
+    build: str = ""
+    says: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.table}/{self.name}"
+
+    @property
+    def key(self) -> str:
+        """Changes when the fault does."""
+        return digest([self.file, self.old, self.new])
+
+
+def load(path: Path, over: Path | None = None) -> list[Mutant]:
+    """The mutants of a table, with what is laid ``over`` it."""
+    table = toml.load(path, _Table, over)
+    return [
+        Mutant(
+            path.stem,
+            name,
+            entry.why,
+            entry.file or table.file,
+            entry.old,
+            entry.new,
+            entry.checks or table.checks,
+            entry.equivalent,
+            entry.build,
+            entry.says,
+        )
+        for name, entry in table.mutants.items()
+    ]
+
+
+def of_table(name: str) -> list[Mutant]:
+    """Those of the table ``name``, as the base in use has it, which may be the only one to have it."""
+    file = f"{FOLDER}/{name}.toml"
+    shared, over = paths.CHECKS / file, paths.over(file)
+    return load(shared, over) if shared.exists() or not over else load(over)
+
+
+def all_of() -> list[Mutant]:
+    """Those of all tables, by name of the table."""
+    folders = [top / FOLDER for top in (paths.CHECKS, paths.OWN and paths.OWN / "checks") if top]
+    names = {path.stem for folder in folders for path in folder.glob("*.toml")}
+    return [one for name in sorted(names) for one in of_table(name)]
+
+
+def seeded(mutant: Mutant, source: str) -> str:
+    """The source of ``mutant.file`` with the fault."""
+    count = source.count(mutant.old)
+    file = f"{FOLDER}/{mutant.table}.toml"
+    if count != 1 or mutant.old == mutant.new:
+        why = (
+            "its new text is the old one"
+            if count == 1
+            else f"its old text is {count} times in {mutant.file}, not once"
+        )
+        raise LabError(f"mutant {mutant.id}", why, f"correct it in {paths.shown(paths.table(file))}")
+    return source.replace(mutant.old, mutant.new)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kernels that have mutants: one kernel with all that can be chosen (schema.py), and one for any other.
+
+Each has a tree, which is the series with a patch, or the faulty kernel with it for checks that
+boot that one.  Which mutant it is to have decides the patch, or what is on the kernel's command
+line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.check.mutants import mutant, schema
+from padlab.check.mutants.mutant import Mutant
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.core.once import once
+from padlab.kernel import tree
+from padlab.kernel.tree import Variant
+
+PLACE = paths.BUILD / "mutants"
+PATCHED, FAULTY = "patched", "faulty"  # what the mutants are put into
+MANY = {PATCHED: "mutants", FAULTY: "faulty-mutants"}  # the trees
+SINGLE = {PATCHED: "mutant", FAULTY: "faulty-mutant"}
+for _name in (*MANY.values(), *SINGLE.values()):
+    tree.VARIANTS[_name] = Variant(linked=True, changing=True)
+
+# Those that do not compile, by number: the rest is built without them.
+_bad: set[int] = set()
+_building = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One that has a mutant, or none, if booted with ``args``."""
+
+    name: str
+    args: tuple[str, ...] = ()
+
+
+def built(
+    one: Mutant | None, make: Callable[[str], object], *, alone: bool = False, base: str = PATCHED
+) -> Kernel:
+    """The kernel that has this mutant, after ``make`` has built it; an error if it does not compile.
+
+    ``alone``: in its code there is to be no other one.  ``base``: PATCHED or FAULTY.
+    """
+    with _building:
+        while True:
+            kernel = _seed(one, alone, base)
+            try:
+                make(kernel.name)
+            except LabError as err:
+                found = schema.named_in(err.detail) if kernel.name == MANY[base] else set()
+                if found <= _bad:
+                    raise
+                _bad.update(found)
+            else:
+                return kernel
+
+
+def _seed(one: Mutant | None, alone: bool, base: str) -> Kernel:
+    patch, numbers = _choices(frozenset(_bad), base)
+    kernel = Kernel(MANY[base])
+    if alone or (one and one.id not in numbers):
+        kernel, patch = Kernel(SINGLE[base]), schema.single(_source(one.file, base), one) if one else ""
+    elif one:
+        kernel = Kernel(MANY[base], (f"{schema.ARGUMENT}={numbers[one.id]}",))
+    place = PLACE / f"{kernel.name}.patch"
+    if not place.exists() or place.read_text() != patch:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(patch)
+    extra = (*tree.VARIANTS[base].extra, *((place,) if patch else ()))
+    tree.VARIANTS[kernel.name] = Variant(extra=extra, linked=True, changing=True)
+    return kernel
+
+
+def can_be_chosen(one: Mutant) -> bool:
+    """Whether it is in the kernel that has many."""
+    return one.id in _choices(frozenset(_bad), PATCHED)[1]
+
+
+@once
+def _choices(without: frozenset[int], base: str) -> tuple[str, dict[str, int]]:
+    """A patch with all that can be chosen, and the number of each.
+
+    In the faulty kernel the text of some is another one.  They are not for its checks.
+    """
+    numbered = {nr: one for nr, one in enumerate(mutant.all_of(), 1) if not one.equivalent}
+    files = sorted({one.file for one in numbered.values() if one.file.endswith(".c")} | {schema.HOME})
+    patch, numbers = "", {}
+    for file in files:
+        before = _source(file, base)
+        here = {
+            nr: one
+            for nr, one in numbered.items()
+            if one.file == file and nr not in without and (base == PATCHED or before.count(one.old) == 1)
+        }
+        after, chosen = schema.combined(before, here)
+        patch += schema.diff(file, before, schema.defined(after) if file == schema.HOME else after)
+        numbers.update({here[nr].id: nr for nr in chosen})
+    return patch, numbers
+
+
+def _source(file: str, base: str) -> str:
+    return Path(tree.ensure_tree(base), file).read_text()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many mutants in one kernel, which is told on its command line which of them it is to have.
+
+To build a kernel takes longer than to boot it.  So each function that has mutants is there
+once more for each of them, with the fault, and begins with a branch to the one that is
+asked for: lab_mutant=NUMBER.  What is not within a function cannot be chosen so.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from padlab.check.mutants.mutant import Mutant, seeded
+
+ARGUMENT = "lab_mutant"
+HOME = "mm/memmap_bulk.c"  # of the variable
+_DECLARED = f"extern unsigned int {ARGUMENT};\n"
+_DEFINED = f"""
+unsigned int {ARGUMENT};
+
+static int __init {ARGUMENT}_setup(char *str)
+{{
+	return kstrtouint(str, 0, &{ARGUMENT});
+}}
+early_param("{ARGUMENT}", {ARGUMENT}_setup);
+"""
+
+_BODY = re.compile(r"^\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"(\w+)\(")
+_CLONE = re.compile(r"(\w+)__mutant(\d+)")
+_BEFORE = ("#", "/*", " *", "*/", "}", "__setup(", "EXPORT_")  # lines before a function begin so
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as its source has it: text[start:end], whose body begins at ``body``."""
+
+    name: str
+    start: int
+    body: int
+    end: int
+
+
+def functions(source: str) -> Iterator[Function]:
+    """Those that are written as in the kernel: the braces of a body begin a line."""
+    for match in _BODY.finditer(source):
+        start = match.start()
+        while start:
+            line = source.rfind("\n", 0, start - 1) + 1
+            text = source[line : start - 1]
+            if not text or text.startswith(_BEFORE) or text.endswith((";", "*/", "\\")):
+                break
+            start = line
+        if name := _NAME.search(source, start, match.start()):
+            yield Function(name[1], start, match.start(), match.end())
+
+
+def _parameters(header: str) -> list[str]:
+    """The names of a function's parameters."""
+    inside = header[header.index("(") + 1 : header.rindex(")")]
+    names = [part.split("[")[0].replace("*", " ").split()[-1] for part in inside.split(",")]
+    return [] if names == ["void"] else names
+
+
+def _function_of(found: list[Function], source: str, one: Mutant) -> Function | None:
+    """The function that all of the mutant is within, if there is one."""
+    start = source.index(one.old)
+    end = start + len(one.old)
+    return next((fn for fn in found if fn.body < start + 1 and end <= fn.end and start >= fn.body), None)
+
+
+def combined(source: str, numbered: Mapping[int, Mutant]) -> tuple[str, set[int]]:
+    """The source of a file with all of its mutants that can be chosen, and their numbers."""
+    found = list(functions(source))
+    clones: dict[Function, list[int]] = {}
+    for number, one in numbered.items():
+        if fn := _function_of(found, source, one):
+            clones.setdefault(fn, []).append(number)
+    text, at = [_DECLARED], 0
+    for fn in found:
+        numbers = clones.get(fn, [])
+        if not numbers:
+            continue
+        header = source[fn.start : fn.body]
+        arguments = ", ".join(_parameters(header))
+        text.append(source[at : fn.start])
+        text += [_clone(source, fn, number, numbered[number]) for number in numbers]
+        text.append(header + "{\n")
+        text += [
+            f"\tif ({ARGUMENT} == {number})\n\t\treturn {fn.name}__mutant{number}({arguments});\n"
+            for number in numbers
+        ]
+        at = fn.body + 2
+    return "".join([*text, source[at:]]), {number for numbers in clones.values() for number in numbers}
+
+
+def _clone(source: str, fn: Function, number: int, one: Mutant) -> str:
+    start = source.index(one.old)
+    body = source[fn.body : start] + one.new + source[start + len(one.old) : fn.end]
+    header = source[fn.start : fn.body].replace(f"{fn.name}(", f"{fn.name}__mutant{number}(", 1)
+    header = header.replace("__weak", "")
+    return ("" if header.startswith("static ") else "static ") + header + body + "\n"
+
+
+def defined(source: str) -> str:
+    """The source of HOME with the variable."""
+    return source + _DEFINED
+
+
+def diff(file: str, before: str, after: str) -> str:
+    return "".join(
+        difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{file}", f"b/{file}")
+    )
+
+
+def single(source: str, one: Mutant) -> str:
+    """A patch with one mutant."""
+    return diff(one.file, source, seeded(one, source))
+
+
+def named_in(lines: list[str]) -> set[int]:
+    """The mutants that the compiler's messages are about."""
+    return {int(match[2]) for line in lines for match in _CLONE.finditer(line)}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab test``: chooses checks, makes what they need, runs and sums up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from padlab.check.base import expected, guests, report, runner
+from padlab.check.base.report import Report
+from padlab.check.base.runner import Check
+from padlab.check.guest import singles
+from padlab.check.plan import plan, selection
+from padlab.core import environment, exclusive, packages, paths, progress
+from padlab.core.outcome import Outcome
+
+# Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
+QUICK_GROUPS = ("build", "quilt", "git", "guest")
+GROUPS = (*QUICK_GROUPS, "models", "qemu", "arm64", "qemu-arm64")
+SET_UP = "set-up: packages and the patched tree"
+
+
+def checks(
+    globs: Sequence[str] = (),
+    quick: bool = False,
+    full: bool = False,
+    last: bool = False,
+    brief: bool = False,
+) -> list[Check]:
+    """Those that were asked for.  What failed with --full is found without it."""
+    alone = singles.checks(True)
+    chosen = plan.quick() if quick else plan.full(full or last)
+    if brief:
+        chosen = [check for check in chosen if check.name in selection.BRIEF]
+    if last:
+        names = selection.failed()
+        candidates = chosen if quick else [*chosen, *alone]
+        chosen = [check for check in candidates if check.name in names]
+        if not chosen:
+            return []
+    known = [check.name for check in (*plan.of_any_base(True), *alone)]
+    return selection.choose(chosen, globs, known, [] if quick or brief or last else singles.checks(full))
+
+
+def main(
+    globs: Sequence[str] = (),
+    quick: bool = False,
+    full: bool = False,
+    last_failed: bool = False,
+    list_only: bool = False,
+    junit: Path | None = None,
+    json: Path | None = None,
+    brief: bool = False,
+) -> int:
+    """``junit`` and ``json`` are files to write the results to."""
+    chosen = checks(globs, quick, full, last_failed, brief)
+    if list_only:
+        print("".join(f"{check.name}\n" for check in chosen), end="")
+    if not (globs or quick or brief or last_failed):
+        for line in expected.left_out(check.name for check in plan.of_any_base(full)):
+            progress.note(line)
+    if list_only:
+        return 0
+    if not chosen:
+        print("Nothing failed last time.")
+        return 0
+    for path in (junit, json):
+        if path:
+            path.touch()  # if it cannot be written, that is said now
+    with exclusive.held(paths.command("test")):
+        start = time.monotonic()
+        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
+        elapsed = time.monotonic() - start
+        if junit:
+            report.write_junit(junit, reports)
+        if json:
+            report.write_json(json, reports)
+    return report.conclude(reports, elapsed)
+
+
+def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
+    made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
+    if made.outcome.failures:
+        report.tell(made, "[0]")
+        return [made]
+    run = runner.Runner(chosen, runner.this_host(chosen))
+    try:
+        run.run()
+    finally:
+        selection.remember(run.reports)
+    return run.reports
+
+
+def _set_up(groups: Sequence[str]) -> Outcome:
+    environment.need("measure", "dev")
+    packages.ensure(*groups)
+    guests.patched_tree()
+    return Outcome(1)

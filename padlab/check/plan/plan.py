@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The checks of ``./lab test``, quickest first, with what each may take.
+
+Builds are checks of their own, made when first needed.  What depends on one that
+failed fails at once and says so.  Checks that are to be alone come before those that
+boot, which run at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+
+from padlab.check.base import expected, guests
+from padlab.check.base.guests import ARM64, SMALL, SMT
+from padlab.check.base.runner import Check
+from padlab.check.deferred import besideplan, deferred
+from padlab.check.fresh import fresh, hostconfig
+from padlab.check.guest import costs, endings, lockstat, races, suites
+from padlab.check.memmap import matrix, memmap, soak
+from padlab.check.others import outsideplan
+from padlab.check.source import building, fences, lab
+from padlab.check.userspace import charge, fuzz, outsidehost, spin
+from padlab.core.outcome import Outcome
+from padlab.measure import growth, hugepages, structpages, zeroing
+from padlab.vm import boot as boots
+from padlab.vm import machine
+
+# Seconds, several times what two slow cores need.
+LINT_LIMIT_S = 300
+TESTS_LIMIT_S = 900
+FUZZ_LIMIT_S = 1200
+BUG_LIMIT_S = 120
+MODELS_LIMIT_S = 900
+MODELS_MIB = 512
+NATIVE_MIB = 2048
+NATIVE_LIMIT_S = 300
+FRESH_LIMIT_S = 3 * 3600
+MAKING_S = 120  # an image for a guest, and its modules
+SET_UP_LIMIT_S = 1800
+RANDOM_MACHINES = 40
+RANDOM_LIMIT_S = 60
+
+# Random jobs for the engine in userspace.
+QUICK_JOBS = 200_000
+FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
+
+
+def quick() -> list[Check]:
+    """``./lab test --quick``: no kernel build and no boot."""
+    jobs = dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS)
+    return expected.kept([*_lab(), *building.sources(), *_native(), *_userspace(jobs)])
+
+
+def full(everything: bool = False) -> list[Check]:
+    """``./lab test``; ``everything`` adds what takes long: see matrix.py."""
+    return expected.kept(of_any_base(everything))
+
+
+def of_any_base(everything: bool = False) -> list[Check]:
+    """The same with what the base in use has not: see expected.py."""
+    return [
+        *_lab(),
+        *building.sources(everything),
+        *_native(),
+        *_models(everything),
+        *_userspace(FULL_JOBS),
+        *_bugs(),
+        Check("memblock and VMAs in userspace", outsidehost.check, building.BUILD_LIMIT_S, alone=True),
+        Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
+        *building.kernels(everything),
+        *building.compilers(everything),
+        *building.installing(everything),
+        # It changes the environment, which all threads share.
+        Check("a missing QEMU is reported", endings.no_qemu, MAKING_S, alone=True),
+        *_suites(everything),
+        *_debug_kernel(everything),
+        *_deferred(everything),
+        *_memmap(everything),
+        *_costs(everything),
+        *outsideplan.checks(everything),
+        _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
+        _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
+        *(_fresh() if everything else ()),
+    ]
+
+
+# The lab itself, and programs of userspace
+
+
+def _lab() -> Iterator[Check]:
+    for name, run in lab.LINT.items():
+        yield Check(name, run, LINT_LIMIT_S)
+    for part in lab.PARTS:
+        yield Check(part, partial(lab.tests, part), TESTS_LIMIT_S)
+
+
+def _fresh() -> Iterator[Check]:
+    for suite in hostconfig.SUITES:
+        run = partial(fresh.proof, suite)
+        yield Check(f"the README's commands on a bare {suite}", run, FRESH_LIMIT_S, alone=True)
+
+
+def _userspace(jobs: dict[str, int]) -> Iterator[Check]:
+    for sanitizer, name in fuzz.SANITIZERS.items():
+        run = partial(fuzz.fuzz, sanitizer, jobs[sanitizer])
+        yield Check(f"engine in userspace, {name}", run, FUZZ_LIMIT_S, alone=True)
+
+
+def _bugs() -> Iterator[Check]:
+    for name, bug in fuzz.bugs().items():
+        yield Check(f"engine in userspace finds {name}", partial(fuzz.find, bug), BUG_LIMIT_S, alone=True)
+
+
+def _models(everything: bool) -> Iterator[Check]:
+    names = {
+        spin.MEMORY: "models: what the model of memory allows",
+        spin.JOBS: "models: all that the threads of a job may do",
+        spin.LEFT_OUT: "models: each piece of the handshakes is needed",
+    }
+    for kind, name in names.items():
+        yield Check(name, partial(spin.check, kind, everything), MODELS_LIMIT_S, mib=MODELS_MIB)
+
+
+def _native() -> Iterator[Check]:
+    yield Check(
+        "struct pages in userspace, all ways", structpages.check_stores, NATIVE_LIMIT_S, mib=NATIVE_MIB
+    )
+    yield Check("huge pages in userspace are zeroed", zeroing.check, NATIVE_LIMIT_S, mib=NATIVE_MIB)
+    yield Check("CPU time of helpers in userspace", charge.check, NATIVE_LIMIT_S, mib=NATIVE_MIB)
+
+
+# Guests
+
+
+def _guest(
+    name: str,
+    run: Callable[[], Outcome],
+    *machines: str,
+    config: str = "perf",
+    role: str = "boot",
+    boots_each: int = 1,
+    exact: bool = False,
+    mib: int = 0,
+) -> Check:
+    """A check that boots ``machines``, one after the other; ``mib`` if that takes more than their memmaps."""
+    loaded = [machine.load(one) for one in machines]
+    one_each = sum(guests.limit_s(one, config, role, exact) for one in loaded)
+    return Check(
+        name,
+        run,
+        limit_s=MAKING_S + boots_each * one_each,
+        mib=mib or max(map(boots.host_mib, loaded)),
+        cpus=1 if exact else max(one.cpus for one in loaded),
+    )
+
+
+def _suites(everything: bool) -> Iterator[Check]:
+    """The longest first, so that none is left to run by itself at the end."""
+    for config in (*(("rt",) if everything else ()), "debug", "perf"):
+        run = partial(suites.selftests, config)
+        yield _guest(f"kselftests, {SMT} ({config})", run, SMT, config=config, role="selftest")
+        run = partial(suites.kunit, config)
+        yield _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
+        if config == "rt":  # which has no transparent huge pages
+            continue
+        run = partial(suites.selftests_of_huge_pages, config)
+        yield _guest(
+            f"kselftests of huge pages, {hugepages.MACHINE} ({config})",
+            run,
+            hugepages.MACHINE,
+            config=config,
+            role="selftest",
+            mib=_whole(hugepages.MACHINE),
+        )
+        run = partial(suites.selftests_of_nodes, config)
+        yield _guest(
+            f"kselftests of memory that comes and goes, {suites.LATE} ({config})",
+            run,
+            suites.LATE,
+            config=config,
+            role="selftest",
+        )
+        run = partial(suites.selftests_of_time, config)
+        yield Check(
+            f"kselftests that measure time, {suites.TIME} ({config})",
+            run,
+            MAKING_S + suites.TIME_LIMIT_S,
+            mib=boots.host_mib(machine.load(suites.TIME)),
+        )
+    yield _guest("KUnit, arm64", partial(suites.kunit, ARM64), ARM64, role="kunit")
+    if everything:
+        yield _guest("kselftests, arm64", partial(suites.selftests, ARM64), ARM64, role="selftest")
+    yield _guest(
+        f"kselftests that provoke reports, {SMT} (debug)",
+        suites.selftests_of_reports,
+        SMT,
+        config="debug",
+        role="selftest",
+    )
+
+
+def _whole(name: str) -> int:
+    """Of the host's memory, for a guest that touches all of its own."""
+    loaded = machine.load(name)
+    return boots.host_mib(loaded) + loaded.mib
+
+
+def _debug_kernel(everything: bool) -> Iterator[Check]:
+    if everything:
+        yield _guest(
+            "page table locks are split",
+            costs.split_locks,
+            lockstat.PTLOCK_MACHINE,
+            config="debug",
+            role="ptlocks",
+            boots_each=2,
+            mib=_whole(lockstat.PTLOCK_MACHINE),
+        )
+    for name, config in product(deferred.MACHINES, ("debug", "rt") if everything else ("debug",)):
+        run = partial(deferred.debug_boot, name, config)
+        yield _guest(f"boot, {name} ({config})", run, name, config=config)
+    yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=suites.KASAN, role="selftest")
+    for title, name, role, check in races.checks() if everything else ():
+        mib = _whole(name) if role == "selftest" else 0
+        yield _guest(f"{title}, {name} (kcsan)", check, name, config=races.CONFIG, role=role, mib=mib)
+
+
+def _deferred(everything: bool) -> Iterator[Check]:
+    for name in deferred.MACHINES:
+        yield _guest(f"placement, {name}", partial(deferred.placed, name), name)
+    for name in deferred.START_MACHINES:
+        yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
+    for value in deferred.PARAMETERS:
+        yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=value.config)
+    for one in besideplan.checks():
+        if one.short or everything:
+            yield _guest(one.title, one.run, one.machine, config=one.config, boots_each=one.boots_each)
+
+
+def _memmap(everything: bool) -> Iterator[Check]:
+    for name in memmap.small_machines():
+        yield _guest(f"memmap oracle, {name}", partial(memmap.same, name), name, boots_each=2)
+    yield _guest("memmap oracle, a zone that grew on demand", memmap.grown, memmap.GROWN, boots_each=4)
+    for case in matrix.cases(everything):
+        yield _guest(
+            case.title,
+            partial(memmap.case, case),
+            case.machine,
+            config=case.config,
+            boots_each=2,
+            mib=case.host_mib(),
+        )
+    if everything:
+        limit_s = MAKING_S + RANDOM_MACHINES * 2 * RANDOM_LIMIT_S
+        run = partial(soak.check, RANDOM_MACHINES)
+        yield Check("memmap oracle, random machines", run, limit_s, mib=soak.MAX_MIB // 8)
+    yield _guest("memmap oracle, allocation in interrupts meanwhile", memmap.interrupted, SMT, boots_each=2)
+    none = partial(memmap.fault, "")
+    yield _guest("memmap oracle, no fault in the faulty kernel", none, SMT, boots_each=2)
+    for name in memmap.FAULTS:
+        run = partial(memmap.fault, name)
+        yield _guest(f"memmap oracle catches {name}", run, SMT, boots_each=2)
+
+
+def _costs(everything: bool) -> Iterator[Check]:
+    yield Check("weakly ordered stores are fenced", fences.check, building.BUILD_LIMIT_S, alone=True)
+    yield _guest(
+        "zone->lock, 64 GiB", costs.zone_lock, lockstat.MACHINE, config=lockstat.CONFIG, boots_each=2
+    )
+    yield _guest(
+        "one thread costs no more instructions than stock", costs.one_thread, SMALL, boots_each=3, exact=True
+    )
+    sizes = [f"memory-{gib}" for gib in growth.SIZES_GIB] + [f"low-memory-{gib}" for gib in growth.LOW_GIB]
+    kernels = len(growth.KERNELS)
+    sizes = [f"memory-{gib}" for gib in growth.CRITICAL_GIB] + sizes
+    yield _guest("what grows with memory", costs.growing, *sizes, boots_each=kernels, exact=True)
+    for config in (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS) if everything else ():
+        yield _guest(
+            f"no page costs more instructions than stock's ({config})",
+            partial(costs.never_slower, config),
+            *sizes[-len(growth.LOW_GIB) :],
+            config=config,
+            boots_each=kernels,
+            exact=True,
+            # KASAN has a byte for each eight.
+            mib=_whole(sizes[-1]) // 4,
+        )
+    yield _guest(
+        "a job of 1 GiB costs its caller little, and a helper for each chunk",
+        costs.job,
+        hugepages.MACHINE,
+        boots_each=2,
+        exact=True,
+        mib=_whole(hugepages.MACHINE),
+    )

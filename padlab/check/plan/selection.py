@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which checks to run: those that patterns name, or those that failed last time in this clone."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from padlab.check.base import expected
+from padlab.check.base.report import Report
+from padlab.check.base.runner import Check
+from padlab.core import paths
+from padlab.core.errors import LabError
+
+STATE = paths.BUILD / "test-failed.json"
+NEAR = 3  # names in a message
+# ``./lab test --brief``: what CI runs of a base that is not the default.
+BRIEF = (
+    "tests of the mailable series",
+    "KUnit, one CPU (UML)",
+    "build patched (perf)",
+    "build stock (perf)",
+    "KUnit, smt-numa (perf)",
+    *(f"memmap oracle, {name}" for name in ("smt-numa", "node-without-cpus", "holes", "slivers")),
+)
+_LIKE = 0.6
+
+
+def matches(glob: str, name: str) -> bool:
+    """Whether ``glob`` matches all of ``name``; a plain word, some of it.  Case does not count."""
+    glob, name = glob.lower(), name.lower()
+    return fnmatch.fnmatchcase(name, glob) if any(char in glob for char in "*?[") else glob in name
+
+
+def choose(
+    checks: Sequence[Check], globs: Sequence[str], everything: Iterable[str], singles: Sequence[Check] = ()
+) -> list[Check]:
+    """The checks that any of ``globs`` names, all without any.
+
+    A glob that names none of them may name some of ``singles``.  ``everything`` has the names
+    of all checks that there are.
+    """
+    if not globs:
+        return list(checks)
+    known = list(everything)
+    found: set[str] = set()
+    for glob in globs:
+        names = [check.name for check in checks if matches(glob, check.name)]
+        names = names or [check.name for check in singles if matches(glob, check.name)]
+        if not names:
+            raise _unknown(glob, known)
+        found.update(names)
+    return [check for check in (*checks, *singles) if check.name in found]
+
+
+def named(globs: Sequence[str], names: Iterable[str], command: str, kind: str) -> list[str]:
+    """Those of ``names`` that any of ``globs`` names, all without any, for ``./lab COMMAND``."""
+    known = list(names)
+    for glob in globs:
+        if not any(matches(glob, name) for name in known):
+            near = close(glob, known)
+            like = f", nearest are {', '.join(near)}" if near else ""
+            raise LabError(
+                f"{command} {glob}", f"no {kind} has that name{like}", f"see ./lab {command} --list"
+            )
+    return [name for name in known if not globs or any(matches(glob, name) for glob in globs)]
+
+
+def _unknown(glob: str, known: list[str]) -> LabError:
+    what = f"test {glob}"
+    others = [name for name in known if matches(glob, name)]
+    if others and all(map(expected.why_left_out, others)):
+        return LabError(what, expected.left_out(others[:NEAR])[0], f"see {paths.command('test --list')}")
+    if others:
+        return LabError(what, f"not in this set of checks: {_some(others)}", "run: ./lab test --full")
+    near = close(glob, known)
+    like = f", nearest are {_some(near)}" if near else ""
+    return LabError(what, f"no check has that name{like}", "see ./lab test --list")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:NEAR])
+
+
+def close(glob: str, known: Iterable[str]) -> list[str]:
+    """Names like ``glob`` as a whole, or with a word like it; the most alike first."""
+    wanted = glob.lower().strip("*?")
+    rated = {name: _likeness(wanted, name.lower()) for name in known}
+    names = sorted((name for name in rated if rated[name] >= _LIKE), key=lambda name: -rated[name])
+    return names[:NEAR]
+
+
+def _likeness(wanted: str, name: str) -> float:
+    candidates = [name, *re.split(r"[\s,()]+", name)]
+    return max(difflib.SequenceMatcher(None, wanted, one).ratio() for one in candidates)
+
+
+# What failed last time
+
+
+def failed() -> set[str]:
+    """The names of those that have not passed since they failed."""
+    try:
+        names = json.loads(STATE.read_text())
+    except (OSError, ValueError):
+        return set()
+    return set(names) if isinstance(names, list) else set()
+
+
+def remember(reports: Iterable[Report]) -> None:
+    names = failed()
+    for report in reports:
+        if report.outcome.failures:
+            names.add(report.name)
+        else:
+            names.discard(report.name)
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    STATE.write_text(json.dumps(sorted(names), indent=1) + "\n")

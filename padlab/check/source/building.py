@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The checks of ``./lab test`` that build kernels, or look at their source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from padlab.check.base import guests
+from padlab.check.base.guests import ARM64
+from padlab.check.base.runner import Check
+from padlab.check.fresh import installed
+from padlab.check.guest import races, suites
+from padlab.check.memmap import matrix
+from padlab.check.others import outside
+from padlab.check.source import checkers, eachstep, remarks
+from padlab.core.outcome import Outcome
+
+SOURCE_LIMIT_S = 300
+BUILD_LIMIT_S = 3600
+STEPS_LIMIT_S = 3 * 3600
+CLOUD_LIMIT_S = 4 * 3600
+
+
+def sources(everything: bool = False) -> Iterator[Check]:
+    """The kernel's checkers of source, on the files of the series."""
+    yield Check("kernel-doc says nothing new", checkers.kernel_doc, SOURCE_LIMIT_S)
+    if everything:
+        yield Check("Coccinelle says nothing new", checkers.coccinelle, BUILD_LIMIT_S)
+        yield Check("Sphinx says nothing new of the manuals", checkers.htmldocs, BUILD_LIMIT_S)
+
+
+def kernels(everything: bool) -> Iterator[Check]:
+    """A kernel that few checks need is only in --full: from nothing each takes minutes."""
+    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
+    some += [("faulty", "perf"), ("mirrored", "perf")]
+    some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
+    more = [("patched", "nosplit"), ("patched", "rt"), ("patched", races.CONFIG), ("faulty", "features")]
+    more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
+    others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
+    more += [(kernel, config) for config in others for kernel in ("stock", "patched")]
+    for kernel, config in dict.fromkeys(some + (more if everything else [])):
+        run = partial(_build, kernel, config)
+        yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
+
+
+def compilers(everything: bool) -> Iterator[Check]:
+    """Alone, since all are in one tree."""
+    for config in remarks.CONFIGS if everything else remarks.CONFIGS[:1]:
+        run = partial(remarks.compilers, config)
+        yield Check(f"gcc with W=1 and sparse say nothing new ({config})", run, BUILD_LIMIT_S, alone=True)
+    if everything:
+        name = "each step of the series builds without a new warning, and boots"
+        yield Check(name, eachstep.check, STEPS_LIMIT_S, alone=True)
+
+
+def installing(everything: bool) -> Iterator[Check]:
+    """Debian packages, on a bare Debian."""
+    limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
+    yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)
+    if everything:
+        name = "packages with Debian's configuration for clouds: its system comes up, huge pages have helpers"
+        yield Check(name, installed.of_cloud, CLOUD_LIMIT_S, alone=True)
+
+
+def _build(kernel: str, config: str) -> Outcome:
+    guests.build(kernel, config)
+    return Outcome(1)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Weakly ordered stores of the kernel, in its object code: is each of them followed by a fence?
+
+CLZERO and non-temporal stores may become visible after plain stores that follow them.  No
+test notices that: it takes the right moment on another CPU, and the emulator, which does
+not know CLZERO at all, orders all stores.  So the code that was built is read: from each
+such store, every way to the end of its function has to lead over a fence, or, if a
+function leaves that to its callers, every way from each call of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from padlab.check.base import guests
+from padlab.core import packages, paths, process, progress
+from padlab.core.outcome import Outcome, judge
+
+OBJECTS = ("arch/x86/mm/zero_pages.o", "arch/x86/mm/memmap_bulk.o", "mm/memmap_bulk.o")
+# Leaves the fence to its caller, mm/memmap_bulk.c, see the comment there.
+UNFENCED = {"arch_memmap_stamp"}
+LOG = paths.LOGS / "fences.log"
+
+_FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
+_INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(?:(?:lock|rep|bnd|notrack|ds|cs)\s+)*(\S+)(.*)$")
+_RELOCATION = re.compile(r"^\s*[0-9a-f]+: R_X86_64_P\w+\s+([\w.]+)")
+_SECTION = re.compile(r"^Disassembly of section (\S+):$")
+_TARGET = re.compile(r"([0-9a-f]+) <([^>+]+)(?:\+0x[0-9a-f]+)?>")
+_WEAK = re.compile(r"^(clzero|movnt\w*|vmovnt\w*|movdir\w*)$")
+_FENCE = {"sfence", "mfence"}
+_END = {"ret", "retq", "jmp", "jmpq", "ud2"}
+
+
+@dataclass
+class Instruction:
+    """One of them; ``target`` is an address of the same function, ``calls`` another function."""
+
+    name: str
+    target: int | None = None
+    calls: str | None = None
+
+
+@dataclass
+class Function:
+    name: str
+    code: dict[int, Instruction] = field(default_factory=dict)
+
+
+def parse(lines: Iterable[str]) -> list[Function]:
+    """The functions of ``objdump -dr --no-show-raw-insn``; patched-in alternatives are left out."""
+    found: list[Function] = []
+    last: Instruction | None = None
+    text = False
+    for line in lines:
+        if match := _SECTION.match(line):
+            text = not match[1].startswith((".alt", ".static_call"))
+        elif not text:
+            continue
+        elif match := _FUNCTION.match(line):
+            found.append(Function(match[2]))
+        elif (match := _RELOCATION.match(line)) and last:
+            # A jump into a section of alternatives is patched to one within the function.
+            if last.name.startswith(("call", "j")) and not match[1].startswith("."):
+                last.target, last.calls = None, match[1]
+        elif match := _INSTRUCTION.match(line):
+            last = _instruction(match[2], match[3], found[-1].name)
+            found[-1].code[int(match[1], 16)] = last
+    return found
+
+
+def _instruction(name: str, operands: str, function: str) -> Instruction:
+    target = _TARGET.search(operands) if name.startswith(("call", "j")) else None
+    if target is None:
+        return Instruction(name)
+    if target[2] == function and not name.startswith("call"):
+        return Instruction(name, target=int(target[1], 16))
+    return Instruction(name, calls=target[2])
+
+
+def _next(function: Function, at: int, following: dict[int, int]) -> Iterator[int | None]:
+    """Where it goes on after ``at``; None: out of the function."""
+    one = function.code[at]
+    if one.name.startswith("j") and one.target is not None:
+        yield one.target
+    elif one.name.startswith("j") and one.calls:
+        yield None
+    if one.name not in _END:
+        yield following.get(at)
+    elif one.name.startswith(("ret", "jmp")) and one.target is None:
+        yield None
+
+
+def _leaves_unfenced(function: Function, start: int, following: dict[int, int]) -> bool:
+    """Is there a way from after ``start`` out of the function without a fence?"""
+    seen: set[int] = set()
+    todo = list(_next(function, start, following))
+    while todo:
+        at = todo.pop()
+        if at is None or at not in function.code:
+            return True
+        if at in seen or function.code[at].name in _FENCE:
+            continue
+        seen.add(at)
+        todo += _next(function, at, following)
+    return False
+
+
+def unfenced(functions: list[Function]) -> dict[str, str]:
+    """Functions that can return without a fence after a weakly ordered store, and what stores."""
+    found: dict[str, str] = {}
+    while True:
+        more = {}
+        for function in functions:
+            following = dict(zip(function.code, list(function.code)[1:], strict=False))
+            for at, one in function.code.items():
+                stores = one.name if _WEAK.match(one.name) else one.calls if one.calls in found else None
+                if stores and function.name not in found and _leaves_unfenced(function, at, following):
+                    more[function.name] = stores
+        if not more:
+            return found
+        found |= more
+
+
+def problems(functions: list[Function]) -> list[str]:
+    found = [
+        f"{name}() may return after {stores} without a fence"
+        for name, stores in unfenced(functions).items()
+        if name not in UNFENCED
+    ]
+    stores = {one.name for function in functions for one in function.code.values() if _WEAK.match(one.name)}
+    missing = {"clzero", "movnti"} - stores
+    return found + [f"there is no {name}: nothing was checked" for name in sorted(missing)]
+
+
+def check(obj: Path | None = None) -> Outcome:
+    """Every CLZERO and non-temporal store of the perf kernel's page zeroing and struct pages.
+
+    ``obj``: where another kernel was built.
+    """
+    packages.ensure("build")
+    obj = obj or guests.build("patched", "perf").obj
+    functions = []
+    for name in OBJECTS:
+        command = ["objdump", "-dr", "--no-show-raw-insn", obj / name]
+        functions += parse(process.run(command, what=f"reading {name}", log=LOG).splitlines())
+    progress.note(f"{len(functions)} functions read")
+    return judge(problems(functions), LOG)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab's own lint, types and tests."""
+
+from __future__ import annotations
+
+import re
+import sys
+import xml.etree.ElementTree as xml
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from padlab.core import environment, paths, process, progress
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.core.paths import LOGS, ROOT, TESTS
+
+CACHES = paths.SHARED / "lint"
+# The guest's shell is busybox's: scripts there that are sourced say nothing themselves.
+GUEST = ROOT / "padlab/guest"
+_SHELL = re.compile(rb"^#!\s*\S*[/ ](sh|bash|dash|busybox)\b")
+_AT = r"^\S+:\d+:\d+: "  # how the tools tell a finding
+_NOT_OURS = {"build", ".git", ".venv", "__pycache__"}
+
+
+# Lint
+
+
+def ruff_format() -> Outcome:
+    return _lint("ruff", ["format", "--check", "--output-format=concise", "--no-cache"], _AT)
+
+
+def ruff_check() -> Outcome:
+    return _lint("ruff", ["check", "--output-format=concise", "--no-cache"], _AT)
+
+
+def mypy() -> Outcome:
+    return _lint("mypy", [f"--cache-dir={CACHES / 'mypy'}", "--no-error-summary"], r": error: ")
+
+
+def _lint(module: str, args: Sequence[str], finding: str) -> Outcome:
+    """Run a module of the lab's Python environment on the repository."""
+    if find_spec(module) is None:
+        raise _missing(module)
+    name = " ".join([module, *(arg for arg in args if not arg.startswith("-"))])
+    return _judged(name, [sys.executable, "-m", module, *args], finding)
+
+
+def shellcheck() -> Outcome:
+    """Every shell script, each in its own dialect."""
+    program = environment.program("dev", "shellcheck")
+    if not program.exists():
+        raise _missing("shellcheck")
+    total = Outcome()
+    for dialect, scripts in _by_dialect(shell_scripts(ROOT)).items():
+        command = [program, "--external-sources", "--source-path=SCRIPTDIR", "--format=gcc"]
+        total += _judged(f"shellcheck {dialect}", [*command, f"--shell={dialect}", *scripts], _AT)
+    return total
+
+
+def _missing(name: str) -> LabError:
+    return LabError(
+        name,
+        f"it is not in the Python environment of {sys.executable}",
+        "remove build/venv and run ./lab test, which makes it anew",
+    )
+
+
+def _judged(what: str, command: Sequence[object], finding: str) -> Outcome:
+    """One case, which passes if there is no line that matches ``finding``."""
+    log = LOGS / f"lint-{what.replace(' ', '-')}.log"
+    with progress.step(what):
+        lines: list[str] = []
+        status = process.stream(command, lines.append, what=what, cwd=ROOT, log=log, ok=range(-64, 256))
+    found = [line for line in lines if re.search(finding, line)]
+    if status and not found:
+        found = [f"{what} ended with status {status}: {lines[-1] if lines else 'no message'}"]
+    return judge(found, log)
+
+
+def shell_scripts(top: Path) -> Iterator[Path]:
+    """Every file below ``top`` that is one by its first line or its suffix; nothing generated."""
+    for path in sorted(top.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            if path.name not in _NOT_OURS:
+                yield from shell_scripts(path)
+        elif path.is_file() and (path.suffix == ".sh" or _SHELL.match(_first_line(path))):
+            yield path
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.readline(100)
+
+
+def _by_dialect(scripts: Iterable[Path]) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in scripts:
+        found.setdefault(dialect(path), []).append(path)
+    return found
+
+
+def dialect(path: Path) -> str:
+    """bash, sh, or busybox for what runs in the guest."""
+    if path.is_relative_to(GUEST):
+        return "busybox"
+    match = _SHELL.match(_first_line(path))
+    return "bash" if match and match[1] == b"bash" else "sh"
+
+
+# Tests
+
+
+# Parts that run at the same time, each with what pytest is told to choose it.  They read the
+# tables, hooks and trees of the base in use, which they have from the environment.
+PARTS = {
+    "tests of the lab": ("-m", "not series", f"--ignore={TESTS / 'model'}", str(TESTS)),
+    "tests of the mailable series": ("-m", "series", str(TESTS / "kernel")),
+    "tests of the predictions": (str(TESTS / "predict"),),
+}
+
+
+def tests(part: str) -> Outcome:
+    name = part.replace(" ", "-")
+    report = LOGS / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    log = LOGS / f"{name}.log"
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "--color=no", "-p", "no:cacheprovider"]
+    with progress.step(part) as step:
+        process.stream(
+            [*command, f"--junitxml={report}", *PARTS[part]],
+            step.update,
+            what=part,
+            cwd=ROOT,
+            log=log,
+            ok=(0, 1),
+        )
+    return junit(report.read_text(), log)
+
+
+def junit(text: str, log: Path) -> Outcome:
+    """The outcome of a pytest run, from its JUnit report."""
+    passed, failures, skips = 0, [], []
+    for case in xml.fromstring(text).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+        skipped = case.find("skipped")
+        if bad is not None:
+            failures.append(f"{name}: {(bad.get('message') or 'error').strip()}")
+        elif skipped is not None:
+            skips.append(f"{name}: {skipped.get('message') or 'no reason given'}")
+        else:
+            passed += 1
+    return Outcome(passed, tuple(failures), tuple(skips), log)
+
+
+LINT: dict[str, Callable[[], Outcome]] = {
+    "lint: ruff format": ruff_format,
+    "lint: ruff check": ruff_check,
+    "lint: mypy": mypy,
+    "lint: shellcheck": shellcheck,
+}

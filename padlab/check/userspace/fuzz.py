@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The engine in userspace: built with sanitizers, run on random jobs, and on bugs it must find.
+
+The programs are those of the patched tree's tools/testing/padata.  Bugs are mutants
+(mutant.py) of copies of the engine or of its header, to show that the programs find them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.check.mutants import mutant as mutants
+from padlab.check.mutants.mutant import Mutant
+from padlab.core import paths, process, progress
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import native, tree
+
+SANITIZERS = {"asan": "ASan and UBSan", "tsan": "TSan"}
+BUGS = "engine"
+BUG_LIMIT_S = 10  # to find a bug in
+BUG_TRIES = 4
+TOOL = native.Tool("tools/testing/padata", native.ENGINE)
+# What can be replaced, and by which variable of the Makefile.
+_VARIABLES = {"kernel/padata_mt.c": "ENGINE", "include/linux/padata_mt.h": "HEADER"}
+_STALL_S = 5  # without progress, for bugs that hang
+_RUN_LIMIT_S = 900
+_PREFIX = "padata_fuzz: "
+# Kernels that place memory more at random than TSan's runtime can live with.
+_TSAN_LAYOUT = "unexpected memory mapping"
+_OK = re.compile(
+    r"^ok: (?P<jobs>\d+) jobs, (?P<callers>\d+) callers, (?P<helpers>\d+) helpers, "
+    r"(?P<seconds>[\d.]+) s, (?P<rate>\d+) jobs/s, seed (?P<seed>0x[0-9a-f]+)$"
+)
+_PROGRESS = re.compile(r"^(?P<jobs>\d+) jobs in \d+ s$")
+_FAILED = re.compile(r"^FAILED: (?P<why>.*)$")
+
+
+# What the program says
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run of padata_fuzz.  ``failure`` is the guarantee that was broken, and by which job."""
+
+    jobs: int = 0
+    seconds: float = 0.0
+    rate: int = 0
+    seed: str = ""
+    failure: str = ""
+    ended: bool = False  # it got to a last line, good or bad
+
+
+def parse(lines: Iterable[str]) -> Result:
+    """Read the program's output; sanitizers' reports in it are passed over."""
+    for line in lines:
+        if not line.startswith(_PREFIX):
+            continue
+        text = line.removeprefix(_PREFIX).rstrip()
+        if match := _FAILED.match(text):
+            return Result(failure=match["why"], seed=_seed(match["why"]), ended=True)
+        if match := _OK.match(text):
+            return Result(
+                int(match["jobs"]),
+                float(match["seconds"]),
+                int(match["rate"]),
+                match["seed"],
+                ended=True,
+            )
+    return Result()
+
+
+def _seed(text: str) -> str:
+    match = re.search(r"seed (0x[0-9a-f]+)$", text)
+    return match[1] if match else ""
+
+
+def jobs_so_far(line: str) -> int | None:
+    """The number of jobs in a line of progress."""
+    match = _PROGRESS.match(line.removeprefix(_PREFIX)) if line.startswith(_PREFIX) else None
+    return int(match["jobs"]) if match else None
+
+
+def problems(result: Result, jobs: int, status: int) -> list[str]:
+    """What is wrong with a run that was to do ``jobs``."""
+    if result.failure:
+        return [result.failure]
+    if not result.ended:
+        return [f"it ended with status {status} and no result"]
+    found = []
+    if status:
+        found.append(f"it says ok and ended with status {status}")
+    if result.jobs < jobs:
+        found.append(f"it did {result.jobs} jobs of {jobs}")
+    return found
+
+
+# Bugs
+
+
+def bugs() -> dict[str, Mutant]:
+    """Those that say how they are found, by name."""
+    return {one.name: one for one in mutants.of_table(BUGS) if one.says}
+
+
+# Building
+
+
+def build(sanitizer: str, bug: Mutant | None = None) -> Path:
+    """The program with ``sanitizer``, of the engine as it is or with ``bug``."""
+    program = f"padata_fuzz-{sanitizer}"
+    if bug is None:
+        return native.make(TOOL, program)
+    source = paths.BUILD / "bugs" / f"{bug.name}{Path(bug.file).suffix}"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(mutants.seeded(bug, (tree.ensure_tree("patched") / bug.file).read_text()))
+    variable = f"{_VARIABLES[bug.file]}={source}"
+    return native.make(TOOL, f"{program}-{bug.name}", variable, f"VARIANT={bug.name}")
+
+
+# Running
+
+
+def fuzz(sanitizer: str, jobs: int) -> Outcome:
+    """Random jobs under ``sanitizer``; nothing may be found."""
+    program = build(sanitizer)
+    log = paths.LOGS / f"userspace-{sanitizer}.log"
+    with progress.step(f"engine in userspace, {SANITIZERS[sanitizer]}") as step:
+
+        def show(line: str) -> None:
+            done = jobs_so_far(line)
+            if done is not None:
+                step.update(f"{done} of {jobs} jobs")
+
+        status, lines = _run(program, [f"--jobs={jobs}"], log, show)
+    result = parse(lines)
+    if result.ended and not result.failure:
+        progress.note(
+            f"{SANITIZERS[sanitizer]}: {result.jobs} jobs in {result.seconds:g} s, seed {result.seed}"
+        )
+    return judge(problems(result, jobs, status), log)
+
+
+def find(bug: Mutant) -> Outcome:
+    """The program has to find ``bug`` whenever it runs, and to say so in one of few runs.
+
+    A bug breaks more than one guarantee, and which one shows first is up to chance.
+    """
+    program = build(bug.build, bug)
+    log = paths.LOGS / f"userspace-bug-{bug.name}.log"
+    for _try in range(BUG_TRIES):
+        status, result = attempt(program, log)
+        if not status or re.search(bug.says, result.failure):
+            break
+    program.unlink()  # one is several MB
+    if status and re.search(bug.says, result.failure):
+        return Outcome(1)
+    said = result.failure or f"nothing, in {result.jobs} jobs, and ended with status {status}"
+    return judge([f"{bug.why}: it has to say '{bug.says}', and says {said}"], log)
+
+
+def attempt(program: Path, log: Path) -> tuple[int, Result]:
+    """What a program finds in the time that it has for a bug, and how it ends."""
+    status, lines = _run(program, [f"--seconds={BUG_LIMIT_S}", f"--stall={_STALL_S}"], log)
+    return status, parse(lines)
+
+
+def _run(
+    program: Path, args: list[str], log: Path, on_line: Callable[[str], None] = lambda _line: None
+) -> tuple[int, list[str]]:
+    status, lines = _run_once([program, *args], log, on_line)
+    if any(_TSAN_LAYOUT in line for line in lines):
+        status, lines = _run_once(["setarch", "-R", program, *args], log, on_line)
+    if any(_TSAN_LAYOUT in line for line in lines):
+        raise LabError(
+            program.name,
+            "ThreadSanitizer cannot work with this kernel's memory layout",
+            "set it: sysctl vm.mmap_rnd_bits=28",
+            log=log,
+        )
+    return status, lines
+
+
+def _run_once(command: list[object], log: Path, on_line: Callable[[str], None]) -> tuple[int, list[str]]:
+    """The exit status may be any: what the program says is to be judged."""
+    lines: list[str] = []
+
+    def keep(line: str) -> None:
+        lines.append(line)
+        on_line(line)
+
+    # What the user has set for sanitizers does not count.
+    env = {f"{name}_OPTIONS": "" for name in ("ASAN", "TSAN", "UBSAN")}
+    what = f"running {Path(str(command[0])).name}"
+    status = process.stream(
+        command, keep, what=what, env=env, log=log, timeout=_RUN_LIMIT_S, ok=range(-64, 256)
+    )
+    return status, lines

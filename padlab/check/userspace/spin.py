@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Models: all that two or three threads of a job may do, with weakly ordered memory.
+
+``checks/models`` has the C code of the engine and of the task back end run under spin's
+search: see docs/testing.md.  ``models.toml`` lists what is searched, ``variants.toml`` what
+is left out of the code to show that it is needed, and what is found then.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from padlab.check.plan import selection
+from padlab.check.userspace import search
+from padlab.core import git, host, packages, paths, progress, table, toml
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import compiler, native
+from padlab.kernel.owned import owned_files
+from padlab.measure import provenance
+
+MODELS = search.SOURCES / "models.toml"
+VARIANTS = "models/variants.toml"
+RECORD = "models.json"
+MEMORY, JOBS, LEFT_OUT = "memory order", "jobs", "left out"
+
+
+class Model(Struct, forbid_unknown_fields=True):
+    """A table of models.toml."""
+
+    program: Literal["jobs", "litmus"]
+    why: str
+    says: str = ""  # what has to be found, else nothing may be
+    full: bool = False
+
+
+class Variant(Struct, forbid_unknown_fields=True):
+    """A table of variants.toml: what takes the place of what, in which file, and who finds it."""
+
+    why: str
+    model: str
+    says: str
+    old: str
+    new: str
+    in_task: bool = False
+    barrier: bool = False
+
+    @property
+    def file(self) -> str:
+        return search.TASK if self.in_task else native.ENGINE[0]
+
+
+def models(path: Path = MODELS) -> dict[str, Model]:
+    return toml.load(path, dict[str, Model])
+
+
+def variants() -> dict[str, Variant]:
+    return toml.load(paths.CHECKS / VARIANTS, dict[str, Variant], paths.over(VARIANTS))
+
+
+def without(name: str, variant: Variant, source: str) -> str:
+    """The source of ``variant.file`` without what the variant leaves out."""
+    count = source.count(variant.old)
+    if count != 1:
+        raise LabError(
+            f"variant {name}",
+            f"its old text is {count} times in {variant.file}, not once",
+            f"correct it in {paths.shown(paths.table(VARIANTS))}",
+        )
+    return source.replace(variant.old, variant.new)
+
+
+def variant_of(file: str, old: str, new: str) -> Variant:
+    """For what is no variant of the table: nothing is said of what has to be found."""
+    return Variant("", "", "", old, new, in_task=file == search.TASK)
+
+
+# One search each
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is to be searched, ``says`` being what it has to find."""
+
+    name: str
+    kind: str
+    why: str
+    model: str
+    says: str
+    build: Callable[[], Path]
+    keep: bool = True  # its program is of use to others
+
+
+@dataclass(frozen=True)
+class Searched:
+    name: str
+    kind: str
+    why: str
+    model: str
+    has_to_find: str
+    found: str
+    states: int
+    seconds: float
+    problems: list[str]
+    log: str
+
+
+def searches(full: bool = False) -> list[Search]:
+    """All of them, in the order of the files."""
+    every = [
+        Search(
+            name,
+            MEMORY if model.program == "litmus" else JOBS,
+            model.why,
+            name,
+            model.says,
+            lambda program=model.program: search.build(program),  # type: ignore[misc]
+        )
+        for name, model in models().items()
+        if full or not model.full
+    ]
+    for name, variant in variants().items():
+        kind = f"{LEFT_OUT}, barrier" if variant.barrier else LEFT_OUT
+        build = Building(name, variant)
+        every.append(Search(name, kind, variant.why, variant.model, variant.says, build, keep=False))
+    return every
+
+
+@dataclass(frozen=True)
+class Building:
+    """Makes the program without what a variant leaves out."""
+
+    name: str
+    variant: Variant
+
+    def __call__(self) -> Path:
+        variant = self.variant
+        source = paths.BUILD / "models-variants" / f"{self.name}.c"
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(without(self.name, variant, owned_files()[variant.file].read_text()))
+        which = {"TASK" if variant.in_task else "ENGINE": source}
+        return search.build(f"jobs-{self.name}", NAME=self.name, **which)
+
+
+def do(one: Search) -> Searched:
+    """Build and search."""
+    program = one.build()
+    start = time.monotonic()
+    result, status, log = search.run(program, one.model, one.name)
+    seconds = round(time.monotonic() - start, 2)
+    if not one.keep:
+        program.unlink()
+    wrong = search.problems(result, one.says, status)
+    return Searched(
+        one.name,
+        one.kind,
+        one.why,
+        one.model,
+        one.says,
+        result.found,
+        result.states,
+        seconds,
+        wrong,
+        str(log),
+    )
+
+
+def do_all(chosen: Sequence[Search]) -> list[Searched]:
+    done: list[Searched] = []
+    with progress.step("searching models") as step:
+        for nr, one in enumerate(chosen, start=1):
+            step.update(f"{nr} of {len(chosen)}: {one.name}")
+            done.append(do(one))
+    return done
+
+
+# Checks of ./lab test
+
+
+def check(kind: str, full: bool = False) -> Outcome:
+    """All searches of ``kind``; a case for each."""
+    outcome = Outcome()
+    for one in do_all([one for one in searches(full) if one.kind.startswith(kind)]):
+        wrong = [f"{one.name} ({one.why}): {why}" for why in one.problems]
+        outcome += judge(wrong, Path(one.log) if wrong else None)
+    return outcome
+
+
+# ./lab models
+
+
+def choose(globs: Sequence[str], full: bool) -> list[Search]:
+    """Those that any of ``globs`` names, also of --full; without any, all."""
+    if not globs:
+        return searches(full)
+    every = searches(full=True)
+    chosen = set(selection.named(globs, [one.name for one in every], "models", "model"))
+    return [one for one in every if one.name in chosen]
+
+
+def main(
+    globs: Sequence[str] = (),
+    full: bool = False,
+    list_only: bool = False,
+    trace: bool = False,
+    json: bool = False,
+) -> int:
+    """Search, show, and record if it was all.  The exit status is 1 if one is not as it has to be."""
+    chosen = choose(globs, full)
+    if list_only:
+        print("".join(f"{one.name}\n" for one in chosen), end="")
+        return 0
+    packages.ensure(*search.GROUPS)
+    done = do_all(chosen)
+    data = as_dict(done)
+    if full and not globs:
+        provenance.write_json(provenance.path_of(RECORD), data)
+    if json:
+        print(jsonlib.dumps(data, indent=2))
+    else:
+        show(done, trace)
+    return 1 if any(one.problems for one in done) else 0
+
+
+def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
+    """For --json and for results/."""
+    return {
+        "command": paths.command("models --full"),
+        "spin": search.spin_version(),
+        "compiler": compiler.name(),
+        "commit": git.commit(),
+        "host": host.cpu(),
+        "date": provenance.today(),
+        "models": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "searched_in": one.model,
+                "found": one.found,
+                "states": one.states,
+                "seconds": one.seconds,
+                "as_it_has_to_be": not one.problems,
+            }
+            for one in done
+        ],
+    }
+
+
+def show(done: Sequence[Searched], trace: bool) -> None:
+    console = table.console()
+    for kind in (MEMORY, JOBS, LEFT_OUT):
+        part = [one for one in done if one.kind.startswith(kind)]
+        if not part:
+            continue
+        left = {"model", "searched in", "what it is about", "verdict"}
+        names = ["model", "states", "s", "verdict", "what it is about"]
+        if kind == LEFT_OUT:
+            names.insert(1, "searched in")
+        grid = table.grid(names, left=left)
+        for one in part:
+            cells = [one.name, f"{one.states:,}", f"{one.seconds:.1f}", verdict(one), one.why]
+            if kind == LEFT_OUT:
+                cells.insert(1, one.model)
+            grid.add_row(*(table.plain(cell) for cell in cells))
+        console.print(f"[bold]{kind}[/]")
+        console.print(grid)
+    for one in done:
+        for problem in one.problems:
+            progress.result(f"{one.name}: {problem}\n  log: {one.log}")
+        if trace:
+            progress.result(f"{one.name}\n{Path(one.log).read_text()}")
+    states = sum(one.states for one in done)
+    wrong = sum(bool(one.problems) for one in done)
+    seconds = progress.seconds(sum(one.seconds for one in done))
+    progress.result(f"{len(done)} searched, {states:,} states in {seconds}, {wrong} not as they have to be")
+
+
+def verdict(one: Searched) -> str:
+    """In few words: whether it is as it has to be, and what was found."""
+    if one.problems:
+        return "WRONG"
+    return f"finds: {one.found.split(',')[0]}" if one.has_to_find else "no error"

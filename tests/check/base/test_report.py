@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is reported of checks: as they end, at the end, and as JUnit XML."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as xml
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from padlab.check.base import report
+from padlab.check.base.report import Report
+from padlab.core.outcome import Outcome, Took, judge
+
+GOOD = Report("good", Outcome(3), elapsed=2.5, limit_s=100)
+BAD = Report(
+    "bad",
+    Outcome(4, ("case: reason\nmore",), ("other: no SMT",), Path("/x/y.log")),
+    elapsed=66,
+    limit_s=300,
+    detail=["last line"],
+)
+SKIPPED = Report("large", Outcome(skips=("needs 9 GiB",)), elapsed=0.1, limit_s=10)
+
+
+def conclude(capsys: pytest.CaptureFixture[str], *reports: Report) -> tuple[int, list[str]]:
+    return report.conclude(reports, 61), capsys.readouterr().out.splitlines()
+
+
+def test_all_that_failed_is_told_again_just_before_the_sums(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = conclude(capsys, GOOD, BAD, SKIPPED)
+    assert status == 1
+    assert out[0] == "took 1 min 01 s"
+    assert out[-5:] == [
+        "    failed in bad: case: reason",
+        "      more",
+        "      last line",
+        "    log: /x/y.log",
+        "7 passed, 1 failed, 2 skipped",
+    ]
+
+
+def test_a_run_of_which_all_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = conclude(capsys, GOOD, SKIPPED)
+    assert (status, out[-1]) == (0, "3 passed, 0 failed, 1 skipped")
+
+
+@pytest.mark.parametrize("reports", [(), (SKIPPED,)])
+def test_nothing_that_passed_is_not_success(
+    capsys: pytest.CaptureFixture[str], reports: tuple[Report, ...]
+) -> None:
+    assert conclude(capsys, *reports)[0] == 1
+
+
+def test_the_nearest_to_their_limits() -> None:
+    some = [replace(GOOD, name=f"n{nr}", elapsed=nr) for nr in range(10)]
+    lines = report.limits([*some, BAD])
+    assert len(lines) == report.NEAREST
+    assert lines[0] == "limits: bad used 66 s of 300 s (22 %)"
+    assert lines[1] == "limits: n9 used 9 s of 100 s (9 %)"
+
+
+def test_a_name_with_per_cent_is_left_as_it_is() -> None:
+    assert report.limits([replace(GOOD, name="kernelcore=50%")]) == [
+        "limits: kernelcore=50% used 2 s of 100 s (2 %)"
+    ]
+
+
+def test_a_check_as_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    report.tell(BAD, "[2/3]")
+    assert capsys.readouterr().out.splitlines() == [
+        "[2/3] bad: FAILED, 4 passed, 1 failed, 1 skipped, 1 min 06 s",
+        "    skipped: other: no SMT",
+        "    failed: case: reason",
+        "      more",
+        "      last line",
+        "    log: /x/y.log",
+    ]
+
+
+def test_long_failures_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"line {n}" for n in range(100)]
+    report.tell(replace(GOOD, outcome=judge(lines)), "[1/1]")
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == 3 + report.SHOWN_LINES
+    assert out[-1] == "      ... and 79 lines more"
+
+
+# JUnit
+
+
+def test_junit_has_each_check_with_time_failure_and_skip() -> None:
+    odd = replace(BAD, outcome=Outcome(0, ("a\x1b[0m <b> & \x00\nc",)))
+    suites = xml.fromstring(report.junit([GOOD, BAD, SKIPPED, odd]))
+    (suite,) = suites
+    assert {key: suite.get(key) for key in ("tests", "failures", "skipped", "errors")} == {
+        "tests": "4",
+        "failures": "2",
+        "skipped": "1",
+        "errors": "0",
+    }
+    good, bad, skipped, strange = suite.findall("testcase")
+    assert (good.get("name"), good.get("time"), good.find("failure")) == ("good", "2.500", None)
+    failure = bad.find("failure")
+    assert failure is not None and failure.get("message") == "case: reason"
+    assert failure.text == "case: reason\nmore\nlast line\n/x/y.log"
+    assert "skipped: other: no SMT" in (bad.findtext("system-out") or "")
+    assert bad.find("skipped") is None
+    (skip,) = skipped.findall("skipped")
+    assert skip.get("message") == "needs 9 GiB"
+    assert strange.findtext("failure") == "a?[0m <b> & ?\nc\nlast line"
+
+
+def test_junit_is_written(tmp_path: Path) -> None:
+    report.write_junit(tmp_path / "x.xml", [GOOD])
+    assert xml.parse(tmp_path / "x.xml").getroot().tag == "testsuites"
+
+
+def test_judge() -> None:
+    assert judge([]) == Outcome(1)
+    assert judge(["a", "b"], Path("/log")) == Outcome(0, ("a\nb",), (), Path("/log"))
+
+
+def test_outcomes_add_up() -> None:
+    total = Outcome(1, ("a",), log=Path("/a")) + Outcome(2, (), ("b",))
+    assert total == Outcome(3, ("a",), ("b",), Path("/a"))
+
+
+def test_a_test_in_a_guest_may_be_nearer_to_its_limit_than_its_check() -> None:
+    guest = replace(GOOD, outcome=Outcome(1, took=(Took("test_x.sh", 240, 300), Took("test_y.sh", 1, 300))))
+    first, second, *_ = report.limits([guest, BAD])
+    assert first == "limits: test_x.sh in good used 240 s of 300 s (80 %)"
+    assert second.startswith("limits: bad used")

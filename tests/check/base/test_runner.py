@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runner of ./lab test: what runs at the same time, limits, and failures that do not stop it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from padlab.check.base import report, runner
+from padlab.check.base.runner import Check, Host, Runner
+from padlab.core import paths, process
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
+
+HOST = Host(cores=2, mib=1000, wide=False)
+
+
+def check(name: str, run: Callable[[], Outcome] = lambda: Outcome(1), **fields: object) -> Check:
+    return replace(Check(name, run, limit_s=60), **fields)
+
+
+def refuse() -> Outcome:
+    raise LabError("booting x", "it hung", "see below", log=Path("/x/console.log"), detail=["last line"])
+
+
+def crash() -> Outcome:
+    raise ZeroDivisionError("oops")
+
+
+def run(capsys: pytest.CaptureFixture[str], *checks: Check, host: Host = HOST) -> tuple[int, list[str]]:
+    made = Runner(checks, host)
+    made.run()
+    status = report.conclude(made.reports, 1.0)
+    return status, capsys.readouterr().out.splitlines()
+
+
+def test_who_is_told_of_each_that_has_ended() -> None:
+    told: list[str] = []
+    made = Runner(
+        [check("a", lambda: Outcome(1)), check("b", refuse)], HOST, lambda report: told.append(report.name)
+    )
+    made.run()
+    assert sorted(told) == ["a", "b"] == sorted(report.name for report in made.reports)
+
+
+def test_all_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = check("a", lambda: Outcome(2), alone=True), check("b", lambda: Outcome(1))
+    status, out = run(capsys, first, second)
+    assert status == 0
+    assert out[-1] == "3 passed, 0 failed"
+    assert out[0].startswith("[1/2] a: ok, 2 passed, 0 failed, ")
+    assert out[1].startswith("[2/2] b: ok, 1 passed, 0 failed, ")
+
+
+def test_failures_are_told_and_the_rest_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "LOGS", tmp_path)
+    checks = [
+        check("refuses", refuse),
+        check("crashes", crash),
+        check("some", lambda: Outcome(4, ("case: reason\nmore",), ("other: no SMT",), Path("/x/y.log"))),
+        check("empty", lambda: Outcome()),
+        check("good", lambda: Outcome(1)),
+    ]
+    status, out = run(capsys, *checks)
+    assert status == 1
+    assert out[-1] == "5 passed, 4 failed, 1 skipped"
+    text = "\n".join(out)
+    assert "failed: booting x: it hung; see below\n      last line\n    log: /x/console.log" in text
+    assert f"failed: the check broke: ZeroDivisionError('oops')\n    log: {tmp_path}" in text
+    assert "crashes\nTraceback" in (tmp_path / "test-traceback.log").read_text()
+    assert "failed: case: reason\n      more\n    log: /x/y.log" in text
+    assert "skipped: other: no SMT" in text
+    assert "empty: FAILED" in text
+    assert "good: ok" in text
+
+
+def test_nothing_run_is_not_success(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(capsys)
+    assert (status, out[-1]) == (1, "0 passed, 0 failed")
+
+
+# What runs at the same time
+
+
+class Log:
+    """When checks began and ended, by name."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._now: set[str] = set()
+        self.together: set[frozenset[str]] = set()
+
+    def check(self, name: str, seconds: float, **fields: object) -> Check:
+        def work() -> Outcome:
+            with self._lock:
+                self._now.add(name)
+                self.together.add(frozenset(self._now))
+            time.sleep(seconds)
+            with self._lock:
+                self._now.discard(name)
+            return Outcome(1)
+
+        return check(name, work, **fields)
+
+    def pairs(self) -> set[str]:
+        return {"".join(sorted(names)) for names in self.together if len(names) > 1}
+
+
+def pairs(*fields: dict[str, object], host: Host = HOST) -> set[str]:
+    """Which of checks a, b, c ... with ``fields`` ran at the same time; a is the shortest."""
+    log = Log()
+    checks = [
+        log.check(name, 0.1 if name == "a" else 0.4, **one)
+        for name, one in zip("abcdef", fields, strict=False)
+    ]
+    Runner(checks, host).run()
+    return log.pairs()
+
+
+def test_as_many_as_the_host_has_cores() -> None:
+    assert pairs({}, {}, {}) == {"ab", "bc"}
+    assert pairs({}, {}, {}, host=replace(HOST, cores=1)) == set()
+    assert "abc" in pairs({}, {}, {}, host=replace(HOST, cores=3))
+
+
+def test_one_that_is_alone_has_the_host_to_itself() -> None:
+    assert pairs({}, {"alone": True}, {}) == set()
+    assert pairs({}, {}, {"alone": True}, {}, {}) == {"ab", "de"}
+
+
+def test_no_more_than_fit_into_memory() -> None:
+    assert pairs({"mib": 600}, {"mib": 500}) == set()
+    assert pairs({"mib": 600}, {"mib": 400}) == {"ab"}
+    # One that fits does not wait for one that does not; and that has its turn.
+    assert pairs({"mib": 600}, {"mib": 700}, {"mib": 400}) == {"ac"}
+    assert pairs({"mib": 5000}) == set()
+
+
+def test_guests_that_take_a_core_for_each_cpu() -> None:
+    assert pairs({"cpus": 4}, {"cpus": 4}) == {"ab"}
+    assert pairs({"cpus": 4}, {"cpus": 1}, host=replace(HOST, wide=True)) == set()
+    assert pairs({"cpus": 1}, {"cpus": 1}, host=replace(HOST, wide=True)) == {"ab"}
+
+
+def test_this_host(monkeypatch: pytest.MonkeyPatch, no_qemu: None) -> None:
+    assert runner.this_host([check("a")]).wide is False
+    assert runner.this_host([check("a", cpus=2)]).wide is True
+    single = runner.accel.Accel("tcg", "TCG", "7.2.22", "single")
+    monkeypatch.setattr(runner.accel, "choose", lambda _qemu: single)
+    host = runner.this_host([check("a", cpus=2)])
+    assert not host.wide and host.cores >= 1 and host.mib > 0
+
+
+def test_lines_say_which_check_they_are_of(capsys: pytest.CaptureFixture[str]) -> None:
+    def noisy() -> Outcome:
+        runner.progress.note("seen")
+        with runner.progress.step("stepping"):
+            return Outcome(1)
+
+    Runner([check("a", noisy), check("b", noisy)], HOST).run()
+    lines = capsys.readouterr().err.splitlines()
+    for nr in (1, 2):
+        own = [line.removeprefix(f"[{nr}] ") for line in lines if line.startswith(f"[{nr}] ")]
+        assert own[:2] == ["seen", "stepping ..."]
+        assert own[2].startswith("stepping: done in ")
+    assert len(lines) == 6
+
+
+# Limits, and the end
+
+
+def sleeper(pid: list[int]) -> Outcome:
+    with process.spawn(["sleep", "60"], what="sleeping") as proc:
+        pid.append(proc.pid)
+        proc.wait()
+    raise LabError("sleeping", "it was ended", "sleep less")
+
+
+def test_one_over_its_limit_is_ended_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    pid: list[int] = []
+    start = time.monotonic()
+    status, out = run(capsys, check("late", lambda: sleeper(pid), limit_s=0.3), check("good"))
+    assert time.monotonic() - start < 20
+    assert status == 1
+    assert out[-1] == "1 passed, 2 failed"
+    assert "failed in late: it took longer than its limit of 0.3 s" in "\n".join(out)
+    assert not Path(f"/proc/{pid[0]}").exists()
+
+
+def test_what_is_done_apart_does_not_count() -> None:
+    def waits() -> Outcome:
+        with process.scope().apart():
+            time.sleep(0.6)
+        return Outcome(1)
+
+    made = Runner([check("waits", waits, limit_s=0.4), check("too", waits, limit_s=0.4)], HOST)
+    made.run()
+    assert [report.outcome for report in made.reports] == [Outcome(1)] * 2
+    assert all(report.elapsed < 0.4 for report in made.reports)
+
+
+def test_what_is_done_apart_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "APART_LIMIT_S", 0.2)
+    pid: list[int] = []
+
+    def hangs() -> Outcome:
+        with process.scope().apart():
+            return sleeper(pid)
+
+    made = Runner([check("hangs", hangs, limit_s=0.2)], HOST)
+    made.run()
+    assert made.reports[0].outcome.failures
+    assert not Path(f"/proc/{pid[0]}").exists()
+
+
+def test_one_over_its_limit_starts_nothing_more() -> None:
+    tried: list[str] = []
+
+    def stubborn() -> Outcome:
+        for _ in range(3):
+            try:
+                process.run(["sleep", "60"], what="sleeping")
+            except LabError as err:
+                tried.append(err.why)
+        return Outcome(1)
+
+    made = Runner([check("late", stubborn, limit_s=0.3)], HOST)
+    made.run()
+    assert tried[0] == "sleep was ended by SIGTERM"
+    assert tried[1:] == ["sleep was started after the end"] * 2
+    (late,) = made.reports
+    assert late.outcome.failures and late.outcome.passed == 1
+
+
+def test_one_that_cannot_be_ended_is_given_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "GRACE_S", 0.2)
+    waiting = threading.Event()
+
+    def deaf() -> Outcome:
+        waiting.wait(30)
+        return Outcome(1)
+
+    status, out = run(capsys, check("deaf", deaf, limit_s=0.2, alone=True), check("next"))
+    waiting.set()
+    assert status == 1
+    assert out[-1] == "1 passed, 1 failed"
+
+
+def test_slower_than_its_limit_fails_even_if_all_passed() -> None:
+    late = Outcome(3, ("it took longer than its limit of 60 s",))
+    slow = report.Report("x", Outcome(3), elapsed=61, limit_s=60)
+    assert runner.judged(slow, ended=False).outcome == late
+    good = replace(slow, elapsed=59)
+    assert runner.judged(good, ended=False) == good
+    assert runner.judged(good, ended=True).outcome == late
+
+
+INTERRUPTED = """\
+import sys
+from pathlib import Path
+from padlab import cli
+from padlab.check.base.runner import Check, Host, Runner
+from padlab.core import paths, process
+from padlab.core.outcome import Outcome
+
+def sleep(log):
+    process.run(["sh", "-c", "echo $$; exec sleep 60"], what="sleeping", log=log)
+    return Outcome(1)
+
+@cli.cli.command()
+def hold():
+    logs = [Path(sys.argv[1]) / name for name in "ab"]
+    checks = [Check(log.name, lambda log=log: sleep(log), 60) for log in logs]
+    Runner([*checks, Check("c", lambda: Outcome(1), 60)], Host(2, 100, False)).run()
+
+cli.main(["hold"])
+"""
+
+
+def last_line(path: Path) -> str:
+    """Once there is one that a program printed."""
+    while True:
+        lines = path.read_text().splitlines() if path.exists() else []
+        if len(lines) > 1 and lines[-1].isdigit():
+            return lines[-1]
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_all(tmp_path: Path, signum: int) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path)],
+        cwd=paths.ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    children = [last_line(tmp_path / name) for name in "ab"]
+    run.send_signal(signum)
+    out, err = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert err.splitlines()[-1] == "lab: interrupted"
+    assert "Traceback" not in err
+    assert out == ""  # no other check was started
+    assert not any(Path(f"/proc/{pid}").exists() for pid in children)

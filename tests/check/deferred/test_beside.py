@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot beside deferred init: what is read from traces, consoles and settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from padlab.check.deferred import beside
+from padlab.vm import dmesg, trace
+
+TRACE = """\
+       pgdatinit0-40      [001] .....     1.100000: padata_mt_job_start: job=1 start=0 size=9 align=1 min_chunk=1 threads=2
+        swapper/0-1       [000] .....     1.050000: initcall_finish: func=early+0x0/0x10 ret=0
+        swapper/0-1       [000] .....     1.110000: initcall_start: func=one+0x0/0x10
+        swapper/0-1       [000] .....     1.120000: initcall_finish: func=one+0x0/0x10 ret=0
+      kworker/1:0-33      [001] .....     1.130000: padata_mt_chunk: job=1 start=0 end=4
+        swapper/0-1       [000] .....     1.140000: initcall_finish: func=two+0x0/0x10 ret=0
+       pgdatinit0-40      [001] .....     1.200000: padata_mt_job_end: job=1 ran=2 error=0
+        swapper/0-1       [000] .....     1.250000: initcall_finish: func=late+0x0/0x10 ret=0
+"""
+
+
+def test_initcalls_that_end_between_the_jobs_first_and_last_event_count() -> None:
+    assert beside.initcalls_meanwhile(trace.parse(TRACE.splitlines()).events) == 2
+
+
+def test_the_largest_chunk_of_a_nodes_thread() -> None:
+    # The worker's may be of another job.
+    assert beside.largest_chunk(trace.parse(TRACE.splitlines()).events) == 0
+    text = TRACE.replace("kworker/1:0-33", " pgdatinit0-40").replace("end=4", "end=65536")
+    assert beside.largest_chunk(trace.parse(text.splitlines()).events) == 2
+
+
+def test_without_a_job_none_counts() -> None:
+    lines = [line for line in TRACE.splitlines() if "pgdatinit" not in line]
+    assert beside.initcalls_meanwhile(trace.parse(lines).events) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "waited"),
+    [
+        ("boot waited 3ms for struct pages at its end, others 0ms before", dmesg.Waited(3, 0, None)),
+        (
+            "boot waited 0ms for struct pages at its end, others 12ms before, longest memory hotplug",
+            dmesg.Waited(0, 12, "memory hotplug"),
+        ),
+        ("node 0 initialised, 12 pages in 3ms, 4 threads (4 took part)", None),
+    ],
+)
+def test_what_boot_waited_for_is_on_the_console(text: str, waited: dmesg.Waited | None) -> None:
+    assert dmesg.parse(f"[    1.000000] {text}\r\n").waited == waited
+
+
+def taken(taken: int, failed: int, more: str = "") -> str:
+    return f"test_take: {taken} of 100 pages, small, {failed} failed\n{more}"
+
+
+def test_an_initcall_that_got_all_it_wanted_is_well() -> None:
+    assert beside.taken_problems(taken(100, 0), "small") == []
+
+
+@pytest.mark.parametrize(
+    "console",
+    [taken(99, 0), taken(100, 1), taken(100, 0, "Out of memory: Killed process 1"), "", taken(1, 9)],
+)
+def test_one_that_got_less_or_had_something_killed_is_not(console: str) -> None:
+    assert beside.taken_problems(console, "small")
+
+
+def test_the_kind_of_allocation_has_to_be_the_one_asked_for() -> None:
+    assert beside.taken_problems(taken(100, 0), "order9")
+
+
+def test_each_pressure_has_a_check_of_its_own() -> None:
+    found = beside.pressures()
+    assert len(found) == len(beside.TAKEN) + len(beside.TAKEN_SLOW)
+    assert all(bool(slow) == ("slow" in title) for title, (_, _, slow) in found.items())
+
+
+CONSOLE = "".join(f"test_beside: {who}: right (1)\n" for who in ("cma", "zones"))
+FREE = "test_beside: free memory changed by {} pages\n"
+
+
+def test_all_who_ask_for_pages_have_to_get_them() -> None:
+    well = CONSOLE + FREE.format(beside.SECTION_PAGES)
+    assert beside.asked_problems(well, ("cma", "zones"), 4) == []
+    assert beside.asked_problems(well, ("cma", "kswapd"), 4) == ["kswapd was not tried"]
+    wrong = well.replace("zones: right", "zones: WRONG")
+    assert beside.asked_problems(wrong, ("cma", "zones"), 4) == ["test_beside: zones: WRONG (1)"]
+
+
+def test_free_memory_may_be_off_by_what_threads_are_at() -> None:
+    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES), (), 4) == []
+    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES + 1), (), 4)
+    assert beside.asked_problems(CONSOLE, (), 4) == ["free memory was not looked at"]
+
+
+def test_priorities_of_sections() -> None:
+    assert beside.nices("deferred_init_slow: 8 sections at nice 19, 13 not, the last at 0") == (8, 13, 0)
+    assert beside.nices("") == (0, 0, 0)
+
+
+NODE = "node 0 initialised, 12 pages in 3ms, 4 threads (4 took part)\n"
+DRIVERS = "devtmpfs: initialized\n"
+
+
+@pytest.mark.parametrize(
+    ("console", "waited"),
+    [(NODE + DRIVERS, True), (DRIVERS + NODE, False), (NODE + DRIVERS + NODE, False), (DRIVERS, False)],
+)
+def test_boot_that_waits_starts_no_driver_before(console: str, waited: bool) -> None:
+    assert beside.waited_first(console) is waited
+
+
+def test_settings_are_compared_by_name_and_number() -> None:
+    theirs = {"vm/a": "1000 2", "vm/b": "word", "vm/c": "1"}
+    assert beside.differences(theirs, dict(theirs), 0) == []
+    assert beside.differences(theirs, theirs | {"vm/a": "1001 2"}, 0) == ["vm/a: 1001 2, not 1000 2"]
+    assert beside.differences(theirs, theirs | {"vm/a": "1001 2"}, 0.001) == []
+    assert beside.differences(theirs, theirs | {"vm/b": "other"}, 0.5) == ["vm/b: other, not word"]
+    assert beside.differences(theirs, theirs | {"vm/a": "1000"}, 0.5) == ["vm/a: 1000, not 1000 2"]
+    assert beside.differences(theirs, {"vm/a": "1000 2", "vm/b": "word"}, 0) == ["vm/c is missing"]
+
+
+def test_what_is_sized_by_free_pages_may_differ_a_little_but_not_much() -> None:
+    theirs = {"fs/file-max": "1640039"}
+    assert beside.differences(theirs, {"fs/file-max": "1640023"}, 0) == []
+    assert beside.differences(theirs, {"fs/file-max": "1200000"}, 0)

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bare roots: what they get of the host, what is mounted, how a run in one is judged, what is removed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from padlab.check.fresh import bareroot, fresh, hostconfig
+from padlab.check.fresh.fresh import Ended
+from padlab.check.fresh.hostconfig import HostConfig
+from padlab.cli.fresh import SUITES
+from padlab.core import aptsuite, packages, paths, process
+from padlab.core.errors import LabError
+
+
+def target(release: str, uri: str, *, component: str = "main", origin: str | None = "Debian") -> str:
+    lines = [f"MetaKey: {component}/binary-amd64/Packages", f"Component: {component}"]
+    lines += [f"Origin: {origin}"] if origin else []
+    return "\n".join([*lines, f"Release: {release}", f"Repo-URI: {uri}", f"Site: {uri}"])
+
+
+def config(*targets: str, apt: tuple[str, ...] = (), **environment: str) -> HostConfig:
+    return HostConfig("\n\n".join(targets) + "\n", list(apt), environment)
+
+
+def test_the_commands_are_those_of_the_base(monkeypatch: pytest.MonkeyPatch, default_base: None) -> None:
+    assert fresh.readme_commands(full=False) == [["./lab", "boot"], ["./lab", "test", "--quick"]]
+    monkeypatch.setattr(paths, "BASE", "7.3")
+    assert fresh.readme_commands(full=True) == [
+        ["./lab", "boot", "--base", "7.3"],
+        ["./lab", "test", "--base", "7.3"],
+    ]
+
+
+class TestSources:
+    def test_the_hosts_mirror_with_the_suite_that_is_wanted(self) -> None:
+        host = config(
+            target("bookworm", "http://m/debian/"),
+            target("bookworm-updates", "http://m/debian/"),
+            target("bookworm-security", "http://s/debian-security/"),
+        )
+        assert host.sources("trixie") == [
+            "deb http://m/debian/ trixie main",
+            "deb http://m/debian/ trixie-updates main",
+            "deb http://s/debian-security/ trixie-security main",
+        ]
+
+    def test_what_is_not_debians_or_not_main_is_left_out(self) -> None:
+        host = config(
+            target("trixie", "http://other/", origin="Docker"),
+            target("trixie-pgdg", "http://other/", origin=None),
+            target("trixie-backports", "http://m/debian/"),
+            target("trixie", "http://m/debian/", component="contrib"),
+            target("trixie", "http://m/debian/"),
+        )
+        assert host.sources("bookworm") == ["deb http://m/debian/ bookworm main"]
+
+    def test_an_index_that_was_never_fetched_has_no_origin(self) -> None:
+        assert config(target("stable", "http://m/", origin=None)).sources("trixie") == [
+            "deb http://m/ trixie main"
+        ]
+
+    def test_no_mirror(self) -> None:
+        with pytest.raises(LabError, match="no Debian mirror"):
+            config(target("bookworm-security", "http://s/")).sources("trixie")
+
+
+class TestHostConfig:
+    def test_how_apt_fetches(self) -> None:
+        dump = """\
+APT::Architecture "amd64";
+Acquire "";
+Acquire::http "";
+Acquire::http::Proxy "http://proxy:3128";
+Acquire::http::Proxy-Auto-Detect "/usr/bin/auto";
+Acquire::https::CAInfo "/etc/ca.pem";
+Acquire::Check-Valid-Until "false";
+Acquire::GzipIndexes "true";
+Acquire::Languages:: "none";
+Acquire::IndexTargets::deb::Packages::MetaKey "x";
+DPkg::Post-Invoke:: "rm -f /x";
+"""
+        assert aptsuite.acquire_settings(dump) == [
+            'Acquire::http::Proxy "http://proxy:3128";',
+            'Acquire::https::CAInfo "/etc/ca.pem";',
+            'Acquire::Check-Valid-Until "false";',
+        ]
+
+    def test_pip_the_environment_last(self) -> None:
+        listing = """\
+:env:.index-url='https://b/simple'
+global.cert='/etc/ca.pem'
+global.find-links='\\n/wheels\\n/more'
+global.index-url='https://a/simple'
+install.no-compile='yes'
+freeze.timeout='10'
+"""
+        assert hostconfig.pip_environment(listing) == {
+            "PIP_CERT": "/etc/ca.pem",
+            "PIP_FIND_LINKS": "/wheels /more",
+            "PIP_INDEX_URL": "https://b/simple",
+            "PIP_NO_COMPILE": "yes",
+        }
+
+    def test_variables(self) -> None:
+        given = {
+            "https_proxy": "p",
+            "NO_PROXY": "n",
+            "CI": "true",
+            "HOME": "/h",
+            "PYTHONPATH": "/p",
+            "all_proxy": "",
+        }
+        assert hostconfig.passed_on(given) == {"https_proxy": "p", "NO_PROXY": "n", "CI": "true"}
+
+    def test_files_that_settings_name(self, tmp_path: Path) -> None:
+        pem, wheels = tmp_path / "ca.pem", tmp_path / "wheels"
+        pem.touch()
+        wheels.mkdir()
+        host = config(apt=(f'Acquire::https::CAInfo "{pem}";',), PIP_FIND_LINKS=f"{wheels} /nonexistent")
+        assert {pem, wheels} <= set(host.files())
+        assert Path("/nonexistent") not in host.files()
+
+    def test_a_link_is_copied_as_what_it_leads_to(self, tmp_path: Path) -> None:
+        (tmp_path / "real").write_text("nameserver")
+        (tmp_path / "resolv.conf").symlink_to(tmp_path / "real")
+        (tmp_path / "root").symlink_to("/nonexistent/dangling")
+        bareroot.copy(tmp_path / "resolv.conf", tmp_path / "root")
+        assert (tmp_path / "root").read_text() == "nameserver" and not (tmp_path / "root").is_symlink()
+
+
+class TestRoot:
+    def test_mounts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        root = bareroot.Root(Path("/r"), {Path("/cache"): "/root/.cache"})
+        command = root.command("/clone", ["./lab", "boot"])
+        assert command[: command.index("--")] == [
+            "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child",
+        ]  # fmt: skip
+        assert command[-7:] == ["/r", "/cache", "/root/.cache", "", "/clone", "./lab", "boot"]
+
+    def test_a_cold_one_has_nothing_of_the_host(self) -> None:
+        assert bareroot.Root(Path("/r")).command("/c", ["true"])[-4:] == ["/r", "", "/c", "true"]
+
+    def test_a_user_has_a_namespace_of_users(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        assert bareroot.namespaces()[:4] == ["unshare", "--user", "--map-root-user", "--map-auto"]
+
+
+MOUNTINFO = """\
+22 1 8:1 / / rw - ext4 /dev/sda1 rw
+30 22 8:1 /home /build/fresh/trixie-1/root rw - ext4 /dev/sda1 rw
+31 22 0:5 / /build/fresh/with\\040space-1/proc rw - proc proc rw
+32 22 0:6 / /build/fresh/trixie-12 rw - tmpfs tmpfs rw
+"""
+
+
+class TestRemove:
+    def test_what_is_mounted_below(self) -> None:
+        def below(name: str) -> list[str]:
+            return [str(path) for path in bareroot.mounted_below(Path("/build/fresh") / name, MOUNTINFO)]
+
+        assert below("trixie-1") == ["/build/fresh/trixie-1/root"]
+        assert below("trixie-12") == ["/build/fresh/trixie-12"]
+        assert below("with space-1") == ["/build/fresh/with space-1/proc"]
+        assert below("bookworm-1") == []
+
+    def test_not_with_a_mount_in_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bareroot, "mounted_below", lambda place, _text: [place / "root"])
+        monkeypatch.setattr(subprocess, "run", lambda *_args, **_rest: pytest.fail("something was removed"))
+        with pytest.raises(LabError, match="is mounted in it"):
+            bareroot.remove(tmp_path)
+
+    @pytest.mark.parametrize(
+        "end", [LabError("a", "b", "c"), KeyboardInterrupt(), OSError(28, "No space left on device"), None]
+    )
+    def test_however_a_run_ends(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: BaseException | None
+    ) -> None:
+        monkeypatch.setattr(bareroot, "ROOTS", tmp_path / "fresh")
+        monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
+        monkeypatch.setattr(bareroot, "_debootstrap", lambda root, *_rest: (root.path / "root").mkdir())
+        monkeypatch.setattr(HostConfig, "files", lambda _self: [])
+        caught: BaseException | None = None
+        try:
+            with bareroot.made("trixie", config(), {}):
+                if end:
+                    raise end
+        except BaseException as error:
+            caught = error
+        assert caught is end
+        assert list((tmp_path / "fresh").iterdir()) == []
+
+    def test_what_a_killed_run_left(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bareroot, "ROOTS", tmp_path)
+        monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
+        (tmp_path / "trixie-x1/proc").mkdir(parents=True)
+        said: list[str] = []
+        bareroot.remove_leftovers(said.append)
+        assert len(said) == 1 and list(tmp_path.iterdir()) == []
+
+
+class TestCheckHost:
+    def test_no_namespaces(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        no = ["sh", "-c", "echo unshare: unshare failed: Operation not permitted >&2; exit 1"]
+        monkeypatch.setattr(bareroot, "namespaces", lambda: no)
+        with pytest.raises(LabError, match="no namespace can be made here .*not permitted.*; run it as root"):
+            bareroot.check_host(bareroot.ROOM)
+
+    def test_too_little_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
+        monkeypatch.setattr(bareroot, "ROOTS", tmp_path)
+        usage = shutil.disk_usage(tmp_path)._replace(free=3 << 30)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
+        with pytest.raises(LabError, match=r"no room on disk: 3\.0 GiB free .* needed; free some space"):
+            bareroot.check_host(bareroot.ROOM)
+
+    def test_a_mirror_that_cannot_be_reached(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        log = tmp_path / "fresh-trixie-root.log"
+        log.write_text("W: Failed to fetch x Temporary failure resolving 'm'\n")
+        monkeypatch.setattr(paths, "LOGS", tmp_path)
+        monkeypatch.setattr(bareroot, "ROOTS", tmp_path / "fresh")
+        monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
+
+        def fail(_command: object, _take: object, *, what: str, log: Path) -> int:
+            raise LabError(what, "mmdebstrap ended with status 25", "see below", log=log)
+
+        monkeypatch.setattr(process, "stream", fail)
+        with (
+            pytest.raises(LabError, match="bare Debian trixie: the Debian mirror cannot be reached"),
+            bareroot.made("trixie", config(target("trixie", "http://m/")), {}),
+        ):
+            pass
+
+
+class TestJudge:
+    def judge(self, *lines: str, status: int = 0, command: str = "./lab test --quick") -> fresh.Outcome:
+        return fresh.judge(command.split(), Ended(status, list(lines)))
+
+    def test_sums(self) -> None:
+        outcome = self.judge("[1/1] x: ok", "412 passed, 0 failed")
+        assert (outcome.passed, outcome.failures, outcome.skips) == (412, (), ())
+
+    def test_failures_are_counted_as_they_are(self) -> None:
+        outcome = self.judge("7 passed, 2 failed, 0 skipped", status=1)
+        assert outcome.passed == 7 and len(outcome.failures) == 2
+
+    @pytest.mark.parametrize(
+        "reason",
+        ["quilt is not installed", "no kernel tree yet", "could not import 'scipy'", "busybox: not found"],
+    )
+    def test_a_skip_for_want_of_something_is_a_failure(self, reason: str) -> None:
+        outcome = self.judge(f"    skipped: tests.x: {reason}", "7 passed, 0 failed, 1 skipped")
+        assert reason in outcome.failures[0] and not outcome.skips
+
+    def test_a_skip_for_what_the_machine_cannot_do_is_one(self) -> None:
+        outcome = self.judge("    skipped: x: this CPU has no AVX-512", "7 passed, 0 failed, 1 skipped")
+        assert not outcome.failures and len(outcome.skips) == 1
+
+    @pytest.mark.parametrize("lines", [(), ("lab: interrupted",)])
+    def test_no_sum_is_a_failure(self, lines: tuple[str, ...]) -> None:
+        assert "without a sum" in self.judge(*lines).failures[0]
+
+    def test_a_status_without_a_failed_test(self) -> None:
+        assert self.judge("7 passed, 0 failed", status=1).failures == (
+            "./lab test --quick ended with status 1",
+        )
+
+    def test_other_commands_are_one_case(self) -> None:
+        assert self.judge("2 passed, 1 failed", command="./lab boot").passed == 1
+        assert self.judge(command="./lab boot", status=3).failures == ("./lab boot ended with status 3",)
+
+
+class TestMain:
+    @pytest.fixture
+    def ran(self, monkeypatch: pytest.MonkeyPatch, default_base: None) -> list[str]:
+        """What main() runs, each ending well, with nothing made."""
+        ran: list[str] = []
+
+        def prove(suite: str, _host: object, commands: list[list[str]], _cold: bool) -> fresh.Outcome:
+            ran.extend(f"{suite}: {' '.join(command)}" for command in commands)
+            if suite == "bookworm" and commands == [["false"]]:
+                raise LabError("making a bare Debian bookworm", "no network", "check it")
+            return fresh.Outcome(len(commands))
+
+        monkeypatch.setattr(fresh, "_prove", prove)
+        monkeypatch.setattr(bareroot, "check_host", lambda _room: None)
+        monkeypatch.setattr(bareroot, "remove_leftovers", lambda _note: None)
+        monkeypatch.setattr(packages, "ensure", lambda *_groups: None)
+        monkeypatch.setattr(hostconfig, "read", config)
+        return ran
+
+    def test_both_commands_of_the_readme(self, ran: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert fresh.main(SUITES, full=False, cold=False, command=()) == 0
+        assert ran == [
+            "bookworm: ./lab boot",
+            "bookworm: ./lab test --quick",
+            "trixie: ./lab boot",
+            "trixie: ./lab test --quick",
+        ]
+        assert capsys.readouterr().out.splitlines()[-1] == "4 passed, 0 failed"
+
+    def test_full(self, ran: list[str]) -> None:
+        fresh.main(["trixie"], full=True, cold=False, command=())
+        assert ran == ["trixie: ./lab boot", "trixie: ./lab test"]
+
+    def test_a_suite_that_fails_does_not_stop_the_other(
+        self, ran: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert fresh.main(SUITES, full=False, cold=False, command=["false"]) == 1
+        assert len(ran) == 2
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "lab: making a bare Debian bookworm: no network. Check it."
+        assert lines[-1] == "1 passed, 1 failed"

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The matrix of boots, and the count of zone->lock: what is asked of a console."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from padlab.check.guest import lockstat
+from padlab.check.memmap import asked, matrix
+from padlab.check.plan import plan
+from padlab.core.errors import LabError
+from padlab.kernel import kconfig
+from padlab.vm import channel, dmesg, machine
+
+NODE = "[    0.6] node 0 initialised, 1000 pages in 22ms, 4 threads (4 took part)\n"
+SINGLY = "[    0.5] memmap: blocks are freed one by one because of page_poison\n"
+IRQ = (
+    "deferred_init_irq: 40 interrupts, 900 allocations, 700 while jobs ran: "
+    "12 found no block, 3 made a zone grow; 80 failed"
+)
+
+
+def result(console: str, guest: str = "") -> SimpleNamespace:
+    return SimpleNamespace(
+        dmesg=dmesg.parse(console), guest=channel.parse(guest), guest_log=Path("/guest.log")
+    )
+
+
+def case(**fields: object) -> asked.Case:
+    return replace(asked.Case("x", "tiny"), **fields)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_cases_are_possible_and_have_names_of_their_own(full: bool) -> None:
+    table = matrix.cases(full)
+    assert len({case.title for case in table}) == len(table)
+    assert len({(case.machine, case.config, case.append, case.mirrored) for case in table}) == len(table)
+    for made in table:
+        machine.load(made.machine)
+        assert made.config in kconfig.CONFIGS
+
+
+def test_full_is_short_and_more() -> None:
+    short, full = matrix.cases(False), matrix.cases(True)
+    assert set(short) < set(full)
+    assert not {case.config for case in short} & set(matrix.MORE_CONFIGS)
+    assert {name for name in machine.names() if not machine.load(name).small} <= {
+        case.machine for case in full
+    }
+
+
+def test_full_has_each_command_line_on_each_small_machine() -> None:
+    booted = {(case.machine, case.append) for case in matrix.cases(True)}
+    small = [name for name in machine.names() if machine.load(name).small]
+    assert {(name, line.append) for name in small for line in matrix.COMMAND_LINES} <= booted
+
+
+def test_full_boots_what_short_does_not() -> None:
+    short, full = ({check.name for check in plan.full(everything)} for everything in (False, True))
+    assert short < full
+    assert "build stock (kasan)" in full - short
+
+
+def test_the_fast_path_says_nothing() -> None:
+    assert asked.problems(case(), result(NODE)) == []
+    (problem,) = asked.problems(case(), result(SINGLY + NODE))
+    assert problem == f"the console says: {asked.FREED_SINGLY}"
+
+
+def test_a_slow_path_says_why() -> None:
+    poisoned = matrix.slow("x", "page_poison", "page_poison=1")
+    assert asked.problems(poisoned, result(SINGLY + NODE)) == []
+    for console in (NODE, SINGLY.replace("page_poison", "init_on_free") + NODE):
+        (problem,) = asked.problems(poisoned, result(console))
+        assert problem.startswith("the console does not say: memmap: blocks are freed")
+
+
+@pytest.mark.parametrize(
+    ("console", "guest", "good"),
+    [
+        (NODE, "events 2000\n", True),
+        (NODE, "events 1999\n", False),
+        (NODE, "", False),
+        ("", "events 2000\n", False),
+    ],
+)
+def test_pages_that_are_seen_one_by_one_are_counted(console: str, guest: str, good: bool) -> None:
+    assert (asked.problems(case(seen_per_page=2), result(console, guest)) == []) is good
+
+
+def test_the_guests_report_is_looked_at_like_the_console() -> None:
+    wanted = case(says=(r"^blocks +\d+ online *$",))
+    assert asked.problems(wanted, result(NODE, "kernel 6.12\nblocks 16 online \n")) == []
+    (problem,) = asked.problems(wanted, result(NODE, "blocks 8 offline 8 online \n"))
+    assert problem.startswith("the console does not say")
+
+
+@pytest.mark.parametrize(
+    ("pages", "good"),
+    [
+        ("offline=32768 one_reference=32768 on_no_list=32768 in_zone=32768", True),
+        ("offline=0 one_reference=32768 on_no_list=32768 in_zone=32768", False),
+        ("offline=32768 one_reference=32768 on_no_list=32768 in_zone=3276", False),
+    ],
+)
+def test_pages_of_dimms_are_looked_at_while_they_are_new(pages: str, good: bool) -> None:
+    line = "[    1.1] memmap_online: pfn=140000 pages=32768 {}\n"
+    first = line.format("offline=32768 one_reference=32768 on_no_list=32768 in_zone=32768")
+    guest = "blocks  24 online \noracle zone 0 Normal present=1\noracle zone 1 Normal present=2\n"
+    online = next(one for one in matrix.HOTPLUG if "online_kernel" in one.append[0])
+    assert bool(asked.problems(online, result(first + line.format(pages), guest))) != good
+    assert asked.problems(online, result("", guest))
+
+
+def test_allocation_in_interrupts() -> None:
+    assert asked.irq_problems(NODE + IRQ) == []
+    assert asked.irq_problems(NODE) == ["the kernel does not say what its interrupts allocated"]
+    for old, new, why in (
+        ("700 while", "0 while", "nothing was allocated"),
+        ("12 found", "0 found", "no allocation found the list"),
+        ("3 made", "0 made", "no zone grew"),
+    ):
+        (problem,) = asked.irq_problems(IRQ.replace(old, new))
+        assert problem.startswith(why)
+
+
+def test_more_cpus_may_hold_more_blocks() -> None:
+    assert matrix.allowance(machine.load("tiny")) == matrix.oracle.ALLOWANCE
+    assert matrix.allowance(machine.load("xeon-8167m")) == 52
+    assert matrix.allowance(machine.load("outside")) == matrix.oracle.ALLOWANCE + 128
+
+
+def test_zone_lock_is_counted_by_the_guest() -> None:
+    assert lockstat.taken(result("", "zone-lock 486\n")) == 486
+    for guest in ("", "zone-lock \n"):
+        with pytest.raises(LabError, match="from its start to its end"):
+            lockstat.taken(result("", guest))
+
+
+def test_zone_lock() -> None:
+    assert lockstat.problems(16496, 486) == []
+    assert "601 times, more than 600; stock 16496" in lockstat.problems(16496, 601)[0]
+    for stock, patched in ((100, 101), (100, 0)):
+        assert "not its whole count" in lockstat.problems(stock, patched)[0]

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Mutants: each can be seeded, checks that exist are to notice it, and runs are judged right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from padlab.check.base import expected
+from padlab.check.mutants import detectors, mutant, mutantlog, mutants
+from padlab.check.mutants.detectors import Detector
+from padlab.check.mutants.mutant import Mutant
+from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import tree
+from padlab.kernel.owned import owned_files
+
+OURS = mutant.all_of()
+# Where faults are most likely to do harm after boot.
+AFTER_BOOT = {
+    "kernel/padata_mt_task.c",
+    "kernel/sched/charge.c",
+    "mm/folio_zero.c",
+    "fs/hugetlbfs/populate.c",
+    "arch/x86/mm/zero_pages.c",
+}
+
+ONE = Mutant("engine", "b", "w", "kernel/padata_mt.c", "a\n", "b\n", ("asan",))
+
+
+def test_there_are_enough() -> None:
+    assert len({one.id for one in OURS}) == len(OURS) >= 100
+    assert sum(one.file in AFTER_BOOT for one in OURS) >= 30
+    tested = ("tools/", "lib/test_", "include/trace/", "kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
+    code = {name for name in owned_files() if name.endswith(".c") and not name.startswith(tested)}
+    assert code <= {one.file for one in OURS}
+
+
+@pytest.mark.parametrize("file", sorted({one.file for one in OURS}))
+def test_each_can_be_seeded(file: str) -> None:
+    source = (tree.ensure_tree("patched") / file).read_text()
+    for one in OURS:
+        if one.file == file:
+            assert mutant.seeded(one, source) != source
+
+
+def test_no_two_are_the_same() -> None:
+    assert len({one.key for one in OURS}) == len(OURS)
+
+
+@pytest.mark.parametrize("name", sorted({name for one in OURS for name in one.checks}))
+def test_the_checks_exist(name: str) -> None:
+    check = detectors.named(name)
+    assert check.tier in detectors.TIERS and not expected.why_left_out(name)
+    assert any(map(check.reads, owned_files()))
+
+
+def test_programs_are_of_what_they_are_made_of() -> None:
+    """A program can notice nothing in a file that it does not read."""
+    for one in OURS:
+        for check in mutants.checks_of(one):
+            assert check.tier != "userspace" or check.reads(one.file), f"{one.id}: {check.name}"
+
+
+@pytest.mark.parametrize("name", ["test_nothing", "oracle", "memmap oracle, nowhere", "debug:test_nothing"])
+def test_checks_that_do_not_exist(name: str) -> None:
+    with pytest.raises(LabError, match="no check of mutants"):
+        detectors.named(name)
+
+
+def test_cheap_checks_come_first() -> None:
+    names = ("debug:kunit", "test_kill", "kunit", "memmap oracle, smt-numa", "kunit-uml", "tsan", "asan")
+    checks = mutants.checks_of(replace(ONE, checks=names))
+    assert [check.name for check in checks] == list(reversed(names))
+    known = replace(ONE, checks=("asan", "tsan"), build="tsan")
+    assert [check.name for check in mutants.checks_of(known)] == ["tsan", "asan"]
+
+
+def test_a_mutant_is_seeded_once() -> None:
+    assert mutant.seeded(ONE, "x\na\ny\n") == "x\nb\ny\n"
+    for source in ("x\n", "a\na\n"):
+        with pytest.raises(LabError, match="times in kernel/padata_mt.c, not once"):
+            mutant.seeded(ONE, source)
+    with pytest.raises(LabError, match="new text is the old one"):
+        mutant.seeded(replace(ONE, new="a\n"), "a\n")
+
+
+TABLE = "file='f.c'\nchecks=['asan']\n[mutants.a]\nwhy='w'\nold='o'\nnew='n'\n"
+
+
+def test_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew=''\nfile='g.c'\nchecks=['zero']\n")
+    assert mutant.load(path) == [
+        Mutant("t", "a", "w", "f.c", "o", "n", ("asan",)),
+        Mutant("t", "b", "w", "g.c", "p", "", ("zero",)),
+    ]
+
+
+def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, own = (tmp_path / folder / mutant.FOLDER for folder in ("shared", "own/checks"))
+    for folder in (shared, own):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(paths, "CHECKS", tmp_path / "shared")
+    monkeypatch.setattr(paths, "OWN", tmp_path / "own")
+    (shared / "t.toml").write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew='n'\n")
+    (own / "t.toml").write_text("[mutants]\na=false\n[mutants.b]\nold='q'\n")
+    (own / "s.toml").write_text(TABLE)
+    assert [(one.id, one.old, one.new) for one in mutant.all_of()] == [("s/a", "o", "n"), ("t/b", "q", "n")]
+    with pytest.raises(LabError, match=r"not once; correct it in .*own/checks/mutants/t.toml"):
+        mutant.seeded(mutant.of_table("t")[0], "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("old=", "odd=", "unknown key 'odd'"),
+        ("why='w'\n", "", "key 'why' is missing"),
+        ("file='f.c'\n", "", "key 'file' is missing"),
+        ("['asan']", "[]", "checks is \\[\\]"),
+        ("why='w'\n", "why='w'\nbuild='msan'\n", 'build is "msan"'),
+    ],
+)
+def test_bad_tables(tmp_path: Path, old: str, new: str, why: str) -> None:
+    (tmp_path / "t.toml").write_text(TABLE.replace(old, new))
+    with pytest.raises(LabError, match=why):
+        mutant.load(tmp_path / "t.toml")
+
+
+# Runs, with checks that do nothing
+
+
+class Checks:
+    """Checks that notice what they are told to, and note on what they were run."""
+
+    def __init__(self) -> None:
+        self.noticing: dict[str, set[str]] = {}
+        self.ran: list[tuple[str, str]] = []
+
+    def named(self, name: str) -> Detector:
+        def build(one: Mutant | None) -> Callable[[float], Outcome]:
+            if one and one.new == "does not compile":
+                raise LabError("building", "1 error", "mend it")
+
+            def run(_limit_s: float) -> Outcome:
+                self.ran.append((name, one.name if one else ""))
+                noticed = (one.name if one else "") in self.noticing.get(name, set())
+                return judge(["noticed"] if noticed else [])
+
+            return run
+
+        return Detector(name, "userspace" if name == "cheap" else "kernel", build, lambda _file: True)
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
+    found = Checks()
+    monkeypatch.setattr(detectors, "named", found.named)
+    monkeypatch.setattr(mutantlog, "_sources", lambda check: check.name)
+    return found
+
+
+def of(name: str, **fields: str) -> Mutant:
+    return replace(ONE, name=name, old=name, checks=("dear", "cheap"), **fields)
+
+
+def tried(
+    log: Log, *chosen: Mutant, again: bool = False, tiers: tuple[str, ...] = detectors.TIERS
+) -> mutants.Run:
+    run = mutants.Run(log, again)
+    for tier in tiers:
+        run.try_all(chosen, tier)
+    return run
+
+
+def outcomes(log: Log, *chosen: Mutant) -> list[tuple[str, str]]:
+    verdicts = [log.verdict(one, mutants.checks_of(one)) for one in chosen]
+    return [(one.outcome, one.by) for one in verdicts]
+
+
+def test_a_run(checks: Checks, tmp_path: Path) -> None:
+    checks.noticing = {"cheap": {"a"}, "dear": {"a", "b"}}
+    chosen = of("a"), of("b"), of("c"), of("d", equivalent="nobody can tell")
+    log = Log(tmp_path / "kept.json")
+    tried(log, *chosen, tiers=("userspace",))
+    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (OPEN, ""), (OPEN, ""), (EQUIVALENT, "")]
+    tried(log, *chosen)
+    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (KILLED, "dear"), (SURVIVED, ""), (EQUIVALENT, "")]
+    assert checks.ran == [
+        *(("cheap", name) for name in ("", "a", "b", "c")),
+        *(("dear", name) for name in ("", "b", "c")),
+    ]
+
+
+def test_what_is_known_is_kept(checks: Checks, tmp_path: Path) -> None:
+    checks.noticing = {"cheap": {"a"}}
+    chosen = of("a"), of("b")
+    tried(Log(tmp_path / "kept.json"), *chosen)
+    ran = len(checks.ran)
+    log = Log(tmp_path / "kept.json")
+    tried(log, *chosen)
+    assert len(checks.ran) == ran
+    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (SURVIVED, "")]
+    tried(log, replace(chosen[0], new="another fault"))
+    assert len(checks.ran) == ran + 1
+    tried(log, *chosen, again=True)
+    assert len(checks.ran) == ran + 4
+
+
+def test_a_check_that_fails_without_a_mutant(checks: Checks, tmp_path: Path) -> None:
+    checks.noticing = {"cheap": {""}}
+    with pytest.raises(LabError, match="check cheap: without a mutant: noticed"):
+        tried(Log(tmp_path / "kept.json"), of("a"))
+
+
+def test_what_does_not_compile_is_not_killed(checks: Checks, tmp_path: Path) -> None:
+    log = Log(tmp_path / "kept.json")
+    one = of("a", new="does not compile")
+    run = tried(log, one)
+    assert list(run.broken) == ["engine/a"]
+    assert outcomes(log, one) == [(OPEN, "")]
+    assert mutants.conclude([], run.broken, 1.0) == 1
+
+
+def test_the_exit_status(checks: Checks, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    verdicts = [mutantlog.Verdict(of("a"), outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
+    assert mutants.conclude(verdicts, {}, 1.0) == 0
+    assert mutants.conclude([*verdicts, mutantlog.Verdict(of("b"), SURVIVED)], {}, 1.0) == 1
+    said = capfd.readouterr().err
+    assert "engine/b survives: w" in said
+    assert "4 mutants: 1 killed, 1 equivalent, 1 survived, 1 not decided" in said
+
+
+def test_a_mutant_is_chosen_by_table_or_name() -> None:
+    chosen = [of("a"), of("ab"), replace(of("c"), table="charge")]
+    assert mutants.choose(chosen, ["charge/*"]) == [chosen[2]]
+    assert mutants.choose(chosen, ["/a"]) == chosen[:2]
+    assert mutants.choose(chosen, []) == chosen
+    with pytest.raises(LabError, match="nearest are charge/c"):
+        mutants.choose(chosen, ["charge/d"])
+
+
+def test_the_record(tmp_path: Path) -> None:
+    verdict = mutantlog.Verdict(of("a"), KILLED, "cheap", 1.5, "said", "2026-01-02")
+    assert mutantlog.table([verdict]).splitlines() == [
+        "mutant,file,fault,outcome,by,seconds,date",
+        "engine/a,kernel/padata_mt.c,w,killed,cheap,1.5,2026-01-02",
+    ]
+
+
+def test_what_was_killed_stays_recorded_until_it_is_decided_again() -> None:
+    before = mutantlog.Verdict(of("a"), KILLED, "cheap", 1.5, date="2026-01-02")
+    table = mutantlog.table([before, mutantlog.Verdict(of("b"), mutantlog.SURVIVED)])
+    open_now = [mutantlog.Verdict(of(name), mutantlog.OPEN) for name in "abc"]
+    assert mutantlog.with_earlier(open_now, table) == [before, *open_now[1:]]
+    survives = [mutantlog.Verdict(of("a"), mutantlog.SURVIVED)]
+    assert mutantlog.with_earlier(survives, table) == survives
+    another = [replace(open_now[0], mutant=replace(of("a"), why="another fault"))]
+    assert mutantlog.with_earlier(another, table) == another
+
+
+def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
+    check = Detector("cheap", "userspace", lambda _one: lambda _limit: Outcome(1), lambda _file: False)
+    attempt = Attempt(True, "said", 1.0, "2026-01-02")
+    Log(tmp_path / "kept.json").keep(check, ONE, attempt)
+    assert Log(tmp_path / "kept.json").find(check, ONE) == attempt
+    assert Log(tmp_path / "kept.json").find(check, None) is None
+
+
+def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what differs is written, so that make does again what it has to."""
+    monkeypatch.setattr(detectors, "_TOP", tmp_path)
+    one = next(one for one in OURS if one.file == "mm/folio_zero.c")
+    place = tmp_path / one.file
+    detectors._bare_tree(None)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.c")}
+    detectors._bare_tree(one)
+    good = owned_files()[one.file].read_text()
+    assert place.read_text() == mutant.seeded(one, good)
+    changed = [path for path, then in times.items() if path.stat().st_mtime_ns != then]
+    assert changed == [place]
+    detectors._bare_tree(None)
+    assert place.read_text() == good

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab test GLOB, --last-failed and --list: which checks, and what is said of names that are none."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from padlab.check.base.report import Report
+from padlab.check.base.runner import Check
+from padlab.check.plan import lab_test, plan, selection
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
+
+NAMES = ["lint: mypy", "KUnit, smt-numa (perf)", "kselftests, smt-numa (perf)", "boot, tiny (debug)", "50%"]
+CHECKS = [Check(name, lambda: Outcome(1), 60) for name in NAMES]
+
+
+def chosen(*globs: str) -> list[str]:
+    return [check.name for check in selection.choose(CHECKS, globs, [*NAMES, "boot, tiny (kasan)"])]
+
+
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("lint", [0]),
+        ("KUNIT", [1]),
+        ("smt", [1, 2]),
+        ("*smt*", [1, 2]),
+        ("smt*", None),
+        ("k*", [1, 2]),
+        ("?oot, *", [3]),
+        ("*(debug)", [3]),
+        ("[lb]*", [0, 3]),
+        ("", [0, 1, 2, 3, 4]),
+    ],
+)
+def test_globs(glob: str, found: list[int] | None) -> None:
+    if found is None:
+        with pytest.raises(LabError):
+            chosen(glob)
+    else:
+        assert chosen(glob) == [NAMES[nr] for nr in found]
+
+
+def test_singles_only_if_nothing_else_has_the_name() -> None:
+    singles = [Check(name, lambda: Outcome(1), 60) for name in ("test_tiny (debug)", "test_kill (debug)")]
+    for globs, found in {
+        (): NAMES,
+        ("tiny",): ["boot, tiny (debug)"],
+        ("*debug*",): ["boot, tiny (debug)"],
+        ("test_tiny",): ["test_tiny (debug)"],
+        ("lint", "test_kill (debug)"): ["lint: mypy", "test_kill (debug)"],
+    }.items():
+        assert [one.name for one in selection.choose(CHECKS, globs, NAMES, singles)] == found
+
+
+def test_each_kselftest_has_its_own_check() -> None:
+    names = [check.name for check in lab_test.checks(["test_*"])]
+    assert "test_kill (perf)" in names
+    assert "test_report_hung (debug)" in names
+    assert "test_report_hung (perf)" not in names
+    assert "test_kill (rt)" in [check.name for check in lab_test.checks(["test_kill*"], full=True)]
+    assert not any(name.startswith("test_") for name in (check.name for check in lab_test.checks(full=True)))
+
+
+def test_several_globs_in_the_order_of_the_list() -> None:
+    assert chosen("boot", "lint", "mypy") == ["lint: mypy", "boot, tiny (debug)"]
+    assert chosen() == NAMES
+
+
+def test_unknown_names_near_ones() -> None:
+    with pytest.raises(LabError) as error:
+        chosen("lint", "kselftets")
+    assert error.value.what == "test kselftets"
+    assert "'kselftests, smt-numa (perf)'" in error.value.why
+    assert "--list" in error.value.todo
+    with pytest.raises(LabError) as error:
+        chosen("zzzz")
+    assert error.value.why == "no check has that name"
+
+
+def test_a_check_of_another_set() -> None:
+    with pytest.raises(
+        LabError, match="not in this set of checks: 'boot, tiny \\(kasan\\)'; run: ./lab test --full"
+    ):
+        chosen("kasan")
+
+
+def test_near_names_are_the_most_alike_first() -> None:
+    assert selection.close("kunnit", NAMES)[0] == "KUnit, smt-numa (perf)"
+    assert selection.close("*mypi*", NAMES) == ["lint: mypy"]
+    assert len(selection.close("smt-numa", [f"smt-numa {nr}" for nr in range(9)])) == selection.NEAR
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "build/test-failed.json"
+    monkeypatch.setattr(selection, "STATE", place)
+    # A run of the lab in this clone is no reason to wait.
+    monkeypatch.setattr(lab_test.exclusive, "held", lambda _command: contextlib.nullcontext())
+    return place
+
+
+def report(name: str, good: bool) -> Report:
+    return Report(name, Outcome(1) if good else Outcome(0, ("no",)), 1, 60)
+
+
+def test_what_failed_is_remembered_until_it_passes(state: Path) -> None:
+    assert selection.failed() == set()
+    selection.remember([report("a", False), report("b", True), report("c", False)])
+    assert selection.failed() == {"a", "c"}
+    selection.remember([report("c", True)])
+    assert selection.failed() == {"a"}
+
+
+@pytest.mark.parametrize("text", ["", "{}", "nonsense"])
+def test_a_broken_state_is_none(state: Path, text: str) -> None:
+    state.parent.mkdir()
+    state.write_text(text)
+    assert selection.failed() == set()
+
+
+def test_last_failed_finds_those_of_full(state: Path) -> None:
+    selection.remember(
+        [report(name, False) for name in ("build stock (kasan)", "lint: mypy", "test_kill (kcsan)", "gone")]
+    )
+    assert [check.name for check in lab_test.checks(last=True)] == [
+        "lint: mypy",
+        "build stock (kasan)",
+        "test_kill (kcsan)",
+    ]
+    assert [check.name for check in lab_test.checks(last=True, quick=True)] == ["lint: mypy"]
+    assert [check.name for check in lab_test.checks(["build"], last=True)] == ["build stock (kasan)"]
+
+
+def test_nothing_failed(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab_test.main(last_failed=True) == 0
+    assert capsys.readouterr().out == "Nothing failed last time.\n"
+
+
+def test_list_prints_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab_test.main(["LINT"], list_only=True) == 0
+    assert capsys.readouterr().out.splitlines() == list(plan.lab.LINT)
+    assert lab_test.main(quick=True, list_only=True) == 0
+    assert capsys.readouterr().out.splitlines() == [check.name for check in plan.quick()]
+
+
+def test_junit_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        lab_test.main(["lint"], junit=tmp_path / "no/such/folder.xml")
+
+
+def test_a_failed_set_up_is_told_and_nothing_else_runs(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_groups: str) -> None:
+        raise LabError("installing quilt", "the network is down", "check it")
+
+    monkeypatch.setattr(lab_test.packages, "ensure", refuse)
+    assert lab_test.main(["lint"], junit=tmp_path / "x.xml") == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[-1] == "0 passed, 1 failed"
+    assert "installing quilt: the network is down; check it" in out[-2]
+    assert "<failure" in (tmp_path / "x.xml").read_text()
+
+
+def test_results_are_written_and_remembered(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks = [Check("good", lambda: Outcome(1), 60), Check("bad", lambda: Outcome(0, ("no",)), 60)]
+    monkeypatch.setattr(lab_test, "checks", lambda *_args: checks)
+    monkeypatch.setattr(lab_test, "_set_up", lambda _groups: Outcome(1))
+    assert lab_test.main(junit=tmp_path / "x.xml") == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"
+    assert selection.failed() == {"bad"}
+    assert (tmp_path / "x.xml").read_text().count("<testcase") == 2
+
+
+def test_brief_is_what_ci_runs_of_another_base() -> None:
+    assert {check.name for check in lab_test.checks(brief=True)} == set(selection.BRIEF)
+    with pytest.raises(LabError):
+        lab_test.checks(["lint"], brief=True)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Weakly ordered stores in object code, and whether a fence follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from padlab.check.source import fences
+
+# As objdump prints it: a loop of stores, and what comes after it.
+ZERO = """\
+Disassembly of section .text:
+
+0000000000000000 <zero_contiguous>:
+   0:\ttest   %al,%al
+   2:\tjne    14 <zero_contiguous+0x14>
+   4:\tjmp    9 <zero_contiguous+0x9>
+\t\t\t5: R_X86_64_PC32\t.altinstr_aux-0x4
+   9:\tclzero
+   c:\tcmp    %rcx,%rdx
+   e:\tjb     9 <zero_contiguous+0x9>
+  10:\t{fence}
+  13:\tret
+  14:\trep stos %al,%es:(%rdi)
+  16:\tret
+
+0000000000000020 <zero_user_pages_uncached>:
+  20:\tjmp    0 <zero_contiguous>
+
+Disassembly of section .altinstr_replacement:
+
+0000000000000000 <.altinstr_replacement>:
+   0:\tmovnti %rax,(%rdi)
+"""
+STAMP = """\
+Disassembly of section .text:
+
+0000000000000000 <arch_memmap_stamp>:
+   0:\tmovnti %rax,(%rdi)
+   4:\tret
+
+0000000000000010 <memmap_init_pages>:
+  10:\tcall   15 <memmap_init_pages+0x5>
+\t\t\t11: R_X86_64_PLT32\tarch_memmap_stamp-0x4
+  15:\ttest   %rax,%rax
+  18:\tje     {where}
+  1a:\tmfence
+  1d:\tret
+
+0000000000000030 <memmap_other>:
+  30:\tcall   10 <memmap_init_pages>
+  35:\tret
+"""
+
+
+def found(zero: str = "sfence", where: str = "1a <memmap_init_pages+0xa>") -> list[str]:
+    texts = ZERO.format(fence=zero), STAMP.format(where=where)
+    return fences.problems([function for text in texts for function in fences.parse(text.splitlines())])
+
+
+def test_fenced() -> None:
+    assert found() == []
+
+
+def test_no_fence() -> None:
+    assert found(zero="nop") == [
+        "zero_contiguous() may return after clzero without a fence",
+        "zero_user_pages_uncached() may return after zero_contiguous without a fence",
+    ]
+
+
+def test_a_way_around_the_fence() -> None:
+    assert found(where="1d <memmap_init_pages+0xd>") == [
+        "memmap_init_pages() may return after arch_memmap_stamp without a fence",
+        "memmap_other() may return after memmap_init_pages without a fence",
+    ]
+
+
+def test_a_jump_to_another_function_is_a_way_out() -> None:
+    assert found(where="30 <memmap_other>")[0].startswith("memmap_init_pages() may return")
+
+
+def test_nothing_read_is_a_failure() -> None:
+    assert fences.problems([]) == [
+        "there is no clzero: nothing was checked",
+        "there is no movnti: nothing was checked",
+    ]
+
+
+@pytest.mark.parametrize("text", [ZERO, STAMP])
+def test_what_is_patched_in_is_no_function(text: str) -> None:
+    names = [function.name for function in fences.parse(text.format(fence="nop", where="").splitlines())]
+    assert not any(name.startswith(".") for name in names)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Remarks of compilers and checkers: told apart by file and text, and new ones are failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from padlab.check.source import checkers, remarks
+from padlab.core import paths
+from padlab.core.outcome import Outcome
+from padlab.kernel import mailseries, tree
+from padlab.kernel.steps import Step
+from padlab.kernel.tree import Variant
+
+TOP = Path("/trees/patched")
+LOG = Path("/log")
+OUTPUT = f"""\
+  CC      mm/page_alloc.o
+../mm/page_alloc.c: In function 'early':
+../mm/page_alloc.c:3:5: warning: unused variable 'x' [-Wunused-variable]
+    3 | int x;
+../kernel/sched/sched.h:2015: warning: No description found for return value of 'f'
+  CHECK   ../mm/hugetlb.c
+../mm/hugetlb.c:100:9: warning: context imbalance in 'g' - wrong count at exit
+{TOP}/Documentation/core-api/padata.rst:101: WARNING: Inline emphasis start-string without end-string.
+WARNING: dot(1) not found, for better output quality install graphviz
+/usr/bin/spatch -D report --cocci-file kfree.cocci
+{TOP}/mm/shmem.c:1480:6-25: WARNING: atomic_dec_and_test variation before object free at line 1461.
+{TOP}/mm/memmap_bulk.c:7:1-2: opportunity for min()
+"""
+
+
+def test_parse() -> None:
+    assert remarks.parse(OUTPUT.splitlines(), TOP) == {
+        "mm/page_alloc.c: warning: unused variable 'x' [-Wunused-variable]",
+        "kernel/sched/sched.h: warning: No description found for return value of 'f'",
+        "mm/hugetlb.c: warning: context imbalance in 'g' - wrong count at exit",
+        "Documentation/core-api/padata.rst: WARNING: Inline emphasis start-string without end-string.",
+        "mm/shmem.c: WARNING: atomic_dec_and_test variation before object free at another line.",
+        "mm/memmap_bulk.c: opportunity for min()",
+    }
+
+
+def test_what_stock_has_elsewhere_in_the_file_is_not_new() -> None:
+    stock = remarks.parse(["mm/a.c:3:5: warning: unused variable 'x'"], TOP)
+    ours = remarks.parse(["../mm/a.c:9:5: warning: unused variable 'x'"], TOP)
+    assert remarks.new(stock, ours, LOG) == Outcome(1)
+    more = ours | remarks.parse(["../mm/b.c:9:5: warning: unused variable 'x'"], TOP)
+    assert remarks.new(stock, more, LOG) == Outcome(
+        failures=("mm/b.c: warning: unused variable 'x'",), log=LOG
+    )
+
+
+GUARDED = """\
+static void f(void);
+
+static void f(void)
+{
+	guard(spinlock)(&lock);
+	g();
+}
+
+int g(int a,
+      int b)
+{
+	spin_lock(&lock);
+	return a;
+}
+
+static void h(void)
+{
+	scoped_guard(raw_spinlock_irqsave, &lock)
+		f();
+}
+"""
+
+
+@pytest.mark.parametrize(("function", "known"), [("f", True), ("g", False), ("h", True), ("i", False)])
+def test_sparse_does_not_know_guards(tmp_path: Path, function: str, known: bool) -> None:
+    (tmp_path / "a.c").write_text(GUARDED)
+    remark = f"a.c: warning: context imbalance in '{function}' - wrong count at exit"
+    assert remarks._of_a_guard(remark, tmp_path) is known
+    assert not remarks._of_a_guard("a.c: warning: unused variable 'f'", tmp_path)
+
+
+@pytest.fixture
+def trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stock and patched trees of a file that both have, and one that is ours."""
+    monkeypatch.setattr(checkers, "_PLACE", tmp_path / "checkers")
+    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / kernel)
+    monkeypatch.setattr(mailseries, "touched_files", lambda: {"mm/old.c", "mm/new.c", "mm/Makefile"})
+    monkeypatch.setattr(checkers.packages, "ensure", lambda *groups: None)
+    for name in ("stock/mm/old.c", "patched/mm/old.c", "patched/mm/new.c"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    return tmp_path
+
+
+def script(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+KERNEL_DOC = """#!/bin/sh
+[ "$1 $2" = "-none -Wall" ] || exit 1
+for file in "$@"; do grep -Hn warning "$file" | sed 's/:warning/: warning/'; done
+"""
+
+
+def test_kernel_doc(trees: Path) -> None:
+    for kernel in ("stock", "patched"):
+        script(trees / kernel / "scripts/kernel-doc", KERNEL_DOC)
+        (trees / kernel / "mm/old.c").write_text("warning: old\n")
+    assert checkers.kernel_doc().passed == 1
+    (trees / "patched/mm/new.c").write_text("\nwarning: no description\n")
+    assert checkers.kernel_doc().failures == ("mm/new.c: warning: no description",)
+
+
+COCCICHECK = """#!/bin/sh
+[ "$MODE $(basename $srctree)" = "report $(basename $KBUILD_EXTMOD)" ] || exit 1
+echo "/usr/bin/spatch $COCCI"
+grep -rHn "$(cat "$COCCI")" "$KBUILD_EXTMOD" | sed 's/\\(:[0-9]*\\):.*/\\1:1-2: WARNING: it is there/'
+:
+"""
+
+
+def test_coccinelle(trees: Path) -> None:
+    for kernel in ("stock", "patched"):
+        script(trees / kernel / "scripts/coccicheck", COCCICHECK)
+        for rule, text in (("a", "virtual report"), ("b", "virtual org"), ("c", "virtual report:ocaml")):
+            script(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text)
+    assert checkers.coccinelle().passed == 1
+    for name in ("stock/mm/old.c", "patched/mm/old.c"):
+        (trees / name).write_text("virtual report\n")
+    (trees / "patched/mm/new.c").write_text("virtual org\n")  # of a rule that does not report
+    assert checkers.coccinelle().passed == 1
+    (trees / "patched/mm/new.c").write_text("virtual report\n")
+    assert checkers.coccinelle().failures == ("mm/new.c: WARNING: it is there",)
+
+
+def test_htmldocs(trees: Path) -> None:
+    rule = "htmldocs:\n\t@echo $(CURDIR)/core-api/a.rst:1: WARNING: $(SPHINXDIRS)\n"
+    (trees / "patched/Makefile").write_text(rule)
+    (trees / "stock/Makefile").write_text(rule)
+    assert checkers.htmldocs().passed == 1
+    (trees / "patched/Makefile").write_text(rule + "\t@echo $(CURDIR)/core-api/b.rst:9: ERROR: x\n")
+    assert checkers.htmldocs().failures == ("core-api/b.rst: ERROR: x",)
+
+
+def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
+    trees: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"mm/old.c": "../mm/old.c:1:1: warning: old", "mm/new.c": "../mm/new.c:1:1: warning: new"}
+    asked: list[Sequence[str]] = []
+
+    def have(variant: Variant) -> Path:
+        return trees / ("patched" if variant.only else "stock")
+
+    def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[str]) -> list[str]:
+        assert (kernel, config) == (remarks.TREE, "debug")
+        asked.append(files)
+        return [said[name] for name in files]
+
+    monkeypatch.setattr(remarks, "have", have)
+    monkeypatch.setattr(
+        remarks.steps, "read_steps", lambda: [Step("01-a.msg", "mm: a", ("mm/new.c",), (), "")]
+    )
+    monkeypatch.setattr(remarks.steps, "contents", lambda _steps: {})
+    monkeypatch.setattr(remarks.builds, "objects", objects)
+    monkeypatch.setattr(remarks.builds, "is_built", lambda *_args: True)
+    monkeypatch.setattr(remarks.guests, "built", lambda *_args: None)
+    assert remarks.compilers("debug").failures == ("mm/new.c: warning: new",)
+    assert asked == [["mm/old.c"], ["mm/new.c", "mm/old.c"]]
+    monkeypatch.setattr(remarks.builds, "is_built", lambda _kernel, _config, name: name == "mm/old.c")
+    assert remarks.compilers("debug").passed == 1

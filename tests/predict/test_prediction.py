@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The model behind ./lab predict: what it simulates, how it is fitted, how well it does."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from padlab.core.errors import LabError
+from padlab.measure import provenance
+from padlab.predict import assumptions, calibrate, lab_predict, prediction, records, tables
+from padlab.predict.calibrate import Calibration, Fit, Point
+from padlab.vm import machine
+
+KERNELS = assumptions.load()
+
+TRUE = Fit(
+    {
+        "page_ns Skylake": 14.0,
+        "page_ns Zen": 21.0,
+        "bandwidth Skylake": 70.0,
+        "bandwidth Zen": 33.0,
+        "smt_gain": 1.4,
+        "serial_ms": 2.0,
+        "knee": 2.5,
+    }
+)
+
+
+def synthetic() -> list[Point]:
+    """Points as the model itself makes them with TRUE."""
+    asked = [p for p in calibrate.published_points() if p.machine in ("xeon-8167m", "epyc-7551-kvm")]
+    return [dataclasses.replace(p, ms=calibrate.predict(p, TRUE, KERNELS.stock)) for p in asked]
+
+
+class TestFit:
+    def test_recovers_what_made_the_points(self) -> None:
+        found = calibrate.fit(synthetic(), KERNELS.stock)
+        assert set(found.values) == set(TRUE.values)
+        for name, value in TRUE.values.items():
+            # What is most of the time, closely; the shape of the knee and 2 ms less so.
+            rel = 0.03 if name.startswith(("page_ns", "bandwidth", "smt")) else 0.25
+            assert found.values[name] == pytest.approx(value, rel=rel), name
+
+    def test_finds_a_point_left_out(self) -> None:
+        points = synthetic()
+        found = calibrate.fit(points[:3] + points[4:], KERNELS.stock)
+        assert calibrate.predict(points[3], found, KERNELS.stock) == pytest.approx(points[3].ms, rel=0.03)
+
+
+@pytest.fixture(scope="module")
+def calibration() -> Calibration:
+    return calibrate.calibrate(calibrate.published_points(), KERNELS.stock)
+
+
+class TestCalibration:
+    def test_every_point_with_a_thread_is_used(self, calibration: Calibration) -> None:
+        assert len(calibration.checked) == 36
+        assert all(check.point.threads >= 1 for check in calibration.checked)
+        assert len(calibration.fit.values) == 12
+
+    def test_median_error_of_points_left_out(self, calibration: Calibration) -> None:
+        assert calibration.median_error() <= 15
+        assert calibration.median_error(left_out=False) <= calibration.median_error()
+
+    def test_parameters_are_within_what_hardware_can_do(self, calibration: Calibration) -> None:
+        spans = calibrate.parameters(calibrate.published_points())
+        for name, value in calibration.fit.values.items():
+            assert spans[name][1] <= value <= spans[name][2], name
+        # Neither is at a bound for want of better.
+        for name in ("smt_gain", "knee", *(n for n in spans if n.startswith(("page_ns", "bandwidth")))):
+            assert spans[name][1] * 1.01 < calibration.fit.values[name] < spans[name][2] * 0.99, name
+
+    def test_a_run_that_was_never_fitted(self, calibration: Calibration) -> None:
+        one, every = (calibrate.predict_outside(o, calibration.fit, KERNELS.stock) for o in calibrate.OUTSIDE)
+        # All CPUs: memory decides.  One thread: a CPU that is not the one assumed.
+        assert every == pytest.approx(calibrate.OUTSIDE[1].ms, rel=0.2)
+        assert one == pytest.approx(calibrate.OUTSIDE[0].ms, rel=0.5)
+
+    def test_published_machines_are_all_calibrated(self) -> None:
+        known = {name for name in machine.names() if machine.load(name).kind == "published"}
+        assert known == set(calibrate.MACHINES)
+
+
+class TestPredictions:
+    def test_published_machines_have_their_rows(self, calibration: Calibration) -> None:
+        made = prediction.predict_published("xeon-8167m", calibration.fit, KERNELS)
+        assert [row.threads for row in made.rows] == [1, 6, 13, 19, 26, 39, 52]
+        for row in made.rows:
+            assert row.stock.low == row.stock.ms == row.stock.high
+            assert row.ours.low <= row.ours.ms <= row.ours.high
+        # On one thread, engines differ by nothing but their stores.
+        assert made.rows[0].ratio_stock_stores == pytest.approx(1, rel=0.01)
+
+    def test_large_machines(self, calibration: Calibration) -> None:
+        large = prediction.large_machines()
+        assert [m.mib >> 20 for m in large.values()] == [1, 2, 4, 8, 12, 24]
+        assert max(m.cpus for m in large.values()) == 512
+        times = [
+            prediction.predict_large(m, calibration.fit, KERNELS).rows[-1].stock.ms for m in large.values()
+        ]
+        assert times == sorted(times)
+
+    def test_csv_says_that_it_is_predicted_and_by_what(self, calibration: Calibration) -> None:
+        made = prediction.predict_published("epyc-7551-kvm-small", calibration.fit, KERNELS)
+        text = records.to_csv(calibration, [made])
+        assert text.startswith("# command: ./lab predict\n# predicted: by a model, not measured")
+        rows = list(
+            csv.DictReader(io.StringIO("".join(line for line in text.splitlines(True) if line[0] != "#")))
+        )
+        assert [row["threads"] for row in rows] == ["1", "2", "3", "4"]
+        assert rows[0]["published_ms"] == "51.7" and float(rows[0]["predicted_ours_ms"]) > 0
+
+    def test_tables_are_labelled(self, calibration: Calibration) -> None:
+        made = prediction.predict_large(prediction.large_machines()["24tib"], calibration.fit, KERNELS)
+        assert "predicted" in tables.format_prediction(made)[1]
+        assert "predict" in tables.format_fit(calibration, KERNELS)[0]
+
+
+class TestCommand:
+    @pytest.fixture
+    def quick(self, monkeypatch: pytest.MonkeyPatch, calibration: Calibration, tmp_path: Path) -> Path:
+        monkeypatch.setattr(calibrate, "calibrate", lambda *_: calibration)
+        monkeypatch.setattr(provenance, "path_of", lambda name: tmp_path / name)
+        return tmp_path
+
+    def test_records_tables_and_plots(self, quick: Path, capsys: pytest.CaptureFixture) -> None:
+        assert lab_predict.main() == 0
+        assert {path.name for path in quick.iterdir()} == {
+            f"predict-{what}.{kind}" for what in ("published", "large") for kind in ("csv", "png")
+        }
+        assert (quick / "predict-large.png").read_bytes().startswith(b"\x89PNG")
+        out = capsys.readouterr().out
+        assert "predicted, not measured; the model cannot show:" in out and "took " in out
+
+    def test_one_machine_as_json(self, quick: Path, capsys: pytest.CaptureFixture) -> None:
+        assert lab_predict.main(only="12tib", json=True) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert data["predicted"] is True and data["cannot_show"]
+        assert data["median_error_percent"]["left_out"] <= 15
+        assert [p["name"] for p in data["predictions"]] == ["12tib"]
+        assert not list(quick.iterdir())
+
+    def test_unknown_machine(self) -> None:
+        with pytest.raises(LabError, match="choose one of xeon-8167m, .*24tib"):
+            lab_predict.main(only="holes")

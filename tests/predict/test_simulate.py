@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The simulation: chunks as both engines claim them, pages as kernels count them, threads that share."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import pytest
+
+from padlab.predict import assumptions
+from padlab.predict.simulate import (
+    SECTION,
+    ChunkEnd,
+    Engine,
+    Hardware,
+    Range,
+    Run,
+    Shape,
+    chunks,
+    deferred_range,
+    our_chunk_end,
+    simulate,
+    slowdown,
+    stock_chunk_end,
+)
+
+KERNELS = assumptions.load()
+BOTH = [KERNELS.stock, KERNELS.ours]
+
+# A node of 64 GiB on 8 cores, whose threads never meet a limit.
+FREE = Hardware(page_ns=10, bandwidth=math.inf, smt_gain=1.3, serial_ms=0, knee=2)
+NODE = Shape(deferred_range(64, first_node=False), cores=8)
+
+
+def plain(engine: Engine) -> Engine:
+    """Without what a kernel spends beside its pages."""
+    return dataclasses.replace(engine, lock_ns=0, insert_ns=0, claim_ns=0, first_us=0, each_us=0)
+
+
+PLAIN = [plain(engine) for engine in BOTH]
+
+
+class TestClaims:
+    @pytest.mark.parametrize("rule", [stock_chunk_end, our_chunk_end])
+    @pytest.mark.parametrize("threads", [1, 2, 3, 7, 16, 64])
+    @pytest.mark.parametrize("pages", [1, SECTION - 1, SECTION, SECTION + 1, 1000 * SECTION + 99])
+    def test_every_page_is_handed_out_once_and_on_sections(
+        self, rule: ChunkEnd, threads: int, pages: int
+    ) -> None:
+        whole = Range(33 * SECTION, 33 * SECTION + pages)
+        made = chunks(rule, whole, threads)
+        assert made[0][0] == whole.start and made[-1][1] == whole.end
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(made))
+        assert all(end % SECTION == 0 for _, end in made[:-1])
+        assert all(end - start >= SECTION for start, end in made[:-1])
+
+    def test_stock_ends_chunks_on_multiples_of_their_size(self) -> None:
+        # 100 sections for 4 threads: 100 / 16, rounded up to 7, from section 33.
+        made = chunks(stock_chunk_end, Range(33 * SECTION, 133 * SECTION), 4)
+        ends = [end // SECTION for _, end in made]
+        assert ends == [35, *range(42, 133, 7), 133]
+
+    def test_stock_on_one_thread_is_one_chunk(self) -> None:
+        assert len(chunks(stock_chunk_end, NODE.range, 1)) == 1
+
+    def test_ours_takes_half_an_equal_share_of_what_is_left(self) -> None:
+        # 160 sections for 4 threads: an eighth of what is left, rounded up to a section.
+        made = chunks(our_chunk_end, Range(0, 160 * SECTION), 4)
+        sizes = [(end - start) / SECTION for start, end in made]
+        assert sizes[:4] == [20, 18, 16, 14]
+        assert sizes == sorted(sizes, reverse=True) and sizes[-1] == 1
+
+    def test_ours_leaves_no_crumb(self) -> None:
+        # As padata_mt_chunk_end(): what would be less than min_chunk goes with the last.
+        made = chunks(our_chunk_end, Range(0, 2 * SECTION + 5), 2)
+        assert made == ((0, SECTION), (SECTION, 2 * SECTION + 5))
+
+    def test_ours_follows_the_kernel_step_by_step(self) -> None:
+        """padata_mt_chunk_end(), transcribed: same names, same order."""
+
+        def kernel(run_end: int, pos: int, threads: int) -> int:
+            shares = 2 * threads if threads > 1 else 1
+            left = run_end - pos
+            size = max(left // shares, SECTION)
+            if size >= left:
+                return run_end
+            past = (pos + size) % SECTION
+            gap = SECTION - past if past else 0
+            if gap >= left - size:
+                return run_end
+            size += gap
+            return run_end if left - size < SECTION else pos + size
+
+        for end in (1, SECTION, 5 * SECTION + 1, 77 * SECTION - 1, 3000 * SECTION):
+            for pos in range(0, end, max(1, end // 97)):
+                for threads in (1, 2, 5, 52):
+                    assert our_chunk_end(0, end, pos, threads) == kernel(end, pos, threads)
+
+
+class TestPages:
+    # What kernels booted on these machines print, within 0.3 %: firmware and kernel
+    # image take a little more.
+    @pytest.mark.parametrize(
+        ("gib", "first", "pages"),
+        [(16, True, 3302906), (384, True, 98235537), (384, False, 99020352)],
+    )
+    def test_are_those_of_a_real_boot(self, gib: int, first: bool, pages: int) -> None:
+        assert deferred_range(gib, first).pages == pytest.approx(pages, rel=0.003)
+
+    def test_a_small_node_has_none(self) -> None:
+        assert deferred_range(2, first_node=True).pages == 0
+        empty = Shape(deferred_range(2, first_node=True), 2)
+        assert simulate(empty, 2, FREE, KERNELS.stock).ran == 0
+
+
+class TestSimulation:
+    @pytest.mark.parametrize("engine", BOTH, ids=lambda e: e.name)
+    @pytest.mark.parametrize("threads", [1, 2, 5, 8, 9, 16])
+    def test_does_every_page_once(self, engine: Engine, threads: int) -> None:
+        run = simulate(NODE, threads, dataclasses.replace(FREE, bandwidth=20), engine)
+        assert sum(end - start for start, end in run.chunks) == NODE.range.pages
+        assert run.ran == threads
+
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    def test_one_thread_is_serial(self, engine: Engine) -> None:
+        serial_ns = NODE.range.pages * FREE.page_ns * engine.page_ratio
+        assert simulate(NODE, 1, FREE, engine).ms == pytest.approx(serial_ns / 1e6)
+
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    def test_more_threads_are_never_much_slower_without_a_limit(self, engine: Engine) -> None:
+        times = [simulate(NODE, threads, FREE, engine).ms for threads in range(1, NODE.cpus + 1)]
+        # One that ends a core's time alone may leave a tail of one chunk of stock's.
+        assert all(b <= a * 1.1 for a, b in itertools.pairwise(times))
+        assert times[7] < times[0] / 7 and times[15] < times[7]
+
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    def test_never_quicker_than_its_cores(self, engine: Engine) -> None:
+        alone = simulate(NODE, 1, FREE, engine).ms
+        for threads in range(1, NODE.cpus + 1):
+            cores = min(threads, 8) + (FREE.smt_gain - 1) * max(0, threads - 8)
+            assert simulate(NODE, threads, FREE, engine).ms >= alone / cores * 0.999999
+
+    @pytest.mark.parametrize("knee", [1.5, 4, math.inf])
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    def test_saturates_at_the_bandwidth(self, engine: Engine, knee: float) -> None:
+        hardware = dataclasses.replace(FREE, bandwidth=10, knee=knee)
+        least_ms = NODE.range.pages * engine.bytes_per_page / hardware.bandwidth / 1e6
+        done = simulate(NODE, 16, hardware, engine).ms
+        assert least_ms * 0.999999 <= done <= least_ms * 1.25
+        if math.isinf(knee):
+            assert done == pytest.approx(least_ms, rel=0.02)
+
+    def test_saturates_at_the_lock(self) -> None:
+        engine = dataclasses.replace(plain(KERNELS.stock), lock_ns=10240)
+        least_ms = NODE.range.pages * 10 / 1e6
+        assert simulate(NODE, 16, FREE, engine).ms == pytest.approx(least_ms, rel=0.05)
+
+    def test_siblings_share_a_core(self) -> None:
+        one_core = Shape(Range(0, 4000 * SECTION), cores=1)
+        alone = simulate(one_core, 1, FREE, PLAIN[1]).ms
+        assert alone / simulate(one_core, 2, FREE, PLAIN[1]).ms == pytest.approx(FREE.smt_gain, rel=0.01)
+
+    def test_helpers_that_come_late_do_less_and_then_nothing(self) -> None:
+        def run(each_us: float) -> Run:
+            return simulate(NODE, 8, FREE, dataclasses.replace(PLAIN[1], first_us=each_us, each_us=each_us))
+
+        assert run(0).ms < run(1000).ms < run(10**6).ms
+        assert run(10**6).ran == 1
+        assert run(10**6).ms == pytest.approx(simulate(NODE, 1, FREE, PLAIN[1]).ms)
+
+    def test_no_more_threads_than_sections(self) -> None:
+        assert simulate(Shape(Range(0, 3 * SECTION), 8), 16, FREE, KERNELS.ours).ran == 3
+
+    def test_more_threads_than_cpus_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="17 threads on 8 cores"):
+            simulate(NODE, 17, FREE, KERNELS.ours)
+
+    def test_a_soft_knee_is_never_quicker_than_a_hard_one(self) -> None:
+        for weight in (0.1, 1, 3, 10, 40):
+            hard = slowdown(weight, dataclasses.replace(FREE, bandwidth=40, knee=math.inf), KERNELS.stock)
+            soft = slowdown(weight, dataclasses.replace(FREE, bandwidth=40, knee=2), KERNELS.stock)
+            assert 1 <= hard <= soft <= 1.5 * hard
+
+    def test_serial_time_is_added(self) -> None:
+        with_serial = dataclasses.replace(FREE, serial_ms=7)
+        more = simulate(NODE, 4, with_serial, KERNELS.stock).ms - simulate(NODE, 4, FREE, KERNELS.stock).ms
+        assert more == pytest.approx(7)

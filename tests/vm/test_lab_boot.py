@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./lab boot's ways besides a plain boot, and ./lab machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from padlab import cli
+from padlab.core import packages, paths
+from padlab.core.errors import LabError
+from padlab.kernel import build as builds
+from padlab.kernel.build import Build
+from padlab.vm import boot, emulator, initramfs, lab_boot, machine
+
+TINY = machine.load("tiny")
+
+
+def refuse(*args: object, **kwargs: object) -> None:
+    raise AssertionError(f"not in a dry run: {args}")
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with nothing on it, and a clone with nothing built."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(emulator.OVERRIDE, raising=False)
+    monkeypatch.setattr(paths, "TREES", tmp_path / "trees")
+    monkeypatch.setattr(initramfs, "INITRAMFS", tmp_path / "initramfs")
+    for module, name in ((packages, "install"), (builds, "ensure_build"), (boot, "boot")):
+        monkeypatch.setattr(module, name, refuse)
+    return tmp_path
+
+
+class TestDryRun:
+    def line(self, capsys: pytest.CaptureFixture[str], **options: object) -> list[str]:
+        assert lab_boot.main(TINY, dry_run=True, **options) == 0
+        out = capsys.readouterr().out
+        assert out.count("\n") == 1
+        return shlex.split(out)
+
+    def test_on_a_bare_machine(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        args = self.line(capsys, kernel="stock", config="debug")
+        assert args[0] == emulator.NAME
+        assert args[args.index("-kernel") + 1] == f"{bare}/trees/stock/obj-debug/arch/x86/boot/bzImage"
+        assert Path(args[args.index("-initrd") + 1]).parent == bare / "initramfs"
+        assert not list(bare.iterdir())
+
+    def test_more_arguments_come_last(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (append,) = self.line(capsys, append=("a=1  b", "c"), threads="50%")[-1:]
+        assert append.endswith(" deferred_init_threads=50% a=1 b c")
+
+    def test_shell_and_gdb(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        args = self.line(capsys, shell=True, gdb=True)
+        assert {"-s", "-S", "mon:stdio"} <= set(args)
+        assert "mon:stdio" not in self.line(capsys)
+
+    def test_waits_for_no_other_run(self, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("padlab.core.exclusive.held", refuse)
+        with pytest.raises(SystemExit) as end:
+            cli.main(["boot", "--machine", "tiny", "--dry-run"])
+        assert end.value.code == 0
+
+
+def test_what_to_type_for_gdb(tmp_path: Path) -> None:
+    assert lab_boot.gdb_line(tmp_path) == f"gdb -ex 'target remote localhost:1234' {tmp_path}/vmlinux"
+    (tmp_path / "vmlinux-gdb.py").touch()
+    assert f"-iex 'add-auto-load-safe-path {tmp_path.parent}'" in lab_boot.gdb_line(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("args", "config"), [([], "perf"), (["--gdb"], "gdb"), (["--gdb", "--config", "debug"], "debug")]
+)
+def test_a_debugger_gets_a_kernel_with_lines(
+    args: list[str], config: str, bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["boot", "--machine", "tiny", "--dry-run", *args])
+    assert f"/obj-{config}/" in capsys.readouterr().out
+
+
+class TestShell:
+    """With a shell script in QEMU's place."""
+
+    @pytest.fixture
+    def run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_qemu: None):
+        build = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+        monkeypatch.setattr(paths, "BOOTS", tmp_path)
+        monkeypatch.setattr(boot, "prepare", lambda *_args: (build, Path("/i.cpio")))
+
+        def run(script: str) -> int:
+            monkeypatch.setattr(boot, "command", lambda *_args: ["sh", "-c", script])
+            return lab_boot.main(TINY, shell=True)
+
+        return run
+
+    def test_is_on_this_terminal(self, run, capfd: pytest.CaptureFixture[str]) -> None:
+        assert run("echo here") == 0
+        assert capfd.readouterr().out == "here\n"
+
+    def test_failure(self, run) -> None:
+        with pytest.raises(LabError, match="a shell on tiny.*ended with status 1") as err:
+            run("exit 1")
+        assert err.value.log is not None and "exit 1" in err.value.log.read_text()
+
+    @pytest.mark.parametrize("args", [["--shell"], ["--dry-run"]])
+    def test_json_is_for_results(self, args: list[str]) -> None:
+        with pytest.raises(SystemExit) as end:
+            cli.main(["boot", "--json", *args])
+        assert end.value.code == 2
+
+
+class TestMachines:
+    def run(self, *args: str) -> str:
+        words = [sys.executable, "-m", "padlab", "machines", *args]
+        return subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
+
+    def test_table(self) -> None:
+        lines = self.run().splitlines()
+        first = [line.split()[0] for line in lines if not line.startswith(" ")]
+        assert first == ["machine", *machine.names()]
+        (large,) = (line for line in lines if line.startswith("xeon-8167m "))
+        assert "published" in large and "13.0" in large
+        assert "2 nodes, 104 CPUs (2 threads a core), 768 GiB" in large
+
+    def test_json(self) -> None:
+        rows = {row["name"]: row for row in json.loads(self.run("--json"))}
+        assert set(rows) == set(machine.names())
+        assert rows["three-nodes"]["cpus"] == 4 and rows["three-nodes"]["nodes"] == 3
+        assert rows["tiny"]["host_mib"] == boot.host_mib(TINY)
+
+
+class TestCompletion:
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            ("lab boot --machine smt", {"smt-numa"}),
+            ("lab boot --d", {"--dry-run"}),
+            ("lab mach", {"machines"}),
+            ("lab boot --kernel ", {"patched", "stock"}),
+        ],
+    )
+    def test_answers(self, words: str, expected: set[str]) -> None:
+        asked = {"_LAB_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        done = subprocess.run(
+            [sys.executable, "-m", "padlab"],
+            cwd=paths.ROOT,
+            env={**os.environ, **asked},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert {line.partition(",")[2] for line in done.stdout.splitlines()} == expected
+
+    def test_bash_completes_what_is_typed(self) -> None:
+        script = subprocess.run(
+            [sys.executable, "-m", "padlab", "completion", "bash"],
+            cwd=paths.ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        asked = f"{script}\nCOMP_WORDS=(./lab boot --machine smt) COMP_CWORD=3\n_lab_completion ./lab\n"
+        fake = f'./lab() {{ :; }}; env() {{ command env "${{@:1:$#-1}}" {sys.executable} -m padlab; }}\n'
+        done = subprocess.run(
+            ["bash", "-c", f'{fake}{asked}echo "${{COMPREPLY[@]}}"; complete -p lab'],
+            cwd=paths.ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.startswith("smt-numa\n")
+        assert "_lab_completion lab" in done.stdout
+
+    @pytest.mark.parametrize("shell", ["zsh", "fish"])
+    def test_other_shells_need_no_lab_in_path(self, shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            cli.main(["completion", shell])
+        out = capsys.readouterr().out
+        assert f" {paths.ROOT}/lab)" in out and " lab)" not in out and "commands[lab]" not in out
