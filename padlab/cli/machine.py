@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, MACHINE, THREADS, command
+from padlab.kernel.kconfig import GDB
 
 
 @command()
@@ -54,7 +55,7 @@ def boot(**options: Any) -> int:
 
     if options["json"] and (options["shell"] or options["dry_run"]):
         raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
-    options["config"] = options["config"] or ("gdb" if options["gdb"] else options["machine"].arch.config)
+    options["config"] = options["config"] or (GDB if options["gdb"] else options["machine"].config)
     return lab_boot.main(**options)
 
 

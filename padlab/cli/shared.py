@@ -11,6 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from padlab.core import exclusive, paths
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import DEBUG, GDB, PERF
 
 if TYPE_CHECKING:
     from padlab.vm.machine import Machine
@@ -21,7 +23,7 @@ DEFAULT_MACHINE = "epyc-7551-kvm-small"
 COMPLETE_VAR = "_LAB_COMPLETE"
 
 KERNEL = click.Choice(["patched", "stock"])
-CONFIG = click.Choice(["perf", "debug", "gdb", "arm64"])
+CONFIG = click.Choice([PERF, DEBUG, GDB, kconfig.ARM64])
 
 
 class Commands(click.Group):

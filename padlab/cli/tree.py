@@ -9,6 +9,7 @@ import click
 
 from padlab.cli.shared import CONFIG, KERNEL, command
 from padlab.core import progress
+from padlab.kernel.kconfig import PERF, Config
 
 
 @command()
@@ -88,8 +89,8 @@ def refresh(own: str) -> None:
 
 @command()
 @click.option("--kernel", type=KERNEL, default="patched", show_default=True)
-@click.option("--config", type=CONFIG, default="perf", show_default=True)
-def build(kernel: str, config: str) -> None:
+@click.option("--config", type=CONFIG, default=PERF, show_default=True)
+def build(kernel: str, config: Config) -> None:
     """Build a kernel; print the image's path last.
 
     \b
