@@ -45,17 +45,6 @@ def test_published_machines_are_as_published(row: dict[str, str]) -> None:
     assert {node.mib for node in loaded.nodes} == {int(row["gib_per_node"]) * 1024}
 
 
-def test_odd_machines() -> None:
-    one = machine.load("one-cpu")
-    assert one.cpus == 1
-    assert [node.cpus for node in machine.load("node-without-cpus").nodes] == [2, 0]
-    three = machine.load("three-nodes")
-    assert [(node.mib, node.cpus) for node in three.nodes] == [(1281, 2), (2049, 1), (775, 1)]
-    assert three.cores_per_node is None
-    assert machine.load("tiny").mib < 128
-    assert any(arg.startswith("memmap=") for arg in machine.load("holes").append)
-
-
 @pytest.mark.parametrize("more", ["below_4g_mib = 1024\n" + NODE, NODE + "[[dimm]]\ngib = 1\n"])
 def test_what_arm64_cannot_have(more: str) -> None:
     machine.parse("x", GOOD + 'arch = "arm64"\n' + NODE)
