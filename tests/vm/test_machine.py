@@ -57,13 +57,6 @@ def test_summary() -> None:
     assert machine.load("three-nodes").summary() == "3 nodes, 4 CPUs (2/1/1 by node), 4105 MiB"
 
 
-def test_mib_and_smt() -> None:
-    made = machine.parse("x", GOOD + "threads_per_core = 2\n[[node]]\nmib = 775\ncores = 3\n")
-    assert made.nodes == (machine.Node(775, 6),)
-    assert made.pages == 775 * 256
-    assert not made.small
-
-
 def test_dimms() -> None:
     made = machine.parse("x", GOOD + NODE * 2 + "[[dimm]]\ngib = 1\n[[dimm]]\nmib = 640\nnode = 1\n")
     assert made.dimms == (machine.Dimm(1024, 0), machine.Dimm(640, 1))
@@ -75,12 +68,6 @@ def test_unknown_machine_lists_the_known() -> None:
         machine.load("no-such")
     assert "'no-such'" in str(err.value)
     assert "epyc-7551-kvm-small" in err.value.todo and "three-nodes" in err.value.todo
-
-
-@pytest.mark.parametrize("name", ["", "../machines/tiny", "/etc/passwd", "tiny.toml", "TINY"])
-def test_names_are_no_paths(name: str) -> None:
-    with pytest.raises(LabError):
-        machine.load(name)
 
 
 @pytest.mark.parametrize(
