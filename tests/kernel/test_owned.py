@@ -161,6 +161,8 @@ class TestRefresh:
             LabError, match="linux/kernel/engine.c changed since .* ./lab tree --discard --base 7.3"
         ):
             refresh.refresh()
+        with pytest.raises(LabError, match="run ./lab refresh --base 7.3 to keep them or ./lab tree"):
+            tree.ensure_tree("patched")
 
     def test_no_own_patch_on_the_default_base(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tree.ensure_tree("patched")
