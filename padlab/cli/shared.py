@@ -25,7 +25,19 @@ DEFAULT_MACHINE = "epyc-7551-kvm-small"
 # With this in its environment, ./lab answers a shell that asks for completions.
 COMPLETE_VAR = "_LAB_COMPLETE"
 
-KERNEL = click.Choice(["patched", "stock"])
+# Options of several commands.
+KERNEL = click.option(
+    "--kernel",
+    type=click.Choice(["patched", "stock"]),
+    default="patched",
+    show_default=True,
+    help="patched has the series, stock is Linux as it is.",
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]"
+)
+JSON = click.option("--json", is_flag=True, help="Print the result as JSON.")
+
 CONFIG = click.Choice([PERF, DEBUG, GDB, kconfig.ARM64])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JSON, command
 
 
 @command(locked=False)  # it takes the lock itself: --list needs none
@@ -71,7 +71,7 @@ def test(
 @click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
 @click.option("--trace", is_flag=True, help="Print the steps that lead to each error.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, json: bool) -> int:
     """Search all that the threads of a job may do, with spin.
 
