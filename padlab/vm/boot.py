@@ -161,11 +161,11 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     ``console`` is where kernel messages go, if not to a file in the folder.
     """
     check_config(spec)
-    foreign = spec.machine.arch.foreign
-    binary = emulator.ensure_arm64() if foreign else emulator.ensure()
+    arch = spec.machine.arch
+    binary = emulator.ensure(arch)
     check_memory(spec.machine, host.free_mib())
-    accel = accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
-    if not foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
+    accel = accels.choose(binary, spec.exact, arch)
+    if not arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
     ports = qemu.Ports(console or f"file:{folder / watch.CONSOLE}", f"file:{folder / watch.GUEST}")

@@ -232,7 +232,8 @@ class TestAccel:
     def test_guests_of_another_architecture_are_emulated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         accel.KVM.touch()
         self.probe(monkeypatch, 0.2)
-        assert (accel.foreign(QEMU).name, accel.foreign(QEMU).threads) == ("tcg", "single")
+        chosen = accel.choose(QEMU, arch=ARM64)
+        assert (chosen.name, chosen.threads) == ("tcg", "single")
         assert self.probes == []
 
     @pytest.mark.parametrize(
@@ -283,10 +284,10 @@ class TestWhichQemu:
     def test_arm64_has_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         old, new = (self.fake(tmp_path / name, version) for name, version in (("a", "7.2"), ("b", "10.0")))
         for path in (old, new):
-            path.rename(path.with_name(emulator.ARM64_NAME))
+            path.rename(path.with_name(emulator.NAMES[ARM64]))
         monkeypatch.setenv("PATH", f"{old.parent}:{new.parent}")
         monkeypatch.setenv(emulator.OVERRIDE, str(tmp_path / "qemu-of-x86"))
-        assert emulator.find_arm64() == new.with_name(emulator.ARM64_NAME)
+        assert emulator.find(ARM64) == new.with_name(emulator.NAMES[ARM64])
 
     def test_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(emulator.OVERRIDE, raising=False)
