@@ -16,6 +16,7 @@ from padlab.cli.shared import command
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
+@click.option("--again", is_flag=True, help="Boot every guest, also those of which nothing has changed.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option(

@@ -26,7 +26,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
 from padlab.kernel import build as builds
 from padlab.vm import accel as accels
-from padlab.vm import channel, dmesg, emulator, initramfs, qemu, trace, watch
+from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
 from padlab.vm.accel import Accel
 from padlab.vm.hostclock import HostClock
 from padlab.vm.machine import Machine
@@ -39,6 +39,8 @@ SYNC = "deferred_init=sync"
 
 # Kernels that check as they go, and how many times the limit of another one they have.
 SLOWNESS = {"debug": 4, "gcov": 4, "kcsan": 8, "rt": 8}
+
+LOGS = (watch.CONSOLE, watch.GUEST)
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
@@ -143,8 +145,14 @@ def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False)
 def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     """Boot ``build`` as ``spec`` says and wait for its end, no longer than the time limit.
 
-    ``label`` tells this boot from the others of a series.
+    ``label`` tells this boot from the others of a series.  In a check, one that is kept is not run
+    again: see kept.py.
     """
+    keeper = kept.current()
+    key = _key(spec, build) if keeper else ""
+    if keeper and key and not keeper.again and (logs := kept.find(key, LOGS)):
+        keeper.read.append(key)
+        return _result(spec, build, _runs_with(spec)[1], logs[1], HostClock(), 0.0, logs[0])
     folder, accel, cmd = set_up(spec, build)
     what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
@@ -154,8 +162,38 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
         messages = dmesg.parse(_read(folder / watch.CONSOLE))
         guest = channel.parse(_read(folder / watch.GUEST))
         status = watch.check_end(what, end, messages, guest, spec.limit_s, folder)
-    wall_s = time.monotonic() - start
+    if keeper and key:
+        keeper.booted[key] = folder, status
+    return _result(spec, build, accel, status, clock, time.monotonic() - start, folder)
+
+
+def _result(
+    spec: BootSpec,
+    build: builds.Build,
+    accel: Accel,
+    status: int,
+    clock: HostClock,
+    wall_s: float,
+    folder: Path,
+) -> BootResult:
+    messages = dmesg.parse(_read(folder / watch.CONSOLE))
+    guest = channel.parse(_read(folder / watch.GUEST))
     return BootResult(spec, build, accel, status, messages, guest, clock, wall_s, folder)
+
+
+def _key(spec: BootSpec, build: builds.Build) -> str:
+    """Of all that the guest sees; "" if it also sees a disk, or memory that other boots have used."""
+    if spec.disk or spec.memory or spec.gdb:
+        return ""
+    binary, accel = _runs_with(spec)
+    return kept.key_of(command(spec, build.image, binary, accel, qemu.Ports("console", "guest")))
+
+
+def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:
+    """QEMU, and what it runs the CPUs with."""
+    foreign = spec.machine.arch.foreign
+    binary = emulator.ensure_arm64() if foreign else emulator.ensure()
+    return binary, accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
 
 
 def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> tuple[Path, Accel, list[str]]:
@@ -164,11 +202,9 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     ``console`` is where kernel messages go, if not to a file in the folder.
     """
     check_config(spec)
-    foreign = spec.machine.arch.foreign
-    binary = emulator.ensure_arm64() if foreign else emulator.ensure()
+    binary, accel = _runs_with(spec)
     check_memory(spec.machine, host.free_mib())
-    accel = accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
-    if not foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
+    if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
     ports = qemu.Ports(console or f"file:{folder / watch.CONSOLE}", f"file:{folder / watch.GUEST}")

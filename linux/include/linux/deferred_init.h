@@ -21,6 +21,16 @@ unsigned int deferred_page_init_max_threads(const struct cpumask *node_cpumask);
 unsigned int deferred_init_cores(const struct cpumask *cpus);
 void page_alloc_init_rest(void);
 
+/* In page_ext.c: whether page_ext_init() will have something to do. */
+#ifdef CONFIG_PAGE_EXTENSION
+bool page_ext_needed(void);
+#else
+static inline bool page_ext_needed(void)
+{
+	return false;
+}
+#endif
+
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
 DECLARE_STATIC_KEY_TRUE(deferred_pages);
 

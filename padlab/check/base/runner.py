@@ -26,7 +26,8 @@ from padlab.core import host, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.paths import LOGS
-from padlab.vm import accel, emulator
+from padlab.vm import accel, emulator, kept
+from padlab.vm import boot as boots
 
 APART_LIMIT_S = 3600.0  # for what is no part of a check, such as a kernel that it needs
 GRACE_S = 30.0  # for a check whose children have been ended
@@ -79,11 +80,9 @@ class _Running:
 
 
 class Runner:
-    def __init__(
-        self, checks: Sequence[Check], host: Host, ended: Callable[[Report], None] | None = None
-    ) -> None:
-        """``ended`` is told of each check when it has ended."""
-        self._ended = ended
+    def __init__(self, checks: Sequence[Check], host: Host, again: bool = False) -> None:
+        """``again``: every guest is booted, whatever is kept of earlier runs (kept.py)."""
+        self._again = again
         self._host = host
         self._todo = list(enumerate(checks, start=1))
         self._count = len(checks)
@@ -134,7 +133,7 @@ class Runner:
 
     def _work(self, running: _Running) -> None:
         with running.scope.entered(), progress.labelled(f"[{running.nr}]"):
-            self._done.put((running.nr, run_one(running.check)))
+            self._done.put((running.nr, run_one(running.check, self._again)))
 
     def _wait(self) -> None:
         """Until a check ends or is late."""
@@ -149,8 +148,6 @@ class Runner:
         report = judged(report, running.ended)
         self.reports.append(report)
         reports.tell(report, f"[{nr}/{self._count}]")
-        if self._ended:
-            self._ended(report)
 
     def _end_what_is_late(self) -> None:
         now = time.monotonic()
@@ -167,7 +164,25 @@ class Runner:
                 running.scope.end()
 
 
-def run_one(check: Check) -> Report:
+def run_one(check: Check, again: bool = False) -> Report:
+    """One that fails by boots that were kept is run again with real ones."""
+    report = _with_keeper(check, kept.Keeper(again))
+    if report.outcome.failures and report.kept:
+        report = _with_keeper(check, kept.Keeper(again=True))
+    return report
+
+
+def _with_keeper(check: Check, keeper: kept.Keeper) -> Report:
+    with kept.by(keeper):
+        report = _run(check)
+    if report.outcome.failures:
+        keeper.drop()
+    else:
+        keeper.keep(boots.LOGS)
+    return replace(report, kept=len(keeper.read))
+
+
+def _run(check: Check) -> Report:
     scope = process.scope()
     start, apart_s = time.monotonic(), scope.apart_s
     detail: list[str] = []

@@ -42,15 +42,6 @@ def run(capsys: pytest.CaptureFixture[str], *checks: Check, host: Host = HOST) -
     return status, capsys.readouterr().out.splitlines()
 
 
-def test_who_is_told_of_each_that_has_ended() -> None:
-    told: list[str] = []
-    made = Runner(
-        [check("a", lambda: Outcome(1)), check("b", refuse)], HOST, lambda report: told.append(report.name)
-    )
-    made.run()
-    assert sorted(told) == ["a", "b"] == sorted(report.name for report in made.reports)
-
-
 def test_all_pass(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = check("a", lambda: Outcome(2), alone=True), check("b", lambda: Outcome(1))
     status, out = run(capsys, first, second)
