@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -31,8 +30,20 @@ from padlab.cli.shared import command
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results there, as JSON.",
 )
-def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
-    """Run the checks: lint, lab, engine in userspace, KUnit, kselftests, memmap oracle.
+def test(
+    globs: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    brief: bool,
+    list_only: bool,
+    last_failed: bool,
+    junit: Path | None,
+    json: Path | None,
+) -> int:
+    """Run the checks, all of them or some.
+
+    They are lint, the lab's own tests, the engine in userspace, KUnit, kselftests, the memory
+    maps of stock and patched, and what they cost.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
     whose names have it anywhere.  Upper and lower case are the same.
@@ -53,7 +64,7 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(quick=quick, full=full, brief=brief, **options)
+    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief)
 
 
 @command()
@@ -62,15 +73,15 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
 @click.option("--trace", is_flag=True, help="Print the steps that lead to each error.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
-def models(**options: Any) -> int:
-    """Search all that two or three threads of a job may do, with weakly ordered memory.
+def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, json: bool) -> int:
+    """Search all that the threads of a job may do, with spin.
 
-    The C code of the engine and of its task back end runs under the search of the model
-    checker spin, with every order of its threads' steps and every value that a load may
-    see.  Three parts: what the model of memory allows; jobs, in which there must be no
-    error; and what each piece of the handshakes is there for: without it, an error has
-    to be found.  GLOB chooses by name, as in ./lab test.  All of it with --full is
-    recorded in results/models.json.
+    Two or three threads, with weakly ordered memory.  The C code of the engine and of its
+    task back end runs under the search of the model checker spin, with every order of its
+    threads' steps and every value that a load may see.  Three parts: what the model of memory
+    allows; jobs, in which there must be no error; and what each piece of the handshakes is
+    there for: without it, an error has to be found.  GLOB chooses by name, as in ./lab test.
+    All of it with --full is recorded in results/models.json.
 
     \b
     Examples:
@@ -80,4 +91,4 @@ def models(**options: Any) -> int:
     """
     from padlab.check.userspace import spin
 
-    return spin.main(**options)
+    return spin.main(globs, full, list_only, trace, json)

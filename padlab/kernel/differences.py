@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from padlab.core import paths, table
-from padlab.kernel import hooks, hooktable, instrument, owned, source
+from padlab.kernel import hooks, hooktable, owned, source
 from padlab.kernel.hooktable import Hook
 
 GOAL_PERCENT = 5.0  # of the lines of owned files, what may differ stays below this
@@ -20,7 +20,7 @@ CODE, TESTS = PARTS = ("code", "tests")
 
 
 def _part(file: str) -> str:
-    return TESTS if instrument.is_test(file) else CODE
+    return TESTS if owned.is_test(file) else CODE
 
 
 @dataclass(frozen=True)

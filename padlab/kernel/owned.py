@@ -51,6 +51,10 @@ def owned_files() -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
+def is_test(file: str) -> bool:
+    return file.startswith("tools/") or Path(file).stem.startswith("test_") or "_kunit" in file
+
+
 def left_out(folder: Path) -> list[str]:
     """The files of linux/ that the base does not have."""
     path = folder / WITHOUT

@@ -25,11 +25,10 @@ from padlab.kernel import build as builds
 from padlab.kernel import givenconfig, source, tree
 from padlab.kernel.content import Stamp
 from padlab.kernel.givenconfig import GivenConfig
-from padlab.kernel.kconfig import parse_config
+from padlab.kernel.kconfig import PERF, parse_config
 
 NAME = "padata-mt"
 FRAGMENT = paths.CONFIGS / "package.config"
-PERF = "perf"
 # What deferred init depends on: mm/Kconfig.
 NEEDS = {
     "CONFIG_64BIT": "y",
@@ -118,7 +117,7 @@ def choose(config: Path | None) -> GivenConfig:
 
 def perf() -> GivenConfig:
     """What the lab measures with."""
-    return GivenConfig(f"kernel configuration {PERF}", PERF, builds.configuration("patched", PERF))
+    return GivenConfig(f"kernel configuration {PERF}", PERF.name, builds.configuration("patched", PERF))
 
 
 # Configuring

@@ -143,7 +143,7 @@ def main(quick: bool = False, json: bool = False) -> int:
         rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
         native = zeroing.run(rounds)
         uses = {name: firstuse.rows(zeroing.run("--use", *args, rounds).uses) for name, args in USES.items()}
-        ready = {kernel: builds.ensure_build(kernel, "perf") for kernel in ("stock", "patched")}
+        ready = {kernel: builds.ensure_build(kernel) for kernel in ("stock", "patched")}
         guest = run_guest(ready, 1 if quick else GUEST_ROUNDS)
         cost, exact = measure_cost(ready["patched"])
         helpers, _ = jobcost.measure(ready["patched"])

@@ -112,7 +112,7 @@ def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
     return {
         "command": _command(command),
         "source": source.name_of(build.source_version),
-        "config": build.config,
+        "config": build.config.name,
         "commit": git.commit(),
         **accel.as_dict(),
         "host": host.cpu(),

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from padlab.core import host, paths, progress
 from padlab.core.errors import LabError
-from padlab.kernel import arch as archs
 from padlab.kernel import build as builds
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
 from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
 from padlab.vm.accel import Accel
@@ -36,9 +36,6 @@ Ready = tuple[builds.Build, Path]
 
 # On the command line: boot waits for deferred init at once, as stock's always does.
 SYNC = "deferred_init=sync"
-
-# Kernels that check as they go, and how many times the limit of another one they have.
-SLOWNESS = {"debug": 4, "gcov": 4, "kcsan": 8, "rt": 8}
 
 LOGS = (watch.CONSOLE, watch.GUEST)
 
@@ -53,7 +50,7 @@ class BootSpec:
 
     machine: Machine
     kernel: str
-    config: str = "perf"
+    config: Config = PERF
     threads: str | None = None
     exact: bool = False
     all_cpus: bool = False  # in exact mode: see qemu.command()
@@ -133,10 +130,10 @@ def parse_threads(text: str | None) -> str | None:
     return f"{number}{percent}"
 
 
-def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False) -> float:
+def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False) -> float:
     """How long a boot may take, generously: several times what two slow cores need under TCG."""
     limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    limit *= SLOWNESS.get(config, 1)
+    limit *= config.slowness
     if exact:
         limit *= 2
     return limit
@@ -254,11 +251,11 @@ def check_memory(machine: Machine, available: int) -> None:
 def check_config(spec: BootSpec) -> None:
     """Stop if the kernel is not of the machine's architecture, or that cannot be booted so."""
     machine = spec.machine
-    if archs.of_config(spec.config) is not machine.arch:
+    if spec.config.arch is not machine.arch:
         raise LabError(
             f"booting {machine.name}",
             f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not",
-            f"give --config {machine.arch.config}, or another machine",
+            f"give --config {machine.config}, or another machine",
         )
     if machine.arch.foreign and spec.exact:
         raise LabError(
@@ -277,7 +274,7 @@ def _folder(spec: BootSpec) -> Path:
     raise LabError("boot log", f"{paths.BOOTS}/{stem} is taken", "remove old boots")
 
 
-def prepare(kernel: str, config: str = "perf", role: str = "boot") -> Ready:
+def prepare(kernel: str, config: Config = PERF, role: str = "boot") -> Ready:
     """A built kernel and its initramfs: everything a boot needs."""
     build = builds.ensure_build(kernel, config)
     return build, initramfs.ensure(build, role)

@@ -16,6 +16,7 @@ from pathlib import Path
 from padlab.core import process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
 from padlab.vm import boot as boots
 from padlab.vm import emulator, initramfs, qemu, summary
@@ -27,7 +28,7 @@ from padlab.vm.machine import Machine
 def main(
     machine: Machine,
     kernel: str = "patched",
-    config: str = "perf",
+    config: Config = PERF,
     threads: str | None = None,
     exact: bool = False,
     append: Sequence[str] = (),

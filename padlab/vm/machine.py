@@ -34,7 +34,9 @@ from padlab.core import toml
 from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
 from padlab.kernel import arch as archs
+from padlab.kernel import kconfig
 from padlab.kernel.arch import X86_64, Arch
+from padlab.kernel.kconfig import Config
 
 # QEMU's pc machine numbers CPUs with 8-bit APIC ids, and `-cpu max` has 40
 # physical address bits under TCG, of which the PCI windows need some.
@@ -78,6 +80,11 @@ class Machine:
     below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
     dimms: tuple[Dimm, ...] = ()
     arch: Arch = X86_64
+
+    @property
+    def config(self) -> Config:
+        """What it boots if not told otherwise."""
+        return kconfig.usual(self.arch)
 
     @property
     def cpus(self) -> int:

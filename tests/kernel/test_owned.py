@@ -236,7 +236,7 @@ def test_configurations_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch
     own = clone / "bases/7.3/configs"
     write(own / "perf.config", "# CONFIG_A is not set\n")
     write(own / "patched.config", "CONFIG_B=y\n")
-    found = kconfig.fragments_of("debug", series=True)
+    found = kconfig.DEBUG.files(series=True)
     assert [str(path.relative_to(clone)) for path in found] == [
         "configs/x86.config",
         "configs/perf.config",
@@ -245,7 +245,7 @@ def test_configurations_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch
         "configs/patched.config",
         "bases/7.3/configs/patched.config",
     ]
-    assert kconfig.fragments_of("perf", series=False)[-1] == own / "perf.config"
+    assert kconfig.PERF.files(series=False)[-1] == own / "perf.config"
 
 
 def test_options_of_kunit_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,13 @@ import pytest
 from padlab.core import stats
 from padlab.core.errors import LabError
 from padlab.kernel.build import Build
+from padlab.kernel.kconfig import PERF
 from padlab.measure import compare, provenance, published, sweep
 from padlab.measure.compare import Run
 from padlab.vm import machine, summary
 from padlab.vm.accel import Accel
 
-BUILD = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
 EPYC = machine.load("epyc-7551-kvm")
 
 EMULATED = Accel("tcg", "TCG, emulated (a test)", "10.0.2", "multi")

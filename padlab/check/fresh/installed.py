@@ -23,6 +23,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import givenconfig, package, source, tree
 from padlab.kernel.givenconfig import GivenConfig
+from padlab.kernel.kconfig import PERF
 from padlab.kernel.package import Packages
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -218,5 +219,5 @@ def _boot(
     target = machine.load(name)
     spec = BootSpec(target, "patched", append=append, initrd=initrd, time_limit_s=BOOT_LIMIT_S, disk=disk)
     top = paths.TREES / "patched"
-    build = builds.Build("patched", "perf", top, top, image, tree.source_version(), made.release)
+    build = builds.Build("patched", PERF, top, top, image, tree.source_version(), made.release)
     return boots.boot(spec, build)

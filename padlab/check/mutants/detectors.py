@@ -46,6 +46,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
 from padlab.vm import machine
@@ -65,7 +66,7 @@ Boot = Callable[[str, float], Outcome]
 class Booted:
     """A check that boots a kernel with mutants in it, made of ``base``."""
 
-    config: str
+    config: Config
     boot: Boot
     base: str = mutantkernel.PATCHED
 
@@ -136,8 +137,8 @@ def _of_model(name: str) -> Detector:
 
 
 def _of_guest(name: str) -> Detector:
-    config = "debug" if name.startswith("debug:") else "perf"
-    tier = "debug" if config == "debug" else "kernel"
+    config = DEBUG if name.startswith("debug:") else PERF
+    tier = "debug" if config is DEBUG else "kernel"
     kind = name.removeprefix("debug:")
     if kind == "kunit":
         run = partial(suites.kunit_of, config)
@@ -157,19 +158,17 @@ def _of_guest(name: str) -> Detector:
 @once
 def _boots() -> dict[str, Booted]:
     """Checks that ./lab test has by the same names."""
-    plain = [
-        asked.Case("plain", name, config=machine.load(name).arch.config) for name in memmap.small_machines()
-    ]
+    plain = [asked.Case("plain", name, config=machine.load(name).config) for name in memmap.small_machines()]
     found = {
         one.title.removesuffix(", plain"): Booted(one.config, partial(memmap.case, one))
         for one in (*plain, *matrix.cases(True))
         if not one.mirrored
     }
     found |= {
-        f"placement, {name}": Booted("perf", partial(deferred.placed, name)) for name in deferred.MACHINES
+        f"placement, {name}": Booted(PERF, partial(deferred.placed, name)) for name in deferred.MACHINES
     }
     found |= {one.title: Booted(one.config, partial(deferred.parameter, one)) for one in deferred.PARAMETERS}
-    grown = {"memmap oracle, a zone that grew on demand": Booted("perf", memmap.grown)}
+    grown = {"memmap oracle, a zone that grew on demand": Booted(PERF, memmap.grown)}
     return found | grown | _beside()
 
 
@@ -177,7 +176,7 @@ def _beside() -> dict[str, Booted]:
     """Beside deferred init, nearly all with the faulty kernel."""
     interrupted = "memmap oracle, allocation in interrupts meanwhile"
     return {
-        interrupted: Booted("perf", memmap.interrupted, mutantkernel.FAULTY),
+        interrupted: Booted(PERF, memmap.interrupted, mutantkernel.FAULTY),
         **{
             one.title: Booted(
                 one.config, one.run, mutantkernel.FAULTY if one.faulty else mutantkernel.PATCHED
@@ -191,7 +190,7 @@ def _of_boot(name: str) -> Detector | None:
     one = _boots().get(name)
     if one is None:
         return None
-    tier = "kernel" if one.config == "perf" else "debug"
+    tier = "kernel" if one.config is PERF else "debug"
     run = partial(_boot, one.config, one.boot, base=one.base)
     return Detector(name, tier, run, _kernel_reads, faulty=one.base == mutantkernel.FAULTY)
 
@@ -301,11 +300,11 @@ def _uml(one: Mutant | None) -> Run:
 
 
 def _fences(one: Mutant | None) -> Run:
-    kernel = mutantkernel.built(one, lambda name: guests.build(name, "perf"), alone=True)
-    return lambda _limit_s: fences.check(guests.build(kernel.name, "perf").obj)
+    kernel = mutantkernel.built(one, lambda name: guests.build(name, PERF), alone=True)
+    return lambda _limit_s: fences.check(guests.build(kernel.name, PERF).obj)
 
 
-def _boot(config: str, boot: Boot, one: Mutant | None, base: str = mutantkernel.PATCHED) -> Run:
+def _boot(config: Config, boot: Boot, one: Mutant | None, base: str = mutantkernel.PATCHED) -> Run:
     return _run(mutantkernel.built(one, lambda name: guests.build(name, config), base=base), boot)
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from padlab.check.base.runner import Check
 from padlab.check.guest import stress
 from padlab.check.others import outside
+from padlab.kernel.kconfig import Config
 from padlab.vm import boot as boots
 from padlab.vm import machine
 
@@ -28,7 +29,7 @@ def checks(everything: bool) -> Iterator[Check]:
     yield Check("stress-ng (debug)", stress.check, limit_s, mib=_mib(stress.MACHINE))
 
 
-def _compared(name: str, programs: tuple[str, ...], threshold: str, config: str = outside.CONFIG) -> Check:
+def _compared(name: str, programs: tuple[str, ...], threshold: str, config: Config = outside.CONFIG) -> Check:
     """All tries of both kernels."""
     return Check(
         f"kselftests of others, {name}: as in stock ({config})",

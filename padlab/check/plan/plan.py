@@ -23,6 +23,8 @@ from padlab.check.others import outsideplan
 from padlab.check.source import building, fences, lab
 from padlab.check.userspace import charge, fuzz, outsidehost, spin
 from padlab.core.outcome import Outcome
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import DEBUG, KASAN, PERF, RT, Config
 from padlab.measure import growth, hugepages, structpages, zeroing
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -138,7 +140,7 @@ def _guest(
     name: str,
     run: Callable[[], Outcome],
     *machines: str,
-    config: str = "perf",
+    config: Config = PERF,
     role: str = "boot",
     boots_each: int = 1,
     exact: bool = False,
@@ -158,12 +160,12 @@ def _guest(
 
 def _suites(everything: bool) -> Iterator[Check]:
     """The longest first, so that none is left to run by itself at the end."""
-    for config in (*(("rt",) if everything else ()), "debug", "perf"):
+    for config in (*((RT,) if everything else ()), DEBUG, PERF):
         run = partial(suites.selftests, config)
         yield _guest(f"kselftests, {SMT} ({config})", run, SMT, config=config, role="selftest")
         run = partial(suites.kunit, config)
         yield _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
-        if config == "rt":  # which has no transparent huge pages
+        if config is RT:  # which has no transparent huge pages
             continue
         run = partial(suites.selftests_of_huge_pages, config)
         yield _guest(
@@ -189,14 +191,14 @@ def _suites(everything: bool) -> Iterator[Check]:
             MAKING_S + suites.TIME_LIMIT_S,
             mib=boots.host_mib(machine.load(suites.TIME)),
         )
-    yield _guest("KUnit, arm64", partial(suites.kunit, ARM64), ARM64, role="kunit")
+    yield _guest("KUnit, arm64", partial(suites.kunit, kconfig.ARM64), ARM64, role="kunit")
     if everything:
-        yield _guest("kselftests, arm64", partial(suites.selftests, ARM64), ARM64, role="selftest")
+        yield _guest("kselftests, arm64", partial(suites.selftests, kconfig.ARM64), ARM64, role="selftest")
     yield _guest(
         f"kselftests that provoke reports, {SMT} (debug)",
         suites.selftests_of_reports,
         SMT,
-        config="debug",
+        config=DEBUG,
         role="selftest",
     )
 
@@ -213,15 +215,15 @@ def _debug_kernel(everything: bool) -> Iterator[Check]:
             "page table locks are split",
             costs.split_locks,
             lockstat.PTLOCK_MACHINE,
-            config="debug",
+            config=DEBUG,
             role="ptlocks",
             boots_each=2,
             mib=_whole(lockstat.PTLOCK_MACHINE),
         )
-    for name, config in product(deferred.MACHINES, ("debug", "rt") if everything else ("debug",)):
+    for name, config in product(deferred.MACHINES, (DEBUG, RT) if everything else (DEBUG,)):
         run = partial(deferred.debug_boot, name, config)
         yield _guest(f"boot, {name} ({config})", run, name, config=config)
-    yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=suites.KASAN, role="selftest")
+    yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=KASAN, role="selftest")
     for title, name, role, check in races.checks() if everything else ():
         mib = _whole(name) if role == "selftest" else 0
         yield _guest(f"{title}, {name} (kcsan)", check, name, config=races.CONFIG, role=role, mib=mib)

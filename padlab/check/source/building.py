@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from padlab.check.base import guests
-from padlab.check.base.guests import ARM64
 from padlab.check.base.runner import Check
 from padlab.check.fresh import installed
-from padlab.check.guest import races, suites
+from padlab.check.guest import races
 from padlab.check.memmap import matrix
 from padlab.check.others import outside
 from padlab.check.source import checkers, eachstep, remarks
 from padlab.core.outcome import Outcome
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, Config
 
 SOURCE_LIMIT_S = 300
 BUILD_LIMIT_S = 3600
@@ -32,10 +33,10 @@ def sources(everything: bool = False) -> Iterator[Check]:
 
 def kernels(everything: bool) -> Iterator[Check]:
     """A kernel that few checks need is only in --full: from nothing each takes minutes."""
-    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
-    some += [("faulty", "perf"), ("mirrored", "perf")]
-    some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
-    more = [("patched", "nosplit"), ("patched", "rt"), ("patched", races.CONFIG), ("faulty", "features")]
+    some = [("patched", PERF), ("stock", PERF), ("patched", DEBUG), ("stock", DEBUG)]
+    some += [("faulty", PERF), ("mirrored", PERF)]
+    some += [("patched", kconfig.ARM64), ("stock", kconfig.ARM64), ("patched", KASAN)]
+    more = [("patched", NOSPLIT), ("patched", RT), ("patched", races.CONFIG), ("faulty", FEATURES)]
     more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
     others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
     more += [(kernel, config) for config in others for kernel in ("stock", "patched")]
@@ -63,6 +64,6 @@ def installing(everything: bool) -> Iterator[Check]:
         yield Check(name, installed.of_cloud, CLOUD_LIMIT_S, alone=True)
 
 
-def _build(kernel: str, config: str) -> Outcome:
+def _build(kernel: str, config: Config) -> Outcome:
     guests.build(kernel, config)
     return Outcome(1)

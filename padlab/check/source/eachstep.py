@@ -19,9 +19,10 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import steps as series
+from padlab.kernel.kconfig import PERF
 from padlab.kernel.steps import Step
 
-CONFIG = "perf"
+CONFIG = PERF
 # Deferred init runs on each node, with stock's messages or ours, and leaves what stock's does.
 BOOT = Case(
     "a step",

@@ -18,6 +18,7 @@ from pathlib import Path
 from padlab.check.base import guests
 from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import PERF
 
 OBJECTS = ("arch/x86/mm/zero_pages.o", "arch/x86/mm/memmap_bulk.o", "mm/memmap_bulk.o")
 # Leaves the fence to its caller, mm/memmap_bulk.c, see the comment there.
@@ -141,7 +142,7 @@ def check(obj: Path | None = None) -> Outcome:
     ``obj``: where another kernel was built.
     """
     packages.ensure("build")
-    obj = obj or guests.build("patched", "perf").obj
+    obj = obj or guests.build("patched", PERF).obj
     functions = []
     for name in OBJECTS:
         command = ["objdump", "-dr", "--no-show-raw-insn", obj / name]

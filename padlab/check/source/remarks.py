@@ -15,12 +15,13 @@ from padlab.check.base import guests
 from padlab.core import packages, paths
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
-from padlab.kernel import mailseries, steps, tree
+from padlab.kernel import kconfig, mailseries, steps, tree
+from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.kernel.tree import Variant
 
 TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
-CONFIGS = ("perf", "debug", "arm64")
+CONFIGS = (PERF, DEBUG, kconfig.ARM64)
 STRICT = ("W=1", "C=2", "CHECK=sparse")
 _REMARK = re.compile(
     r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?P<text>(?:warning|error)\b.*)$"
@@ -58,7 +59,7 @@ def touched(*suffixes: str) -> list[str]:
 # Compilers
 
 
-def said(config: str, variant: Variant, *variables: str) -> set[str]:
+def said(config: Config, variant: Variant, *variables: str) -> set[str]:
     """Of C files that the series adds or edits, with what ``variant`` has of it; for make ``variables``."""
     top = have(variant)
     guests.built("patched", config)  # which says what is compiled
@@ -83,7 +84,7 @@ def _of_a_guard(remark: str, top: Path) -> bool:
     return body is not None and re.search(r"\b(scoped_)?guard\(", body[0]) is not None
 
 
-def compilers(config: str) -> Outcome:
+def compilers(config: Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
     stock, ours = (said(config, steps.variant(some), *STRICT) for some in ([], steps.read_steps()))

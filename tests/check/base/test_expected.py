@@ -14,6 +14,7 @@ from padlab.check.memmap import matrix
 from padlab.check.plan import lab_test, plan
 from padlab.core import paths
 from padlab.core.errors import LabError
+from padlab.kernel.kconfig import DEBUG, PERF
 from padlab.measure import growth
 from padlab.measure.growth import Goal
 
@@ -44,7 +45,7 @@ def test_nothing_is_otherwise_on_the_default_base() -> None:
     assert expected.table() == expected.Expected()
     assert [check.name for check in plan.full(True)] == [check.name for check in plan.of_any_base(True)]
     assert expected.left_out(check.name for check in plan.of_any_base(True)) == []
-    assert suites.preempt("perf", "kunit") == ()
+    assert suites.preempt(PERF, "kunit") == ()
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -100,5 +101,5 @@ class TestBase:
         assert not found["memmap oracle, tiny, numa=off"].stock_breaks
 
     def test_kunit_guests_are_preempted_at_once(self) -> None:
-        assert suites.preempt("perf", "kunit") == suites.preempt("debug", "kunit") == ("preempt=full",)
-        assert suites.preempt("perf", "selftest") == ()
+        assert suites.preempt(PERF, "kunit") == suites.preempt(DEBUG, "kunit") == ("preempt=full",)
+        assert suites.preempt(PERF, "selftest") == ()

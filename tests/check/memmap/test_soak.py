@@ -12,7 +12,6 @@ from padlab.check.base import guests
 from padlab.check.memmap import oracle, soak
 from padlab.core import packages
 from padlab.core.errors import LabError
-from padlab.kernel import kconfig
 from padlab.measure import provenance
 from padlab.vm import machine
 
@@ -31,7 +30,6 @@ def test_each_can_be_booted() -> None:
         made = drawn.machine
         assert 1 <= made.cpus <= machine.MAX_CPUS
         assert 700 <= made.mib <= soak.MAX_MIB
-        assert drawn.config in kconfig.CONFIGS
         assert all(node.mib >= machine.MIN_MIB for node in made.nodes)
         assert all(dimm.node < len(made.nodes) and not dimm.mib % 128 for dimm in made.dimms)
         assert not any(" " in word for word in drawn.append)

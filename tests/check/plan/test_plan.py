@@ -16,6 +16,8 @@ from padlab.check.userspace import fuzz
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.once import once
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import PERF, Config
 
 SETS = {"quick": plan.quick, "full": plan.full, "everything": partial(plan.full, True)}
 
@@ -80,21 +82,21 @@ def test_limits_leave_room_for_a_childs_own() -> None:
     assert named("finds").limit_s > 2 * fuzz.BUG_LIMIT_S
     assert named("kselftests that measure time").limit_s > suites.TIME_LIMIT_S
     small = guests.machine.load(guests.SMALL)
-    assert named(f"placement, {guests.SMALL}").limit_s > guests.limit_s(small, "perf", "trace")
+    assert named(f"placement, {guests.SMALL}").limit_s > guests.limit_s(small, PERF, "trace")
 
 
 def test_a_kselftest_that_hangs_is_ended_before_its_guest() -> None:
     settings = paths.ROOT / "linux/tools/testing/selftests/padata/settings"
-    assert settings.read_text() == f"timeout={guests.TEST_S}\n"
+    assert settings.read_text() == f"timeout={kconfig.TEST_S}\n"
     late = guests.machine.load(suites.LATE)
-    for config in ("perf", *guests.LONGER_TEST_S):
-        assert guests.limit_s(late, config, "selftest") > guests.test_s(config) >= guests.TEST_S
+    for config in (PERF, kconfig.RT, kconfig.KCSAN):
+        assert guests.limit_s(late, config, "selftest") > config.test_s >= kconfig.TEST_S
 
 
 def test_a_failed_build_fails_what_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
-    def broken(kernel: str, config: str) -> None:
+    def broken(kernel: str, config: Config) -> None:
         tried.append((kernel, config))
         raise LabError("building", "it does not compile", "fix it")
 
@@ -106,5 +108,5 @@ def test_a_failed_build_fails_what_needs_it(monkeypatch: pytest.MonkeyPatch) -> 
         check.run()
     for action in (suites.kunit, suites.selftests):
         with pytest.raises(LabError, match="its build failed: it does not compile"):
-            action("perf")
-    assert tried == [("patched", "perf")]
+            action(PERF)
+    assert tried == [("patched", PERF)]

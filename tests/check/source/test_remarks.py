@@ -12,6 +12,7 @@ from padlab.check.source import checkers, remarks
 from padlab.core import paths
 from padlab.core.outcome import Outcome
 from padlab.kernel import mailseries, tree
+from padlab.kernel.kconfig import DEBUG, Config
 from padlab.kernel.steps import Step
 from padlab.kernel.tree import Variant
 
@@ -161,8 +162,8 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     def have(variant: Variant) -> Path:
         return trees / ("patched" if variant.only else "stock")
 
-    def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[str]) -> list[str]:
-        assert (kernel, config) == (remarks.TREE, "debug")
+    def objects(kernel: str, config: Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
+        assert (kernel, config) == (remarks.TREE, DEBUG)
         asked.append(files)
         return [said[name] for name in files]
 
@@ -174,7 +175,7 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     monkeypatch.setattr(remarks.builds, "objects", objects)
     monkeypatch.setattr(remarks.builds, "is_built", lambda *_args: True)
     monkeypatch.setattr(remarks.guests, "built", lambda *_args: None)
-    assert remarks.compilers("debug").failures == ("mm/new.c: warning: new",)
+    assert remarks.compilers(DEBUG).failures == ("mm/new.c: warning: new",)
     assert asked == [["mm/old.c"], ["mm/new.c", "mm/old.c"]]
     monkeypatch.setattr(remarks.builds, "is_built", lambda _kernel, _config, name: name == "mm/old.c")
-    assert remarks.compilers("debug").passed == 1
+    assert remarks.compilers(DEBUG).passed == 1
