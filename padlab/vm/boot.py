@@ -183,7 +183,8 @@ def _key(spec: BootSpec, build: builds.Build) -> str:
     if spec.disk or spec.memory or spec.gdb:
         return ""
     binary, accel = _runs_with(spec)
-    return kept.key_of(command(spec, build.image, binary, accel, qemu.Ports("console", "guest")))
+    words = command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
+    return kept.key_of([*words, host.cpu()] if accel.name == "kvm" else words)
 
 
 def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots that are not run again: what a guest said is kept while nothing that it saw has changed.
+"""What is not run again while nothing that it saw has changed: boots, and verdicts of some checks.
 
 A check judges what guests said.  If the check passes, what they said is kept, each under a key of
 all that the guest could see: the kernel's image, the initramfs, QEMU's command line and QEMU
@@ -9,7 +9,9 @@ change of the kernel or of a guest's script boots again, and a change of a judge
 What was kept is never the last word on a failure: a check that fails by it is run again with real
 boots, and what it had is dropped (runner.py).
 
-An entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is
+A check that boots nothing may say itself what it sees (runner.Check): then its verdict is kept.
+
+A boot's entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is
 written under another name and renamed when it is whole; one that does not agree with its digest
 is not believed.
 """
@@ -30,9 +32,11 @@ from pathlib import Path
 
 from padlab.core import paths
 from padlab.core.once import once
+from padlab.core.outcome import Outcome
 from padlab.kernel.content import digest, fingerprint
 
 FOLDER = paths.CACHE / "boots"
+VERDICTS = paths.CACHE / "verdicts"
 META = "meta.json"
 UNUSED_DAYS = 14
 _PATH = re.compile(r"/[^,=\s]+")
@@ -122,10 +126,31 @@ def _write(key: str, folder: Path, status: int, logs: Sequence[str]) -> None:
         part.rename(FOLDER / key)
 
 
+def verdict(key: str) -> Outcome | None:
+    """That of a check which passed when it saw the same."""
+    try:
+        said = json.loads((VERDICTS / key).read_text())
+        os.utime(VERDICTS / key)
+        return Outcome(int(said["passed"]), skips=tuple(said["skips"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep_verdict(key: str, outcome: Outcome) -> None:
+    with contextlib.suppress(OSError):
+        VERDICTS.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=VERDICTS, delete=False) as file:
+            json.dump({"passed": outcome.passed, "skips": outcome.skips}, file)
+        Path(file.name).rename(VERDICTS / key)
+
+
 def prune() -> None:
     """Drop what no run has read for a while, and what was never finished."""
     oldest = time.time() - UNUSED_DAYS * 24 * 3600
-    for entry in FOLDER.glob("*"):
+    for entry in (*FOLDER.glob("*"), *VERDICTS.glob("*")):
         with contextlib.suppress(OSError):
             if entry.stat().st_mtime < oldest:
-                shutil.rmtree(entry, ignore_errors=True)
+                if entry.is_dir():
+                    shutil.rmtree(entry, ignore_errors=True)
+                else:
+                    entry.unlink()

@@ -23,6 +23,7 @@ LOGS = ("console.log", "guest.log")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(kept, "FOLDER", tmp_path / "boots")
+    monkeypatch.setattr(kept, "VERDICTS", tmp_path / "verdicts")
     return tmp_path / "boots"
 
 
@@ -135,8 +136,8 @@ class TestChecks:
         return runner.run_one(Check("c", boots(place, console, wants), 60), again)
 
     def test_what_passed_is_not_booted_again(self, tmp_path: Path) -> None:
-        assert self.run(tmp_path / "a", "good", "good").kept == 0
-        assert self.run(tmp_path / "b", "good", "good").kept == 1
+        assert self.run(tmp_path / "a", "good", "good").kept == ""
+        assert self.run(tmp_path / "b", "good", "good").kept == "1 boots kept"
         assert not (tmp_path / "b").exists()
 
     def test_what_failed_is(self, tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ class TestChecks:
     def test_a_failure_by_what_is_kept_is_tried_with_a_boot(self, tmp_path: Path) -> None:
         self.run(tmp_path / "a", "good", "good")
         report = self.run(tmp_path / "b", "better", "better")
-        assert (report.outcome.passed, report.kept) == (1, 0) and (tmp_path / "b").exists()
+        assert (report.outcome.passed, report.kept) == (1, "") and (tmp_path / "b").exists()
         kept_now = kept.find("key", LOGS)
         assert kept_now and (kept_now[0] / "console.log").read_text() == "better"
 
@@ -157,5 +158,32 @@ class TestChecks:
 
     def test_again_boots(self, tmp_path: Path) -> None:
         self.run(tmp_path / "a", "good", "good")
-        assert self.run(tmp_path / "b", "good", "good", again=True).kept == 0
+        assert self.run(tmp_path / "b", "good", "good", again=True).kept == ""
         assert (tmp_path / "b").exists()
+
+
+class TestVerdicts:
+    """Checks that say what they see."""
+
+    def test_is_kept_while_that_is_the_same(self) -> None:
+        runs: list[str] = []
+
+        def check(seen: str, outcome: Outcome) -> Report:
+            def run() -> Outcome:
+                runs.append(seen)
+                return outcome
+
+            return runner.run_one(Check("c", run, 60, sees=lambda: seen))
+
+        assert check("a", Outcome(2, skips=("s",))).kept == ""
+        report = check("a", Outcome(0, ("bad",)))
+        assert (report.kept, report.outcome) == ("verdict kept", Outcome(2, skips=("s",)))
+        assert check("b", Outcome(0, ("bad",))).outcome.failures
+        assert check("b", Outcome(0, ("bad",))).outcome.failures
+        assert runs == ["a", "b", "b"]
+
+    def test_one_that_is_cut_is_not_believed(self, folder: Path) -> None:
+        kept.keep_verdict("k", Outcome(3))
+        assert kept.verdict("k") == Outcome(3)
+        (kept.VERDICTS / "k").write_text('{"passed": 3')
+        assert kept.verdict("k") is None

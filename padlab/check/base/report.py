@@ -26,7 +26,7 @@ NEAREST = 5  # to their limits
 class Report:
     """How a check went, in seconds; ``detail`` is what else its error had to say.
 
-    ``kept`` boots were not run again: their logs of an earlier run were judged.
+    ``kept`` says what was not run again: see kept.py.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Report:
     elapsed: float
     limit_s: float
     detail: list[str] = field(default_factory=list)
-    kept: int = 0
+    kept: str = ""
 
 
 def tell(report: Report, place: str) -> None:
@@ -42,8 +42,8 @@ def tell(report: Report, place: str) -> None:
     outcome = report.outcome
     verdict = "FAILED" if outcome.failures else "ok" if outcome.passed else "skipped"
     elapsed = progress.seconds(report.elapsed)
-    boots = f", {report.kept} boots kept" if report.kept else ""
-    lines = [f"{place} {report.name}: {verdict}, {summary(outcome)}, {elapsed}{boots}"]
+    kept = f", {report.kept}" if report.kept else ""
+    lines = [f"{place} {report.name}: {verdict}, {summary(outcome)}, {elapsed}{kept}"]
     lines += [f"    skipped: {reason}" for reason in outcome.skips]
     lines += _failures(report, SHOWN_LINES, "failed")
     progress.result("\n".join(lines))

@@ -36,7 +36,10 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True)
 class Check:
-    """``alone``: it measures the host's time, or takes all cores of the host."""
+    """``alone``: it takes all cores of the host.  ``sees``: a digest of all that it depends on, if it
+
+    is not to be run again while that is the same (kept.py).
+    """
 
     name: str
     run: Callable[[], Outcome]
@@ -44,6 +47,7 @@ class Check:
     alone: bool = False
     mib: int = 0  # of the host's memory, at most
     cpus: int = 1  # of its guests
+    sees: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -166,9 +170,14 @@ class Runner:
 
 def run_one(check: Check, again: bool = False) -> Report:
     """One that fails by boots that were kept is run again with real ones."""
+    key = check.sees() if check.sees else ""
+    if key and not again and (outcome := kept.verdict(key)):
+        return Report(check.name, outcome, 0.0, check.limit_s, kept="verdict kept")
     report = _with_keeper(check, kept.Keeper(again))
     if report.outcome.failures and report.kept:
         report = _with_keeper(check, kept.Keeper(again=True))
+    if key and not report.outcome.failures:
+        kept.keep_verdict(key, report.outcome)
     return report
 
 
@@ -179,7 +188,7 @@ def _with_keeper(check: Check, keeper: kept.Keeper) -> Report:
         keeper.drop()
     else:
         keeper.keep(boots.LOGS)
-    return replace(report, kept=len(keeper.read))
+    return replace(report, kept=f"{len(keeper.read)} boots kept" if keeper.read else "")
 
 
 def _run(check: Check) -> Report:

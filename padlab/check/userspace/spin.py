@@ -23,6 +23,7 @@ from padlab.core import git, host, packages, paths, progress, table, toml
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import compiler, native
+from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.measure import provenance
 
@@ -147,6 +148,17 @@ class Building:
         source.write_text(without(self.name, variant, owned_files()[variant.file].read_text()))
         which = {"TASK" if variant.in_task else "ENGINE": source}
         return search.build(f"jobs-{self.name}", NAME=self.name, **which)
+
+
+def seen(kind: str, full: bool) -> str:
+    """The code that is searched, the models, and what searches them."""
+    modules = (Path(__file__), Path(search.__file__))
+    sources = [path for path in sorted(search.SOURCES.iterdir()) if path.is_file()]
+    marks = [f"{path.name} {fingerprint(path)}" for path in (*modules, *sources)]
+    engine = [f"{name} {owned_files()[name].read_text()}" for name in (*native.ENGINE, search.TASK)]
+    over = paths.over(VARIANTS)
+    versions = [search.spin_version(), compiler.identity(), over.read_text() if over else ""]
+    return digest([kind, str(full), *versions, *marks, *engine])
 
 
 def do(one: Search) -> Searched:
