@@ -41,13 +41,13 @@ def package(directory: Path, config: Path | None, as_json: bool) -> None:
 
     start = time.monotonic()
     packaging.check_directory(directory)
-    made = packaging.make(directory, packaging.choose(config))
+    packages = packaging.make(directory, packaging.choose(config))
     if as_json:
-        click.echo(json.dumps(asdict(made), default=str, indent=2))
+        click.echo(json.dumps(asdict(packages), default=str, indent=2))
         return
-    progress.note(f"{made.config}:")
-    for line in made.remarks:
+    progress.note(f"{packages.config}:")
+    for line in packages.remarks:
         progress.note(f"  {line}")
     progress.note(f"took {progress.seconds(time.monotonic() - start)}")
-    for path in made.files:
+    for path in packages.files:
         click.echo(path)

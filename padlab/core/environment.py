@@ -76,8 +76,8 @@ def _wanted(name: str) -> str:
 
 
 def _is_made(name: str) -> bool:
-    made = _place(name) / MADE
-    return made.exists() and made.read_text() == _wanted(name)
+    mark = _place(name) / MADE
+    return mark.exists() and mark.read_text() == _wanted(name)
 
 
 @contextlib.contextmanager

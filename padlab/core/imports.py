@@ -22,8 +22,8 @@ def name_of(path: Path) -> str:
 @once
 def modules() -> Mapping[str, Path]:
     """All of the lab's, but for what runs in guests."""
-    found = sorted(path for path in PADLAB.rglob("*.py") if path.relative_to(PADLAB).parts[0] != "guest")
-    return {name_of(path): path for path in found}
+    files = sorted(path for path in PADLAB.rglob("*.py") if path.relative_to(PADLAB).parts[0] != "guest")
+    return {name_of(path): path for path in files}
 
 
 def imports(path: Path) -> Iterator[str]:

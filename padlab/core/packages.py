@@ -79,10 +79,10 @@ _STALE = ("Unable to locate package", "has no installation candidate", "404", "U
 
 def missing(*groups: str) -> list[str]:
     """Return the packages of ``groups`` that are not installed."""
-    found: dict[str, str] = {}
+    witnesses: dict[str, str] = {}
     for group in groups:
-        found |= GROUPS[group]
-    return [package for package, witness in found.items() if not _present(package, witness)]
+        witnesses |= GROUPS[group]
+    return [package for package, witness in witnesses.items() if not _present(package, witness)]
 
 
 def _present(package: str, witness: str) -> bool:

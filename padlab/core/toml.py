@@ -42,14 +42,14 @@ def laid_over(data: dict[str, Any], over: dict[str, Any], name: str, where: str 
     """``data`` with the keys of ``over``, the file ``name``: tables key by key, false for one left out."""
     laid = dict(data)
     for key, value in over.items():
-        known, at = data.get(key), f"{where}{key}"
-        if value is False and not isinstance(known, bool):
-            if not isinstance(known, dict):
+        below, at = data.get(key), f"{where}{key}"
+        if value is False and not isinstance(below, bool):
+            if not isinstance(below, dict):
                 raise LabError(name, f"{at}: there is no such table to leave out", "remove that line")
             del laid[key]
-        elif isinstance(value, dict) and isinstance(known, dict):
-            laid[key] = laid_over(known, value, name, f"{at}.")
-        elif value == known:
+        elif isinstance(value, dict) and isinstance(below, dict):
+            laid[key] = laid_over(below, value, name, f"{at}.")
+        elif value == below:
             raise LabError(name, f"{at} is what it is without it", "remove that line")
         else:
             laid[key] = value
@@ -146,7 +146,7 @@ def _item(sequence: inspect.Type, index: int) -> inspect.Type:
 def _plain(kind: inspect.Type) -> inspect.Type:
     """Without "or None", which is what a key that may be left out is."""
     if isinstance(kind, inspect.UnionType):
-        return next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+        return next(option for option in kind.types if not isinstance(option, inspect.NoneType))
     return kind
 
 

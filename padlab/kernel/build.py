@@ -101,8 +101,8 @@ def is_built(kernel: str, config: Config, file: str) -> bool:
 def modules(build: Build) -> dict[str, Path]:
     """Modules built with the kernel: name -> .ko."""
     order = read(build.obj / "modules.order").split()
-    found = [(build.obj / line).with_suffix(".ko") for line in order]
-    return {path.stem.replace("-", "_"): path for path in found}
+    files = [(build.obj / line).with_suffix(".ko") for line in order]
+    return {path.stem.replace("-", "_"): path for path in files}
 
 
 def ensure_module(build: Build, srcdir: Path) -> Path:

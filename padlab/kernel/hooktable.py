@@ -48,12 +48,12 @@ def part_of(file: str) -> str:
 
 def read(patches: Path) -> list[Hook]:
     """Each file of each patch, in the order of the series."""
-    found = []
+    table = []
     for name in hooks.read_series(patches):
         for part in hooks.parse((patches / name).read_text(errors="replace")):
             lines = [line[:1] for hunk in part.hunks for line in hunk[1:]]
-            found.append(Hook(name, part.path, lines.count("+"), lines.count("-")))
-    return found
+            table.append(Hook(name, part.path, lines.count("+"), lines.count("-")))
+    return table
 
 
 def added(table: Iterable[Hook], part: str = CODE) -> int:

@@ -64,15 +64,15 @@ def left_out(folder: Path) -> list[str]:
 
 def patch_of(folder: Path) -> dict[str, str]:
     """file -> the patch that has the difference."""
-    found = hooks.touched(folder)
-    twice = sorted(name for name, patches in found.items() if len(patches) > 1)
+    touched = hooks.touched(folder)
+    twice = sorted(name for name, patches in touched.items() if len(patches) > 1)
     if twice:
         raise LabError(
             paths.shown(folder),
             f"more than one patch edits {some(twice)}",
             "put all edits of a file into one of them",
         )
-    return {name: patches[0] for name, patches in found.items()}
+    return {name: patches[0] for name, patches in touched.items()}
 
 
 def _applied(folder: Path, files: dict[str, Path]) -> Path:

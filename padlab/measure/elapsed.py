@@ -92,8 +92,8 @@ class Elapsed:
 
 def machine(gib: int) -> Machine:
     """One node with that much memory and two CPUs."""
-    found = machines.load(f"memory-{gib}")
-    return replace(found, nodes=(replace(found.nodes[0], cpus=CPUS),))
+    small = machines.load(f"memory-{gib}")
+    return replace(small, nodes=(replace(small.nodes[0], cpus=CPUS),))
 
 
 def check_parallel(accel: Accel) -> None:
@@ -157,56 +157,56 @@ def main(json: bool = False) -> int:
         check_parallel(accels.choose(emulator.ensure(), exact=False))
         boot.check_memory(machine(max(SIZES_GIB)), host.free_mib())
         ready = growth.prepare_sleeping()
-        found = measure(ready)
+        elapsed = measure(ready)
     build = ready["patched"][0]
-    provenance.record("elapsed.json", as_dict(found, build), json, partial(show, found, build))
-    return 0 if found.ok else 1
+    provenance.record("elapsed.json", as_dict(elapsed, build), json, partial(show, elapsed, build))
+    return 0 if elapsed.ok else 1
 
 
-def show(found: Elapsed, build: Build) -> None:
+def show(elapsed: Elapsed, build: Build) -> None:
     console = table.console()
     console.print(
         f"[bold]elapsed[/]: kernel's start to init by the host's clock, ms, median (least to most) of"
-        f" {found.summary(0, BESIDE, SIZES_GIB[0]).n}; one node, {CPUS} CPUs;"
+        f" {elapsed.summary(0, BESIDE, SIZES_GIB[0]).n}; one node, {CPUS} CPUs;"
         f" {source.described(build.source_version)}"
     )
     names = ("an initcall sleeps", "boot")
     grid = table.grid((*names, *(f"{gib} GiB" for gib in SIZES_GIB), "ms a GiB", "ratio"), left=set(names))
     for sleep_ms in SLEEPS_MS:
         for way in WAYS:
-            told = [found.summary(sleep_ms, way.name, gib) for gib in SIZES_GIB]
-            cells = [f"{one.median:,.0f} ({one.low:,.0f} to {one.high:,.0f})" for one in told]
-            ratio = f"{found.ratio(sleep_ms):.3f}" if way.name == BESIDE else ""
-            per_gib = f"{found.per_gib(sleep_ms, way.name):.2f}"
+            told = [elapsed.summary(sleep_ms, way.name, gib) for gib in SIZES_GIB]
+            cells = [f"{summary.median:,.0f} ({summary.low:,.0f} to {summary.high:,.0f})" for summary in told]
+            ratio = f"{elapsed.ratio(sleep_ms):.3f}" if way.name == BESIDE else ""
+            per_gib = f"{elapsed.per_gib(sleep_ms, way.name):.2f}"
             grid.add_row(f"{sleep_ms} ms", way.name, *cells, per_gib, ratio)
     console.print(grid)
-    verdict = "[green]ok[/]" if found.ok else "[red]not reached[/]"
+    verdict = "[green]ok[/]" if elapsed.ok else "[red]not reached[/]"
     console.print(
         f"a GiB of a boot that {BESIDE} beside a sleeping initcall, of one that {WAITING}:"
-        f" {found.ratio(growth.SLEEP_MS):.3f}, at most {MAX_OF_WAITING}: {verdict}"
+        f" {elapsed.ratio(growth.SLEEP_MS):.3f}, at most {MAX_OF_WAITING}: {verdict}"
     )
 
 
-def as_dict(found: Elapsed, build: Build) -> dict[str, Any]:
+def as_dict(elapsed: Elapsed, build: Build) -> dict[str, Any]:
     """For --json and for results/."""
 
     def boots(sleep_ms: int, way: str) -> dict[str, Any]:
-        summaries = {gib: found.summary(sleep_ms, way, gib) for gib in SIZES_GIB}
+        summaries = {gib: elapsed.summary(sleep_ms, way, gib) for gib in SIZES_GIB}
         return {
-            f"memory-{gib}": {**asdict(one), "all": found.ms[sleep_ms, way, gib]}
-            for gib, one in summaries.items()
+            f"memory-{gib}": {**asdict(summary), "all": elapsed.ms[sleep_ms, way, gib]}
+            for gib, summary in summaries.items()
         }
 
     return {
-        **provenance.provenance("./lab growth --elapsed", build, found.accel),
+        **provenance.provenance("./lab growth --elapsed", build, elapsed.accel),
         "unit": "ms from the kernel's start to init, by the host's clock",
         "cpus": CPUS,
         "limit": MAX_OF_WAITING,
-        "ok": found.ok,
+        "ok": elapsed.ok,
         "initcall sleeps": {
             f"{sleep_ms} ms": {
-                "ratio": found.ratio(sleep_ms),
-                "ms_per_gib": {way.name: found.per_gib(sleep_ms, way.name) for way in WAYS},
+                "ratio": elapsed.ratio(sleep_ms),
+                "ms_per_gib": {way.name: elapsed.per_gib(sleep_ms, way.name) for way in WAYS},
                 "boots": {way.name: boots(sleep_ms, way.name) for way in WAYS},
             }
             for sleep_ms in SLEEPS_MS

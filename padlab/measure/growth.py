@@ -196,9 +196,9 @@ def measure(
     accels: list[Accel] = []
 
     def costs(kernel: str, name: str) -> Costs:
-        found, accel = _boot(ready, kernel, name)
+        measured, accel = _boot(ready, kernel, name)
         accels.append(accel)
-        return found
+        return measured
 
     of_sizes = {k: {gib: costs(k, f"memory-{gib}") for gib in sizes} for k in KERNELS}
     of_low = {k: {gib: costs(k, f"low-memory-{gib}") for gib in LOW_GIB} for k in KERNELS}
@@ -219,8 +219,8 @@ def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
     deferred = {k: 1e6 * low[k][LOW_GIB[0]].phases[DEFERRED.name] / pages for k in KERNELS}
     lower = {k: _lower(low[k]) for k in KERNELS}
     return [
-        Goal(name, "instructions", each["stock"], each["patched"], MAX_OF_STOCK * each["stock"])
-        for name, each in (("a deferred page", deferred), ("a page of the lower zones", lower))
+        Goal(name, "instructions", cost["stock"], cost["patched"], MAX_OF_STOCK * cost["stock"])
+        for name, cost in (("a deferred page", deferred), ("a page of the lower zones", lower))
     ]
 
 

@@ -64,12 +64,12 @@ def kernels() -> dict[str, tree.Variant]:
     parts = steps.read_parts()
     if len(parts) == 1:
         raise LabError("parts", f"the series of base {paths.BASE} has none", "choose another base")
-    found: dict[str, tree.Variant] = {}
+    variants: dict[str, tree.Variant] = {}
     done: list[steps.Step] = []
     for part in parts:
         done += part.steps
-        found[part.name] = steps.variant(done)
-    return found
+        variants[part.name] = steps.variant(done)
+    return variants
 
 
 def more_pages(boots: Mapping[str, Boots]) -> int:

@@ -145,12 +145,12 @@ def _boot(machine: Machine, point: Point, ready: dict[str, boot.Ready], label: s
 
 
 def _row(machine: Machine, point: Point, runs: Sequence[compare.Run]) -> Row:
-    known = {row.percent: row for row in published.rows(machine.name)}
+    by_percent = {row.percent: row for row in published.rows(machine.name)}
     return Row(
         point,
         stats.summarize([run.boot_ms for run in runs]),
         stats.summarize([run.deferred_ms for run in runs]),
-        known.get(point.percent or 0),
+        by_percent.get(point.percent or 0),
     )
 
 
@@ -270,15 +270,15 @@ def _panel(done: Sweep, title: str, name: str) -> plot.Panel:
             errors=[figure.stdev for figure in figures],
         )
     ]
-    if known := [row.published for row in rows if row.published]:
+    if published_rows := [row.published for row in rows if row.published]:
         series.append(
             plot.Series(
                 "published, 2020",
-                [row.threads for row in known],
-                [getattr(row, f"{name}_ms") for row in known],
+                [row.threads for row in published_rows],
+                [getattr(row, f"{name}_ms") for row in published_rows],
                 "tab:gray",
                 ".",
-                errors=[getattr(row, f"{name}_stdev") for row in known],
+                errors=[getattr(row, f"{name}_stdev") for row in published_rows],
             )
         )
     levels = [

@@ -24,7 +24,7 @@ COMMAND = "./lab predict"
 
 def record(calibration: Calibration, small: list[Prediction], large: list[Prediction]) -> list[Path]:
     """CSV and PNG of the published machines, and of the large ones."""
-    made = []
+    written = []
     for name, predictions, title in (
         ("published", small, "Predicted, not measured: model fitted to the published sweeps of 2020"),
         ("large", large, f"Predicted, not measured: nodes of 64 CPUs as if of {LARGE_AS}'s kind"),
@@ -32,8 +32,8 @@ def record(calibration: Calibration, small: list[Prediction], large: list[Predic
         paths = [provenance.path_of(f"predict-{name}.{kind}") for kind in ("csv", "png")]
         provenance.write(paths[0], to_csv(calibration, predictions))
         provenance.write(paths[1], picture(predictions, f"{title}\n{COMMAND}"))
-        made += paths
-    return made
+        written += paths
+    return written
 
 
 def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
@@ -60,10 +60,10 @@ def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
     for prediction in predictions:
         for row in prediction.rows:
             check = checks.get((prediction.name, row.threads))
-            known = [f"{row.published_ms:.1f}", f"{check.left_out_ms:.1f}"] if check else ["", ""]
+            expected = [f"{row.published_ms:.1f}", f"{check.left_out_ms:.1f}"] if check else ["", ""]
             figures = [v for band in (row.stock, row.ours) for v in (band.ms, band.low, band.high)]
             figures.append(row.ours_stock_stores_ms)
-            writer.writerow([prediction.name, row.threads, *known, *(f"{value:.1f}" for value in figures)])
+            writer.writerow([prediction.name, row.threads, *expected, *(f"{value:.1f}" for value in figures)])
     return out.getvalue()
 
 
@@ -115,8 +115,8 @@ def _panel(machine: Prediction) -> plot.Panel:
         _drawn(machine, [row.stock for row in machine.rows], "tab:red", "stock, predicted"),
         _drawn(machine, [row.ours for row in machine.rows], "tab:blue", "ours, predicted"),
     ]
-    if known := [(row.threads, row.published_ms) for row in machine.rows if row.published_ms is not None]:
-        threads, times = zip(*known, strict=True)
+    if points := [(row.threads, row.published_ms) for row in machine.rows if row.published_ms is not None]:
+        threads, times = zip(*points, strict=True)
         series.append(plot.Series("published, 2020", threads, times, "black", "x", line=False))
     title = f"{machine.title.replace(': ', chr(10))}, predicted"
     return plot.Panel(title, "threads per node", "deferred init, ms, predicted", series, logarithmic=True)

@@ -144,8 +144,8 @@ def _image() -> bytes:
 
 def _cached(host_boot: str) -> bool | None:
     try:
-        known = json.loads(CACHE.read_text())
-        works = known["kvm"] if known["host_boot"] == host_boot else None
+        cached = json.loads(CACHE.read_text())
+        works = cached["kvm"] if cached["host_boot"] == host_boot else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return works if isinstance(works, bool) else None

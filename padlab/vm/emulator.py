@@ -60,13 +60,13 @@ def find() -> Path | None:
 
 
 def _newest(name: str) -> Path | None:
-    found: dict[Path, Path] = {}
+    programs: dict[Path, Path] = {}
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         path = Path(folder) / name
         if path.is_file() and os.access(path, os.X_OK):
-            found.setdefault(path.resolve(), path)  # /bin and /usr/bin are one folder
+            programs.setdefault(path.resolve(), path)  # /bin and /usr/bin are one folder
     # Of equal ones, the first in PATH.
-    return max(found.values(), key=lambda path: _numbers(version(path)), default=None)
+    return max(programs.values(), key=lambda path: _numbers(version(path)), default=None)
 
 
 @functools.cache

@@ -135,10 +135,10 @@ def _base(role: str, arch: Arch) -> list[Entry]:
 
 def _busybox() -> Path:
     """The host's busybox, which the package group makes the static one."""
-    found = shutil.which("busybox")
-    if found is None:
+    path = shutil.which("busybox")
+    if path is None:
         raise LabError("initramfs", "busybox is not in PATH", "add /bin to PATH")
-    return Path(found).resolve()
+    return Path(path).resolve()
 
 
 def _extras(build: builds.Build, role: str) -> list[Entry]:
@@ -221,8 +221,8 @@ def _kselftests() -> list[Entry]:
     """Those of othertests.py, and the list that the role reads."""
     top = othertests.kselftests()
     lines = [
-        "\t".join((name, str(one.limit_s), str(one.pages), str(one.gigantic), one.run))
-        for name, one in othertests.programs().items()
+        "\t".join((name, str(program.limit_s), str(program.pages), str(program.gigantic), program.run))
+        for name, program in othertests.programs().items()
     ]
     return [
         regular("outside/programs", "\n".join(lines).encode() + b"\n"),

@@ -139,12 +139,12 @@ def names(folder: Path = MACHINES) -> list[str]:
 
 def load(name: str, folder: Path = MACHINES) -> Machine:
     """Read and check machines/NAME.toml."""
-    known = names(folder)
-    if name not in known:
+    choices = names(folder)
+    if name not in choices:
         raise LabError(
             f"machine '{name}'",
             "there is no such machine",
-            f"choose one of {', '.join(known)}, or add machines/{name}.toml",
+            f"choose one of {', '.join(choices)}, or add machines/{name}.toml",
         )
     return _machine(name, toml.load(folder / f"{name}.toml", _File))
 
@@ -211,7 +211,7 @@ def _machine(name: str, file: _File) -> Machine:
     for index, dimm in enumerate(file.dimm):
         if dimm.node >= len(nodes):
             _fail(name, f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}")
-    made = Machine(
+    machine = Machine(
         name,
         file.description,
         file.kind,
@@ -223,18 +223,18 @@ def _machine(name: str, file: _File) -> Machine:
         tuple(Dimm(_mib(name, f"dimm[{index}]", dimm), dimm.node) for index, dimm in enumerate(file.dimm)),
         archs.ALL[file.arch],
     )
-    if made.arch.foreign and (made.dimms or made.below_4g_mib):
+    if machine.arch.foreign and (machine.dimms or machine.below_4g_mib):
         _fail(name, f"is of {file.arch}", "DIMMs and below_4g_mib are for x86_64")
-    if not 1 <= made.cpus <= MAX_CPUS:
-        _fail(name, f"has {made.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
-    if not MIN_MIB <= made.mib <= MAX_MIB - made.dimm_mib:
+    if not 1 <= machine.cpus <= MAX_CPUS:
+        _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
+    if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:
         room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included"
         _fail(
             name,
-            f"has {made.mib + made.dimm_mib} MiB in all",
+            f"has {machine.mib + machine.dimm_mib} MiB in all",
             f"give {room} (the emulated CPU has 40 physical address bits)",
         )
-    return made
+    return machine
 
 
 def _mib(name: str, where: str, memory: _Memory) -> int:
