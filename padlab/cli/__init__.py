@@ -13,7 +13,20 @@ from typing import NoReturn
 import click
 
 # In the order of ./lab --help.
-from padlab.cli import machine, test, mutants, soak, outside, fresh, measure, tree, package, bases, completion  # isort: skip  # noqa: F401
+from padlab.cli import (
+    machine,
+    test,
+    mutants,
+    soak,
+    outside,
+    fresh,
+    measure,
+    docs,
+    tree,
+    package,
+    bases,
+    completion,
+)  # isort: skip  # noqa: F401
 from padlab.cli.shared import COMPLETE_VAR, cli
 from padlab.core import paths, process
 from padlab.core.errors import LabError
