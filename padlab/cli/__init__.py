@@ -13,20 +13,8 @@ from typing import NoReturn
 import click
 
 # In the order of ./lab --help.
-from padlab.cli import (
-    machine,
-    test,
-    mutants,
-    soak,
-    outside,
-    fresh,
-    measure,
-    docs,
-    tree,
-    package,
-    bases,
-    completion,
-)  # isort: skip  # noqa: F401
+from padlab.cli import machine, test, mutants, soak, outside, fresh, measure, tree, package, bases, completion  # isort: skip  # noqa: F401
+from padlab.cli import docs  # isort: skip  # noqa: F401
 from padlab.cli.shared import COMPLETE_VAR, cli
 from padlab.core import paths, process
 from padlab.core.errors import LabError

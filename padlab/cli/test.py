@@ -68,8 +68,8 @@ def models(**options: Any) -> int:
     checker spin, with every order of its threads' steps and every value that a load may
     see.  Three parts: what the model of memory allows; jobs, in which there must be no
     error; and what each piece of the handshakes is there for: without it, an error has
-    to be found.  GLOB chooses by name, as in ./lab test.  All of it with --full is
-    recorded in results/models.json.
+    to be found.  GLOB chooses by name, as in ./lab test.  What came of all of it with
+    --full is kept in build/records.
 
     \b
     Examples:

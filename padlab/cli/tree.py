@@ -51,7 +51,7 @@ def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
     help="Edits of owned files are for this base alone: they go to that patch of bases/NAME/owned.",
 )
 def refresh(own: str) -> None:
-    """Write edits made in build/trees/patched back to linux/ and patches/, and the table of docs/hooks.md.
+    """Write edits made in build/trees/patched back to linux/ and patches/, and count their lines in docs/.
 
     Owned files go to linux/, hooked ones through quilt to the patch that edits
     them.  To hook another file, let quilt know before you edit it (it finds the
@@ -68,13 +68,10 @@ def refresh(own: str) -> None:
     files are shared by all bases: an edit goes to linux/, unless the base already has a
     patch for that file, or --own names one.
     """
-    from padlab.core import paths
-    from padlab.kernel import hooktable
+    from padlab.docs import lab_docs
     from padlab.kernel import refresh as edits
 
-    written = edits.refresh(own)
-    if hooktable.rewrite(hooktable.DOCUMENT, paths.PATCHES, paths.BASE):
-        written.append("docs/hooks.md")
+    written = [*edits.refresh(own), *lab_docs.renew()]
     for name in written:
         click.echo(f"written: {name}")
     if not written:

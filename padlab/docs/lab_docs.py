@@ -48,17 +48,27 @@ def stale() -> Iterator[tuple[Path, str]]:
             yield path, text
 
 
-def main(check: bool = False) -> int:
-    """Rewrite, or with ``check`` only say what would change, which is then an error."""
+def renew() -> list[str]:
+    """Write the documents that are not up to date; return their names."""
     packages.ensure("quilt")
     found = list(stale())
-    if check and found:
-        names = [paths.shown(path) for path, _ in found]
-        todo = "make them again with: ./lab docs"
-        raise LabError("documents", f"tables of {', '.join(names)} are not up to date", todo)
     for path, text in found:
         path.write_text(text)
-        progress.result(f"rewrote {paths.shown(path)}")
-    if not found:
-        progress.result("all tables are up to date")
+    return [paths.shown(path) for path, _ in found]
+
+
+def main(check: bool = False) -> int:
+    """Rewrite, or with ``check`` only say what would change, which is then an error."""
+    if not check:
+        names = renew()
+        for name in names:
+            progress.result(f"rewrote {name}")
+        if not names:
+            progress.result("all tables were up to date")
+        return 0
+    packages.ensure("quilt")
+    if names := [paths.shown(path) for path, _ in stale()]:
+        todo = "make them again with: ./lab docs"
+        raise LabError("documents", f"tables of {', '.join(names)} are not up to date", todo)
+    progress.result("all tables are up to date")
     return 0

@@ -32,18 +32,19 @@ def recorded() -> Table:
 # Struct pages
 
 
-def _bench(record: Record, bench: str, part: str) -> list[Record]:
+def bench_rows(record: Record, bench: str, part: str = "rows") -> list[Record]:
+    """The rows of one of the programs, none if it was not run."""
     found = records.find(record["benches"], bench=bench)
     return [] if found is None else found[part]
 
 
 def _ns(record: Record, bench: str, threads: int, way: str) -> float | None:
-    rows = _bench(record, bench, "rows")
+    rows = bench_rows(record, bench)
     return records.median(records.find(rows, threads=threads, way=way), "ns")
 
 
 def _threads(record: Record) -> list[int]:
-    return sorted({row["threads"] for row in _bench(record, USERSPACE, "rows")})
+    return sorted({row["threads"] for row in bench_rows(record, USERSPACE)})
 
 
 def by_threads(base: str, slug: str, gib: str = "", least: str = "1") -> Table:
@@ -85,7 +86,7 @@ def uses(base: str) -> Table:
     for use, name in USES.items():
         cells = []
         for record in every.values():
-            found = _bench(record, USERSPACE, "uses")
+            found = bench_rows(record, USERSPACE, "uses")
             stock, *others = (
                 records.median(records.find(found, use=use, way=way), "ns")
                 for way in ("stock", USE_OURS, OURS)
@@ -109,7 +110,7 @@ def mail_struct_pages(base: str, slug: str) -> Table:
 
 
 def _threads_of(threads: int) -> str:
-    return "one thread" if threads == 1 else f"{threads} threads"
+    return f"{threads} thread{'s' * (threads > 1)}"
 
 
 # Huge pages

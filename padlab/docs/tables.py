@@ -14,6 +14,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "boots": boots.timed,
     "boots-by-threads": boots.by_threads,
     "predicted": boots.predicted,
+    "predicted-errors": boots.errors,
     "instructions": instructions.boots,
     "instructions-per-gib": instructions.per_gib,
     "instructions-bases": instructions.bases,
