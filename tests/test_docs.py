@@ -156,7 +156,7 @@ class TestReaders:
         "text",
         [
             "pages of 2 MiB and 4 KiB", "Linux 6.12.117 and 7.3", "in 15 minutes", "`12 ms`", "```\n12 ms\n```",
-            "## 12 ms", "<!-- table: a -->\n| 12 ms |\n<!-- end -->", "[a](b-12 ms)", "QEMU 10.0", "2020",
+            "## 12 ms", "<!-- table: a -->\n| 12 ms |\n<!-- end -->", "[a](b-12%)", "QEMU 10.0", "2020",
             "up to 512 CPUs", "nice 19",
         ],
     )  # fmt: skip

@@ -13,7 +13,6 @@ from padlab.docs.records import Record
 from padlab.predict import prediction
 from padlab.vm import machine
 
-
 # Of a boots.json: the kernel, and when boot waits.
 WAYS = (("stock", ""), ("patched", "boot waits at once"), ("patched", "boot continues"))
 FIGURES = {"deferred_ms": "the node's line", "boot_ms": "kernel's start to init"}
