@@ -173,7 +173,7 @@ def sizes(base: str, slug: str) -> Table:
         ratios = [ratio(_us(record, kib, n, zeroing.OURS), stock) for n in threads]
         rows.append([_size(kib), figure(stock, 0), *ratios, ratio(cpu_time, stock)])
     heads = [f"ours, {_threads_of(n)}, of stock" for n in threads]
-    return Table(("size", "stock, us", *heads, "CPU time of the most threads"), rows)
+    return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
 
 
 def _size(kib: int) -> str:
