@@ -86,7 +86,7 @@ def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, jso
     threads' steps and every value that a load may see.  Three parts: what the model of memory
     allows; jobs, in which there must be no error; and what each piece of the handshakes is
     there for: without it, an error has to be found.  GLOB chooses by name, as in ./lab test.
-    All of it with --full is recorded in results/models.json.
+    What came of all of it with --full is kept in build/records.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ MAX_RATIO_EXTENTS = 1.05
 # both if they are then used forward.
 MAX_ZERO_CLZERO, MAX_BOTH_CLZERO = 0.45, 0.8
 # To zero them where the quarter that goes through the cache gains nothing: as long as stock for
-# that, and for the rest 0.31 of it, as for 1 GiB on a Zen 3 (results/cpus/amd-family-25-model-1).
+# that, and for the rest 0.31 of it, as for 1 GiB on a Zen 3 (results/cpus/amd-family-25-model-1-2cpus).
 MAX_ZERO_CACHE_AS_STOCK = 0.48
 # Of stock's time for a folio that goes through the cache as a whole; on a Zen 3 0.99 to 1.00, on
 # CPUs that gain something there 0.50 to 0.64.

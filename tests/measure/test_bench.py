@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
@@ -212,21 +210,3 @@ class TestUses:
     def test_the_gate_is_for_pages_that_are_freed_together(self) -> None:
         timings = [*parse_userspace(USERSPACE).timings, *self.timed([9.0])]
         assert structpages.too_slow(timings, {1}) == []
-
-
-def test_csv_has_every_round() -> None:
-    text = bench.to_csv_rows([parse_uml(UML), parse_userspace(USERSPACE)])
-    table = list(csv.DictReader(io.StringIO(text)))
-    assert len(table) == 15
-    assert table[0]["ns_per_page"] == "4.000"
-    assert table[-1] == {
-        "bench": "userspace",
-        "pages": "1000",
-        "round": "1",
-        "threads": "2",
-        "took_part": "2",
-        "use": "deferred",
-        "way": "limit",
-        "ns": "2300",
-        "ns_per_page": "2.300",
-    }

@@ -224,7 +224,7 @@ def main(
     trace: bool = False,
     json: bool = False,
 ) -> int:
-    """Search, show, and record if it was all.  The exit status is 1 if one is not as it has to be."""
+    """Search and show; keep what came of all.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
         print("".join(f"{one.name}\n" for one in chosen), end="")
@@ -233,7 +233,7 @@ def main(
     done = do_all(chosen)
     data = as_dict(done)
     if full and not globs:
-        provenance.write_json(provenance.path_of(RECORD), data)
+        provenance.keep(RECORD, data)
     if json:
         print(jsonlib.dumps(data, indent=2))
     else:
@@ -242,7 +242,7 @@ def main(
 
 
 def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
-    """For --json and for results/."""
+    """For --json, and to be kept."""
     return {
         "command": paths.command("models --full"),
         "spin": search.spin_version(),
