@@ -33,8 +33,8 @@ MAX_OF_ONE_EVER = 0.95  # unless even those do not gain so much
 NO_LOSS = 1.02  # then no more than one takes, and noise
 USE_ROUNDS = 25  # of first use
 ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each of the others
-USE_RUNS = 6  # at most, while a verdict is not decided
-RUNS = 20  # the same of 1 GiB
+USE_RUNS = 4  # at most, while a verdict is not decided
+RUNS = 6  # the same of 1 GiB
 GAIN = 0.9  # a job pays where two threads take at most this of one thread's time
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
 # One thread each.  Non-temporal stores of words are timed beside them: ours has none, and
