@@ -118,10 +118,11 @@ def starts(machines: tuple[Machine, ...], json: bool) -> int:
 
 
 @command()
-@click.argument("what", type=click.Choice(["memmap", "hugepages"]), default="memmap")
+@click.argument("what", type=click.Choice(["memmap", "hugepages"]), required=False)
+@click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
-def bench(what: str, quick: bool, json: bool) -> int:
+def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
     """Time struct page init or huge page zeroing natively.
 
     Stock's way beside ours: the code of the kernel runs at native speed on real memory.
@@ -133,16 +134,23 @@ def bench(what: str, quick: bool, json: bool) -> int:
     hugepages.json in the folder of this CPU in results/.  Nothing else should run
     on the host meanwhile.
 
+    With --check, ours is compared with the machine's limit, with stock and with the best way of
+    this CPU.  For each ratio there is a bound and a verdict.  The exit status is 1 if a bound is
+    exceeded, and 3 if none is, but the host was too busy, or the bound too close, to say so of all.
+
     \b
     Examples:
       ./lab bench
       ./lab bench --quick             is it about right?
       ./lab bench hugepages
+      ./lab bench --check             all bounds, a few minutes
     """
     from padlab.measure import bench as benches
-    from padlab.measure import hugepages
+    from padlab.measure import gates, hugepages
 
-    main = {"memmap": benches.main, "hugepages": hugepages.main}[what]
+    if check:
+        return gates.main(what, quick=quick, json=json)
+    main = hugepages.main if what == "hugepages" else benches.main
     return main(quick=quick, json=json)
 
 
