@@ -59,7 +59,6 @@ class BootSpec:
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
-    memory: Path | None = None  # see qemu.command()
     disk: Path | None = None  # as well
     gdb: bool = False  # waits for a debugger, and is not in time for anything
 
@@ -228,7 +227,6 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
         shift=spec.shift,
         ports=ports,
         gdb=spec.gdb,
-        memory=spec.memory,
         disk=spec.disk,
     )
 
