@@ -38,11 +38,9 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
     ``suite`` is where to find it, if that is none of the host's own.
     """
 
-    package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z", description='as "linux-source-6.12"')]
-    tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z", description='a Debian version, as "6.12.9-1"')]
-    suite: Annotated[
-        str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z", description='a suite, as "trixie-backports"')
-    ] = ""
+    package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z")]
+    tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z")]
+    suite: Annotated[str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z")] = ""
 
     @property
     def series(self) -> str:

@@ -140,45 +140,31 @@ def measure(machine: Machine, ready: dict[str, boot.Ready], mode: Mode) -> Compa
         for kernel in KERNELS:
             label = "warm-up" if number < 0 else f"run {number + 1} of {mode.runs}"
             label = f"exact, {label}" if mode.exact else label
-            told = _boot(machine, kernel, ready[kernel], mode.exact, label)
+            build, initrd = ready[kernel]
+            spec = boot.BootSpec(machine, kernel, build.config, exact=mode.exact, sync=True, initrd=initrd)
+            run, accel = run_of(f"comparing on {machine.name}", spec, build, label)
             if number >= 0:
-                results.append(run_of(told, _what(machine)))
-    return compare(machine, results, told.result.accel)
+                results.append(run)
+    return compare(machine, results, accel)
 
 
-def _what(machine: Machine) -> str:
-    return f"comparing on {machine.name}"
-
-
-def _boot(machine: Machine, kernel: str, ready: boot.Ready, exact: bool, label: str) -> summary.Report:
-    build, initrd = ready
-    spec = boot.BootSpec(machine, kernel, build.config, exact=exact, sync=True, initrd=initrd)
+def run_of(what: str, spec: boot.BootSpec, build: Build, label: str) -> tuple[Run, Accel]:
+    """Boot; the boot's figures, and what ran it.  One without figures, or with wrong ones, is an error."""
     result = boot.boot(spec, build, label)
     told = summary.describe(result)
-    if result.exit:
-        raise LabError(
-            _what(machine),
-            f"{kernel}'s init ended with status {result.exit}",
-            "see its console",
-            log=result.log,
-        )
     if not told.ok:
+        threads = f" --threads {spec.threads}" if spec.threads else ""
         raise LabError(
-            _what(machine),
-            f"{kernel} did not account for all threads and pages",
-            f"look closer: ./lab boot --machine {machine.name} --kernel {kernel}",
+            what,
+            f"{spec.kernel} did not account for all threads and pages",
+            f"look closer: ./lab boot --machine {spec.machine.name} --kernel {spec.kernel}{threads}",
             log=result.log,
         )
-    return told
-
-
-def run_of(told: summary.Report, what: str) -> Run:
-    """A boot's figures; a console without them is an error."""
-    kernel = told.result.spec.kernel
     if told.deferred_ms is None or told.boot_ms is None:
-        why = f"{kernel}'s console lacks the lines that are timed"
-        raise LabError(what, why, "see the console", log=told.result.log)
-    return Run(kernel, told.deferred_ms, told.boot_ms, told.pages.deferred if told.pages else None)
+        why = f"{spec.kernel}'s console lacks the lines that are timed"
+        raise LabError(what, why, "see the console", log=result.log)
+    pages = told.pages.deferred if told.pages else None
+    return Run(spec.kernel, told.deferred_ms, told.boot_ms, pages), result.accel
 
 
 def compare(machine: Machine, runs: Iterable[Run], accel: Accel) -> Comparison:

@@ -109,35 +109,22 @@ def measure(machine: Machine, ready: dict[str, boot.Ready], runs: int) -> Sweep:
         _boot(machine, point, ready, f"{_name(point)}, warm-up")
     for number in range(runs):
         for point in rows:
-            label = f"{_name(point)}, run {number + 1} of {runs}"
-            told = _boot(machine, point, ready, label)
-            taken[point].append(compare.run_of(told, _what(machine)))
-    return Sweep(machine, tuple(_row(machine, point, taken[point]) for point in rows), told.result.accel)
+            run, accel = _boot(machine, point, ready, f"{_name(point)}, run {number + 1} of {runs}")
+            taken[point].append(run)
+    return Sweep(machine, tuple(_row(machine, point, taken[point]) for point in rows), accel)
 
 
 def _name(point: Point) -> str:
     return "stock" if point.percent is None else f"{point.percent}% ({point.threads})"
 
 
-def _what(machine: Machine) -> str:
-    return f"sweeping {machine.name}"
-
-
-def _boot(machine: Machine, point: Point, ready: dict[str, boot.Ready], label: str) -> summary.Report:
+def _boot(
+    machine: Machine, point: Point, ready: dict[str, boot.Ready], label: str
+) -> tuple[compare.Run, Accel]:
     build, initrd = ready[point.kernel]
     threads = None if point.percent is None else f"{point.percent}%"
     spec = boot.BootSpec(machine, point.kernel, build.config, threads, sync=True, initrd=initrd)
-    result = boot.boot(spec, build, label)
-    told = summary.describe(result)
-    if not told.ok:
-        option = "" if threads is None else f" --threads {threads}"
-        raise LabError(
-            _what(machine),
-            f"{point.kernel} with {_name(point)} did not account for all threads and pages",
-            f"look closer: ./lab boot --machine {machine.name} --kernel {point.kernel}{option}",
-            log=result.log,
-        )
-    return told
+    return compare.run_of(f"sweeping {machine.name}", spec, build, label)
 
 
 def _row(machine: Machine, point: Point, runs: Sequence[compare.Run]) -> Row:

@@ -184,9 +184,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     arch: Literal["x86_64", "arm64"] = "x86_64"
     small: bool = False
     threads_per_core: Annotated[int, Meta(ge=1, le=MAX_CPUS)] = 1
-    append: tuple[
-        Annotated[str, Meta(pattern=r"^\S+\Z", description="one kernel argument without spaces")], ...
-    ] = ()
+    append: tuple[Annotated[str, Meta(pattern=r"^\S+\Z")], ...] = ()
     below_4g_mib: Annotated[int, Meta(ge=MIN_MIB, le=3584)] | None = None
     node: Annotated[list[_Node], Meta(min_length=1, max_length=MAX_NODES)]
     dimm: Annotated[list[_Dimm], Meta(max_length=MAX_DIMMS)] = []

@@ -119,11 +119,6 @@ def test_nothing_of_the_host_but_how_to_fetch(apt: Path) -> None:
             "the package index of trixie-backports cannot be had: the Debian mirror cannot be reached",
             "check the network",
         ),
-        (
-            "E: You don't have enough free space\n",
-            "the package index of trixie-backports cannot be had: no room on disk",
-            "check the network",
-        ),
     ],
 )
 def test_says_why_there_is_no_index(apt: Path, says: str, why: str, todo: str) -> None:

@@ -35,21 +35,6 @@ def test_clean_and_changed(clone: Path) -> None:
     assert git.commit(clone) == f"{name}-dirty"
 
 
-def test_results_of_another_base_are_no_change(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git.paths, "RESULTS", clone / "results/7.3")
-    name = git.commit(clone)
-    (clone / "results/7.3").mkdir()
-    (clone / "results/7.3/new.json").write_text("2\n")
-    (clone / "results/b.json").write_text("2\n")
-    assert git.commit(clone) == name
-
-
-def test_a_new_file_is_a_change(clone: Path) -> None:
-    name = git.commit(clone)
-    (clone / "linux/new.c").write_text("\n")
-    assert git.commit(clone) == f"{name}-dirty"
-
-
 def test_a_tag_is_its_name(clone: Path) -> None:
     subprocess.run(["git", "tag", "-a", "-m", "t", "v3"], cwd=clone, check=True)
     assert git.commit(clone) == "v3"
@@ -58,11 +43,6 @@ def test_a_tag_is_its_name(clone: Path) -> None:
 def test_a_copy_without_git_in_another_clone(clone: Path) -> None:
     (clone / "copy").mkdir()
     assert git.commit(clone / "copy") == "unknown"
-
-
-def test_no_commit_yet(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    assert git.commit(tmp_path) == "unknown"
 
 
 def test_without_git(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

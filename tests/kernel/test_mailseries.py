@@ -16,7 +16,9 @@ from padlab.kernel import mailseries, state, steps, tree
 
 def test_diff_output(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
-    for path in (one / "same", other / "same", other / "dir/new.c", one / "gone.c"):
+    # kunit's parser is imported from the tree, which leaves Python's caches there.
+    made = (other / "tools/__pycache__/kunit_parser.pyc", other / "obj-perf/vmlinux", one / "tools/same")
+    for path in (*made, other / "tools/same", other / "dir/new.c", one / "gone.c"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x\n")
     (one / "changed: yes").write_text("1\n")
@@ -179,18 +181,3 @@ def test_the_real_series(tmp_path: Path) -> None:
     """git am on the package's source gives ./lab tree, byte for byte; checkpatch --strict is clean."""
     mailseries.export(tmp_path)
     mailseries.check(tmp_path)
-
-
-def test_what_is_made_in_a_tree_is_no_difference(tmp_path: Path) -> None:
-    """kunit's parser is imported from the tree, which leaves Python's caches there."""
-    for name in (
-        "one/a",
-        "other/a",
-        "other/tools/__pycache__/kunit_parser.pyc",
-        "other/obj-perf/vmlinux",
-        "one/b",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    (tmp_path / "one/tools").mkdir()
-    assert mailseries.differing_files(tmp_path / "one", tmp_path / "other") == ["b"]

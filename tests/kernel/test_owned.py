@@ -168,15 +168,6 @@ class TestRefresh:
         with pytest.raises(LabError, match="leave out --own"):
             refresh._own_patches(["mm/both.c"], "x.patch")
 
-    def test_messages_name_the_base(self, clone: Path) -> None:
-        patched = tree.ensure_tree("patched")
-        (patched / "mm/both.c").write_text("edited\n")
-        edit(clone / "linux/mm/both.c", "both", "more")
-        with pytest.raises(LabError) as error:
-            tree.ensure_tree("patched")
-        assert error.value.what == "bringing build/7.3/trees/patched up to date"
-        assert "./lab refresh --base 7.3 to keep" in error.value.todo
-
 
 @pytest.mark.usefixtures("installed")
 class TestAnotherVersion:
@@ -210,12 +201,6 @@ class TestAnotherVersion:
         write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
         with pytest.raises(AbsentError, match="1 of 2 do not apply"):
             tree.ensure_tree("patched")
-
-    def test_the_tested_one_has_the_hunks(self, clone: Path) -> None:
-        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
-        with pytest.raises(LabError, match="hunk #1") as error:
-            tree.ensure_tree("patched")
-        assert "+b" in error.value.detail
 
     def test_a_hook_that_needs_one_that_failed(self, clone: Path) -> None:
         write(

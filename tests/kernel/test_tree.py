@@ -81,12 +81,6 @@ class TestPatchedTree:
         assert not (patched / "obj-perf").exists()
         assert "line 10\n" in (lab / "trees/stock/mm/page.c").read_text()
 
-    def test_second_run_touches_nothing(self, lab: Path) -> None:
-        patched = tree.ensure_tree("patched")
-        before = {path: path.stat().st_mtime_ns for path in patched.rglob("*")}
-        tree.ensure_tree("patched")
-        assert {path: path.stat().st_mtime_ns for path in patched.rglob("*")} == before
-
     def test_changed_hook_touches_its_file_alone(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
         makefile, engine = patched / "kernel/Makefile", patched / "kernel/padata_mt.c"
@@ -313,13 +307,6 @@ class TestPartOfTheSeries:
             ):
                 now = (part / name).read_text() if (part / name).exists() else None
                 assert (now == (other.read_text() if other else None)) is (given not in names), (names, name)
-
-    def test_all_of_it_is_the_patched_tree(self, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        patched = tree.ensure_tree("patched")
-        part = self.have(monkeypatch, "kernel/padata_mt.c", "page.patch", "makefile.patch")
-        for name in ("kernel/padata_mt.c", "mm/page.c", "kernel/Makefile", "mm/other.c"):
-            assert (part / name).read_text() == (patched / name).read_text()
-        assert tree.content_key("part") == tree.content_key("patched")
 
 
 class TestParsing:

@@ -46,27 +46,6 @@ def test_largest_published() -> None:
     ]
 
 
-def test_uneven_nodes_have_a_socket_per_core() -> None:
-    args = command("three-nodes")
-    assert values(args, "-smp") == ["4,sockets=4,cores=1,threads=1"]
-    assert values(args, "-numa")[3:] == [
-        "cpu,node-id=0,socket-id=0",
-        "cpu,node-id=0,socket-id=1",
-        "cpu,node-id=1,socket-id=2",
-        "cpu,node-id=2,socket-id=3",
-    ]
-
-
-def test_node_without_cpus() -> None:
-    args = command("node-without-cpus")
-    assert values(args, "-smp") == ["2,sockets=1,cores=2,threads=1"]
-    assert values(args, "-numa") == [
-        "node,nodeid=0,memdev=mem0",
-        "node,nodeid=1,memdev=mem1",
-        "cpu,node-id=0,socket-id=0",
-    ]
-
-
 def test_distances_are_those_of_the_file() -> None:
     told = [value for value in values(command("far-node"), "-numa") if value.startswith("dist,")]
     assert len(told) == 9
@@ -199,11 +178,6 @@ def test_arm64_nodes_without_cpus_or_memory() -> None:
         "node,nodeid=1,memdev=mem1",
         "node,nodeid=2,cpus=2-2",
     ]
-
-
-def test_a_debugger_can_be_awaited() -> None:
-    assert {"-s", "-S"} <= set(command("tiny", gdb=True))
-    assert not {"-s", "-S"} & set(command("tiny"))
 
 
 def test_host_threads_for_emulated_cpus() -> None:

@@ -119,11 +119,11 @@ def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("old=", "odd=", "unknown key 'odd'"),
-        ("why='w'\n", "", "key 'why' is missing"),
-        ("file='f.c'\n", "", "key 'file' is missing"),
-        ("['asan']", "[]", "checks is \\[\\]"),
-        ("why='w'\n", "why='w'\nbuild='msan'\n", 'build is "msan"'),
+        ("old=", "odd=", "unknown field `odd`"),
+        ("why='w'\n", "", "missing required field `why`"),
+        ("file='f.c'\n", "", "missing required field `file`"),
+        ("['asan']", "[]", "checks: expected `array` of length >= 1"),
+        ("why='w'\n", "why='w'\nbuild='msan'\n", "build: invalid enum value 'msan'"),
     ],
 )
 def test_bad_tables(tmp_path: Path, old: str, new: str, why: str) -> None:

@@ -129,7 +129,7 @@ def test_a_variant_is_made_where_it_belongs() -> None:
 
 def test_a_bad_list(tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text("[a]\nwhy='w'\nprogram='job'\n")
-    with pytest.raises(LabError, match="^models.toml: a.program is"):
+    with pytest.raises(LabError, match="^models.toml: a.program: invalid"):
         spin.models(tmp_path / "models.toml")
 
 
