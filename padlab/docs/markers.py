@@ -26,9 +26,6 @@ class Style:
     end: str
     row: re.Pattern[str]
 
-    def is_marker(self, line: str) -> bool:
-        return line == self.end or bool(self.begin.fullmatch(line))
-
 
 MARKDOWN = Style(re.compile(r"<!-- table: (.+) -->"), "<!-- end -->", re.compile(r"\|"))
 # A row of a message is indented, and ends with a figure in a column of its own.
