@@ -59,7 +59,7 @@
  * /sys/kernel/debug/test_padata_mt/progress has two numbers: the chunks that callers have
  * begun since the module was loaded, and those that helpers have begun.  From a write to
  * /sys/kernel/debug/test_padata_mt/release on, no chunk of the last description keeps a CPU
- * busy or begins to sleep.
+ * busy or sleeps, but for the rest of a sleep of no more than a second.
  *
  * /sys/kernel/debug/test_padata_mt/exit takes the same description, but runs the job
  * when the file is closed: in an exiting task, if that still has the file open.
@@ -123,6 +123,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/wait.h>
 
 #include "../kernel/padata_mt.h"
 
@@ -234,6 +235,7 @@ static struct dentry *test_dir;
 static atomic_long_t test_nr_own;		/* chunks that callers have begun */
 static atomic_long_t test_nr_helped;		/* chunks that helpers have begun */
 static bool test_released;
+static DECLARE_WAIT_QUEUE_HEAD(test_release_wait);
 
 static void test_broke(struct test_job *tj, const char *why)
 {
@@ -287,6 +289,16 @@ static void test_stay_busy(unsigned long us)
 		cpu_relax();
 		cond_resched();
 	}
+}
+
+/* In one go, as what hangs does: the kernel reports that. */
+static void test_sleep(unsigned long us)
+{
+	if (us > USEC_PER_SEC)
+		wait_event_timeout(test_release_wait, READ_ONCE(test_released),
+				   usecs_to_jiffies(us));
+	else if (!READ_ONCE(test_released))
+		fsleep(us);
 }
 
 /* If other tasks get the CPU meanwhile, this takes that much longer. */
@@ -352,8 +364,7 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 
 	switch (tj->desc->fn) {
 	case TEST_SLEEP:
-		if (!READ_ONCE(test_released))
-			fsleep(us);
+		test_sleep(us);
 		break;
 	case TEST_BUSY:
 		test_stay_busy(us);
@@ -1008,6 +1019,7 @@ static ssize_t test_release_write(struct file *file, const char __user *buf,
 				  size_t count, loff_t *ppos)
 {
 	WRITE_ONCE(test_released, true);
+	wake_up_all(&test_release_wait);
 	return count;
 }
 

@@ -178,8 +178,8 @@ def _result(
 
 
 def _key(spec: BootSpec, build: builds.Build) -> str:
-    """Of all that the guest sees; "" if it also sees a disk, or memory that other boots have used."""
-    if spec.disk or spec.memory or spec.gdb:
+    """Of all that the guest sees; "" if it also sees a disk, or a debugger."""
+    if spec.disk or spec.gdb:
         return ""
     binary, accel = _runs_with(spec)
     words = command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))

@@ -23,7 +23,7 @@ from padlab.kernel.content import digest, fingerprint
 
 SANITIZERS = {"asan": "ASan and UBSan", "tsan": "TSan"}
 BUGS = "engine"
-BUG_LIMIT_S = 10  # to find a bug in
+BUG_JOBS = 200_000  # to find a bug in
 BUG_TRIES = 4
 TOOL = native.Tool("tools/testing/padata", native.ENGINE)
 # What can be replaced, and by which variable of the Makefile.
@@ -176,8 +176,8 @@ def seen_by_find() -> str:
 
 
 def attempt(program: Path, log: Path) -> tuple[int, Result]:
-    """What a program finds in the time that it has for a bug, and how it ends."""
-    status, lines = _run(program, [f"--seconds={BUG_LIMIT_S}", f"--stall={_STALL_S}"], log)
+    """What a program finds in the jobs that it has for a bug, and how it ends."""
+    status, lines = _run(program, [f"--jobs={BUG_JOBS}", f"--stall={_STALL_S}"], log)
     return status, parse(lines)
 
 

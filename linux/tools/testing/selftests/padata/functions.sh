@@ -40,7 +40,9 @@ cleanup()
 {
 	restore
 	[ ! -e "$JOBS/release" ] || release
-	[ -z "$tracing" ] || { stop_tracing; forget_trace; }
+	[ -z "$tracing" ] || stop_tracing
+	# This empties the buffer, too.
+	[ -z "$clock" ] || echo "$clock" > "$TRACEFS/trace_clock"
 	[ -z "$GROUP" ] || remove_groups
 	[ -z "$loaded" ] || rmmod test_padata_mt
 	for dir in $mounted; do
@@ -104,20 +106,21 @@ setup_jobs()
 		skip_all "needs the module test_padata_mt (CONFIG_TEST_PADATA_MT)"
 }
 
-# setup_tracing: makes start_tracing, stop_tracing and the readers of the trace usable
+# setup_tracing: makes start_tracing, stop_tracing and the readers of the trace usable.  Events
+# of all CPUs are in the order in which they happen.
 setup_tracing()
 {
 	mount_if_missing tracefs "$TRACEFS" events || skip_all "needs tracefs (CONFIG_FTRACE)"
 	[ -e "$TRACEFS/events/padata/enable" ] || skip_all "the kernel has no padata events"
 	clock=$(sed 's/.*\[\(.*\)\].*/\1/' "$TRACEFS/trace_clock")
+	echo counter > "$TRACEFS/trace_clock"
+	forget_trace
 }
 
-# start_tracing EVENT...: records events of all CPUs in the order in which they happen
+# start_tracing EVENT...
 start_tracing()
 {
 	tracing="$*"
-	echo counter > "$TRACEFS/trace_clock"
-	echo > "$TRACEFS/trace"
 	for event in $tracing; do
 		echo 1 > "$TRACEFS/events/$event/enable"
 	done
@@ -143,11 +146,9 @@ stop_tracing()
 	tracing=
 }
 
-# Changing the clock empties the buffer, so it is restored only once everything was read.
 forget_trace()
 {
 	echo > "$TRACEFS/trace"
-	echo "$clock" > "$TRACEFS/trace_clock"
 }
 
 # mark STATE: everything traced from here on happens in this state

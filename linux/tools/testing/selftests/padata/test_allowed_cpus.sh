@@ -71,6 +71,7 @@ only_allowed()
 			strays += !(substr($0, RSTART + 1, RLENGTH - 2) + 0 in may)
 		}
 		END { print strays + 0, checked + 0, changes + 0 }' "$TRACEFS/trace")
+	forget_trace
 	ktap_print_msg "claimed elsewhere, by helpers in all, changes: $found"
 	checked=$(echo "$found" | cut -d ' ' -f 2)
 	changes=$(echo "$found" | cut -d ' ' -f 3)
@@ -186,6 +187,5 @@ check "a task that may run on its CPU only is alone" is_alone_on "$last"
 check "so is one on the first CPU" is_alone_on "$first"
 check "helpers follow a mask that changes all the time" follows set_mask
 check "helpers follow a cpuset that changes all the time" follows set_cpuset changing
-forget_trace
 
 finish

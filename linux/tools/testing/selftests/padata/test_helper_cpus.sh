@@ -21,10 +21,8 @@ MOST=8
 # before the caller begins to work itself
 start()
 {
-	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
-		padata/padata_mt_chunk
+	forget_trace
 	run_job rules=now fn=busy us=100 size=200 max_chunk=10 "$@"
-	stop_tracing
 	helpers=$(awk '
 		/ padata_mt_job_start: / {
 			job = $1
@@ -38,7 +36,6 @@ start()
 		}' "$TRACEFS/trace" | tr '\n' ' ')
 	caller=${helpers%% *}
 	helpers=${helpers#* }
-	forget_trace
 }
 
 # Where CPUs are does not change, and processes take long where a machine is emulated: sets
@@ -196,10 +193,8 @@ not_where_the_caller_is()
 # While a helper sleeps, its CPU is idle, and there is a slot for another one.
 one_for_a_cpu_whose_helper_sleeps()
 {
-	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
-		padata/padata_mt_helper_end
+	forget_trace
 	run_job rules=now fn=sleep us=5000 size=500 max_chunk=1
-	stop_tracing
 	counts=$(awk '
 		/ padata_mt_job_start: /	{ split("", n) }
 		/ padata_mt_helper_start: /	{
@@ -213,7 +208,6 @@ one_for_a_cpu_whose_helper_sleeps()
 			n[substr($0, RSTART + 1, RLENGTH - 2) + 0]--
 		}
 		END				{ print started + 0, most + 0 }' "$TRACEFS/trace")
-	forget_trace
 	ktap_print_msg "helpers that were started, the most on a CPU at a time: $counts"
 	[ "${counts% *}" -gt 0 ] && [ "${counts#* }" -eq 1 ]
 }
@@ -230,6 +224,8 @@ elsewhere=$(echo "$nodes" | head -n 1)
 nr=$(online_of "$there")
 ktap_set_plan 8
 
+start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
+	padata/padata_mt_helper_end padata/padata_mt_chunk
 all_near=1
 check "near the data" mostly near_the_data "$there" "${nr% *}"
 check "near the caller, if it is not said where that is" \
@@ -239,5 +235,6 @@ check "whole cores first" mostly cores_first "$there" "${nr#* }"
 check "no two on one CPU" one_for_a_cpu
 check "nor while they sleep" one_for_a_cpu_whose_helper_sleeps
 check "none where the caller is" not_where_the_caller_is
+stop_tracing
 
 finish

@@ -98,22 +98,21 @@ dies_while_it_waits()
 		all_are woken "$(values helped)"
 }
 
-# The caller does the rest alone, except for chunks that helpers have already claimed.
-is_done_alone()
+# All units are done, though the task was killed long before the end.
+dies_at_the_end()
 {
 	start_job "$@"
 	begin_chunks 1 20
 	kill_victim KILL
-	begin_chunks 100 0
+	begin_chunks 20 0
 	release
-	end_job && [ "$before" -gt 0 ] && [ "$helped" -lt "$(nr_online_cpus)" ] &&
-	[ "$own" -ge 100 ] && all_are ret 0 && all_are units "$(word size "$@")"
+	end_job && [ "$own" -ge 20 ] && all_are ret 0 && all_are units "$(word size "$@")"
 }
 
-# All units are done, though the task was killed long before the end.
-dies_at_the_end()
+# The caller does the rest alone, except for chunks that helpers have already claimed.
+is_done_alone()
 {
-	kill_in_job "$@" && all_are ret 0 && all_are units "$(word size "$@")"
+	dies_at_the_end "$@" && [ "$before" -gt 0 ] && [ "$helped" -lt "$(nr_online_cpus)" ]
 }
 
 # word KEY WORD...: prints the value of KEY
@@ -157,7 +156,7 @@ check "a task that waits for helpers, which are killed with it" dies_while_it_wa
 check "another signal that kills" dies_soon_undone TERM $JOB killable=1 fn=busy
 }
 check "a job that is not killable is done to its end" \
-	dies_at_the_end KILL rules=now undo=1 size=500 max_chunk=1 us=5000 fn=sleep max_threads=2
+	dies_at_the_end rules=now undo=1 size=500 max_chunk=1 us=5000 fn=sleep max_threads=2
 check "by the caller alone" is_done_alone \
 	rules=now size=$((250 * $(nr_online_cpus))) max_chunk=1 us=5000 fn=sleep
 check "a killable job that nobody kills is done" \
