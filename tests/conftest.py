@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,19 @@ from padlab.vm import accel, emulator
 
 EMULATED = accel.Accel("tcg", "TCG, emulated (a test)", "10.0.2", "multi")
 EXACT = accel.Accel("tcg", "TCG, exact (a test)", "10.0.2", "single", exact=True)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether there is no such process, once it has had time to end; or a zombie, not collected yet."""
+    stat = Path(f"/proc/{pid}/stat")
+    for _ in range(300):
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from padlab.core.imports import imports, modules, name_of
 
-ORDER = ("core", "kernel", "vm", "measure", "predict", "check")
+ORDER = ("core", "kernel", "vm", "measure", "predict", "docs", "check")
 MAX_LINES = 350
 NAMES = modules()
 MODULES = list(NAMES.values())

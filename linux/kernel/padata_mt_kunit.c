@@ -49,9 +49,9 @@
 #define MT_JOBS_PER_RUNNER	100
 #define MT_RUNNERS		8
 /* How long to wait for something that a working engine does right away. */
-#define MT_PATIENCE		msecs_to_jiffies(5000)
+#define MT_PATIENCE		msecs_to_jiffies(20000)
 /* Less than the CPU time per second that the scheduler lets a realtime thread have. */
-#define MT_HOG_MS		500
+#define MT_HOG_MS		900
 /* Errors that trials fail with: this value and below. */
 #define MT_ERROR		(-1000)
 /* More than a job uses on its caller's stack. */
@@ -1298,7 +1298,7 @@ static void mt_be_visited(struct mt_trial *t, unsigned long start, unsigned long
 	int i;
 
 	if (current == t->caller) {
-		wait_for_completion_timeout(&v->over, MT_PATIENCE);
+		wait_for_completion_timeout(&v->over, MT_PATIENCE / 4);
 		WRITE_ONCE(v->too_late, true);
 		return;
 	}

@@ -44,6 +44,8 @@
  *		boot	helpers as at boot, one on every CPU (default)
  *		now	helpers as padata_do_multithreaded() uses them after boot
  *   jobs=N	run as many of these jobs at the same time (default 1)
+ *   repeat=N	run them N times, one after another, or until padata has broken a promise or
+ *		the task is killed (default 1)
  *   context=WHERE
  *		task	in the writing task, as jobs run after boot (default);
  *			jobs after the first are started from kernel threads
@@ -52,6 +54,12 @@
  *
  * A description that makes no sense is refused with -EINVAL, and a line in the
  * log says why.  A job that padata refuses is reported as a result.
+ *
+ * What a test waits for it can see, and need not guess how long that takes:
+ * /sys/kernel/debug/test_padata_mt/progress has two numbers: the chunks that callers have
+ * begun since the module was loaded, and those that helpers have begun.  From a write to
+ * /sys/kernel/debug/test_padata_mt/release on, no chunk of the last description keeps a CPU
+ * busy or sleeps, but for the rest of a sleep of no more than a second.
  *
  * /sys/kernel/debug/test_padata_mt/exit takes the same description, but runs the job
  * when the file is closed: in an exiting task, if that still has the file open.
@@ -74,10 +82,13 @@
  *   strays=	chunks that helpers ran on CPUs outside cpus=; not a failure by
  *		itself, as helpers of a CPU that goes offline finish elsewhere
  *   elapsed_ns=	how long the job took
+ *   woken=	chunks of fn=wait that were over because the thread was killed
  *   failed=	chunks that were made to fail
  *   undone=	units that were undone
  *   units_by_cpu=	CPU:UNITS pairs, separated by commas
  *   pages_by_node=	NODE:PAGES pairs, for the pages that fn=alloc got
+ *   runs= erred=	with repeat=: how often the jobs were run, and how often one of them
+ *		returned an error; all else is of the last time
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -112,13 +123,15 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/wait.h>
 
 #include "../kernel/padata_mt.h"
 
 /* Bitmaps have a bit for every unit, so that no check relies on another one. */
 #define TEST_MAX_SIZE		((unsigned long)SZ_16M)
 #define TEST_MAX_JOBS		64U
-#define TEST_MAX_US		20000000UL
+#define TEST_MAX_REPEAT		10000U
+#define TEST_MAX_US		60000000UL
 #define TEST_MAX_DESCRIPTION	512
 #define TEST_INNER_SIZE		64UL
 
@@ -165,6 +178,7 @@ struct test_desc {
 	unsigned int		scope;
 	const char		*path;		/* only while the jobs run */
 	unsigned int		jobs;
+	unsigned int		repeat;
 	int			rules;
 	int			fn;
 	int			context;
@@ -194,6 +208,7 @@ struct test_job {
 	atomic_t		failed;
 	atomic_t		inside;
 	atomic_t		most;
+	atomic_t		woken;
 	bool			returned;
 	int			ret;
 	u64			elapsed_ns;
@@ -205,6 +220,8 @@ struct test_job {
 struct test_set {
 	struct test_desc	desc;
 	struct completion	go;
+	unsigned int		runs;
+	unsigned int		erred;
 	unsigned int		nr;
 	struct test_job		jobs[] __counted_by(nr);
 };
@@ -214,6 +231,11 @@ static DEFINE_MUTEX(test_fn_lock);		/* for thread functions to take */
 static struct lock_class_key test_key;		/* the jobs' lockdep class */
 static struct test_set *test_last;		/* under test_lock */
 static struct dentry *test_dir;
+
+static atomic_long_t test_nr_own;		/* chunks that callers have begun */
+static atomic_long_t test_nr_helped;		/* chunks that helpers have begun */
+static bool test_released;
+static DECLARE_WAIT_QUEUE_HEAD(test_release_wait);
 
 static void test_broke(struct test_job *tj, const char *why)
 {
@@ -263,10 +285,20 @@ static void test_stay_busy(unsigned long us)
 {
 	ktime_t until = ktime_add_us(ktime_get(), us);
 
-	while (ktime_before(ktime_get(), until)) {
+	while (!READ_ONCE(test_released) && ktime_before(ktime_get(), until)) {
 		cpu_relax();
 		cond_resched();
 	}
+}
+
+/* In one go, as what hangs does: the kernel reports that. */
+static void test_sleep(unsigned long us)
+{
+	if (us > USEC_PER_SEC)
+		wait_event_timeout(test_release_wait, READ_ONCE(test_released),
+				   usecs_to_jiffies(us));
+	else if (!READ_ONCE(test_released))
+		fsleep(us);
 }
 
 /* If other tasks get the CPU meanwhile, this takes that much longer. */
@@ -274,7 +306,8 @@ static void test_use_cpu_time(unsigned long us)
 {
 	u64 until = READ_ONCE(current->se.sum_exec_runtime) + us * NSEC_PER_USEC;
 
-	while (READ_ONCE(current->se.sum_exec_runtime) < until) {
+	while (!READ_ONCE(test_released) &&
+	       READ_ONCE(current->se.sum_exec_runtime) < until) {
 		cpu_relax();
 		cond_resched();
 	}
@@ -331,7 +364,7 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 
 	switch (tj->desc->fn) {
 	case TEST_SLEEP:
-		fsleep(us);
+		test_sleep(us);
 		break;
 	case TEST_BUSY:
 		test_stay_busy(us);
@@ -355,7 +388,8 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 		test_write(tj, start, end);
 		break;
 	case TEST_WAIT:
-		schedule_timeout_killable(usecs_to_jiffies(us));
+		if (schedule_timeout_killable(usecs_to_jiffies(us)))
+			atomic_inc(&tj->woken);
 		break;
 	case TEST_RACE:
 		test_race(end - start);
@@ -464,6 +498,7 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	struct test_job *tj = arg;
 
 	test_note_most(tj, atomic_inc_return(&tj->inside));
+	atomic_long_inc(current == tj->caller ? &test_nr_own : &test_nr_helped);
 	atomic_inc(&tj->chunks);
 	test_check_chunk(tj, start, end);
 	test_check_scope(tj);
@@ -785,6 +820,8 @@ static int test_parse_word(struct test_desc *desc, const char *key,
 	}
 	if (!strcmp(key, "jobs"))
 		return kstrtouint(value, 0, &desc->jobs);
+	if (!strcmp(key, "repeat"))
+		return kstrtouint(value, 0, &desc->repeat);
 	if (!strcmp(key, "fn"))
 		return test_parse_name(value, test_fns, ARRAY_SIZE(test_fns),
 				       &desc->fn);
@@ -833,10 +870,12 @@ static int test_describe(struct test_desc *desc, char *words)
 	desc->job.max_threads = INT_MAX;
 	desc->us = 100;
 	desc->jobs = 1;
+	desc->repeat = 1;
 	if (test_parse(desc, words))
 		return -EINVAL;
 	if (!test_in_range("size", desc->job.size, 0, TEST_MAX_SIZE) ||
 	    !test_in_range("jobs", desc->jobs, 1, TEST_MAX_JOBS) ||
+	    !test_in_range("repeat", desc->repeat, 1, TEST_MAX_REPEAT) ||
 	    !test_in_range("us", desc->us, 1, TEST_MAX_US) ||
 	    !test_in_range("us_helper", desc->us_helper, 0, TEST_MAX_US) ||
 	    !test_in_range("fail", desc->fail, 0, U32_MAX))
@@ -854,24 +893,61 @@ static int test_describe(struct test_desc *desc, char *words)
 /*
  * Files
  */
+static bool test_set_is_ok(const struct test_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		if (set->jobs[i].why)
+			return false;
+	}
+	return true;
+}
+
+static bool test_set_erred(const struct test_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		if (set->jobs[i].ret)
+			return true;
+	}
+	return false;
+}
+
+/* The set takes the place of the last one. */
+static int test_run_once(const struct test_desc *desc, unsigned int run, unsigned int erred)
+{
+	struct test_set *set = test_set_alloc(desc);
+	int ret;
+
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+
+	ret = test_set_run(set);
+	set->runs = run;
+	set->erred = erred + test_set_erred(set);
+	test_set_free(test_last);
+	test_last = set;
+	return ret;
+}
+
 static int test_run_words(char *words)
 {
 	struct test_desc *desc __free(kfree) = kmalloc(sizeof(*desc), GFP_KERNEL);
-	struct test_set *set;
+	unsigned int run, erred = 0;
 	int ret;
 
 	if (!desc)
 		return -ENOMEM;
 	ret = test_describe(desc, words);
-	if (ret)
-		return ret;
-	set = test_set_alloc(desc);
-	if (IS_ERR(set))
-		return PTR_ERR(set);
-
-	ret = test_set_run(set);
-	test_set_free(test_last);
-	test_last = set;
+	WRITE_ONCE(test_released, false);
+	for (run = 1; !ret && run <= desc->repeat; run++) {
+		ret = test_run_once(desc, run, erred);
+		if (ret || !test_set_is_ok(test_last) || fatal_signal_pending(current))
+			break;
+		erred = test_last->erred;
+	}
 	return ret;
 }
 
@@ -939,6 +1015,28 @@ static const struct file_operations test_exit_fops = {
 	.llseek		= noop_llseek,
 };
 
+static ssize_t test_release_write(struct file *file, const char __user *buf,
+				  size_t count, loff_t *ppos)
+{
+	WRITE_ONCE(test_released, true);
+	wake_up_all(&test_release_wait);
+	return count;
+}
+
+static const struct file_operations test_release_fops = {
+	.owner	= THIS_MODULE,
+	.write	= test_release_write,
+	.llseek	= noop_llseek,
+};
+
+static int progress_show(struct seq_file *m, void *unused)
+{
+	seq_printf(m, "%ld %ld\n", atomic_long_read(&test_nr_own),
+		   atomic_long_read(&test_nr_helped));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(progress);
+
 static void test_show_units(struct seq_file *m, const struct test_job *tj)
 {
 	unsigned int cpu;
@@ -990,9 +1088,10 @@ static void test_show_job(struct seq_file *m, const struct test_job *tj)
 	seq_printf(m, " nr_threads=%d nr_ran=%d inside=%d strays=%d elapsed_ns=%llu",
 		   tj->job.nr_threads, tj->job.nr_ran, atomic_read(&tj->most),
 		   atomic_read(&tj->strays), tj->elapsed_ns);
-	seq_printf(m, " helped=%ld failed=%d undone=%u",
+	seq_printf(m, " helped=%ld failed=%d woken=%d undone=%u",
 		   atomic_long_read(&tj->helped), atomic_read(&tj->failed),
-		   bitmap_weight(tj->undone, tj->desc->job.size));
+		   atomic_read(&tj->woken), bitmap_weight(tj->undone, tj->desc->job.size));
+	seq_printf(m, " runs=%u erred=%u", test_last->runs, test_last->erred);
 	test_show_units(m, tj);
 	test_show_pages(m, tj);
 }
@@ -1082,6 +1181,8 @@ static int __init test_padata_mt_init(void)
 	test_dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("run", 0200, test_dir, NULL, &test_run_fops);
 	debugfs_create_file("result", 0400, test_dir, NULL, &result_fops);
+	debugfs_create_file("progress", 0400, test_dir, NULL, &progress_fops);
+	debugfs_create_file("release", 0200, test_dir, NULL, &test_release_fops);
 	debugfs_create_file("exit", 0200, test_dir, NULL, &test_exit_fops);
 	debugfs_create_file("workers", 0400, test_dir, NULL, &workers_fops);
 	return PTR_ERR_OR_ZERO(test_dir);

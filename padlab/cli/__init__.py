@@ -12,7 +12,20 @@ from typing import NoReturn
 import click
 
 # Each adds its commands to the group.
-from padlab.cli import bases, completion, fresh, machine, measure, mutants, outside, package, soak, test, tree  # noqa: F401
+from padlab.cli import (  # noqa: F401
+    bases,
+    completion,
+    docs,
+    fresh,
+    machine,
+    measure,
+    mutants,
+    outside,
+    package,
+    soak,
+    test,
+    tree,
+)
 from padlab.cli.shared import COMPLETE_VAR, cli
 from padlab.core import paths, process
 from padlab.core.errors import LabError

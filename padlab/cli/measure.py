@@ -59,9 +59,8 @@ def sweep(machine: Machine, runs: int | None) -> int:
 
 @command()
 @click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
-@click.option("--elapsed", is_flag=True, help="Time boots that wait for deferred init, and that do not.")
 @JSON
-def growth(large: bool, elapsed: bool, json: bool) -> int:
+def growth(large: bool, json: bool) -> int:
     """Count what a boot costs for each GiB of memory; check it.
 
     Each part of the boot by itself.  Stock and patched are booted on one CPU with 64 and with
@@ -69,25 +68,11 @@ def growth(large: bool, elapsed: bool, json: bool) -> int:
     instructions: the figures repeat to the digit.  The exit status is 1 if one of the goals
     is not reached.  With --large, the result is recorded in results/growth.json.
 
-    With --elapsed nothing is counted: nine boots each with 16, 64 and 256 GiB and
-    two CPUs are timed by the host's clock, of stock, of ours if it waits for
-    deferred init at once, and of ours, in turns.  The result is recorded in
-    elapsed.json of results/ and the CPU.  Emulated CPUs have to run at the same
-    time for that, which takes QEMU 8.1 or later, and nothing else should run on
-    the host.
-
     \b
     Examples:
       ./lab growth
       ./lab growth --large
-      ./lab growth --elapsed
     """
-    if elapsed and large:
-        raise click.UsageError("--elapsed and --large exclude each other")
-    if elapsed:
-        from padlab.measure import elapsed as times
-
-        return times.main(json=json)
     from padlab.measure import growth as growths
 
     return growths.main(large=large, json=json)
@@ -133,10 +118,11 @@ def starts(machines: tuple[Machine, ...], json: bool) -> int:
 
 
 @command()
-@click.argument("what", type=click.Choice(["memmap", "hugepages"]), default="memmap")
+@click.argument("what", type=click.Choice(["memmap", "hugepages"]), required=False)
+@click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
 @JSON
-def bench(what: str, quick: bool, json: bool) -> int:
+def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
     """Time struct page init or huge page zeroing natively.
 
     Stock's way beside ours: the code of the kernel runs at native speed on real memory.
@@ -144,20 +130,27 @@ def bench(what: str, quick: bool, json: bool) -> int:
     on one CPU, and compiled in userspace, on 1 to all CPUs of this host. hugepages: pages of
     512 KiB to 1 GiB in userspace on 1 to all CPUs, then the whole page fault in a guest, and
     what a job costs before the first byte is zeroed.  The ways take turns in one run.  What
-    each can show, and what not, is printed below the table.  Results go to bench.json and
-    .csv, or hugepages.json, in the folder of this CPU in results/.  Nothing else should run
+    each can show, and what not, is printed below the table.  Results go to bench.json or
+    hugepages.json in the folder of this CPU in results/.  Nothing else should run
     on the host meanwhile.
+
+    With --check, ours is compared with the machine's limit, with stock and with the best way of
+    this CPU.  For each ratio there is a bound and a verdict.  The exit status is 1 if a bound is
+    exceeded, and 3 if none is, but the host was too busy, or the bound too close, to say so of all.
 
     \b
     Examples:
       ./lab bench
       ./lab bench --quick             is it about right?
       ./lab bench hugepages
+      ./lab bench --check             all bounds, a few minutes
     """
     from padlab.measure import bench as benches
-    from padlab.measure import hugepages
+    from padlab.measure import gates, hugepages
 
-    main = {"memmap": benches.main, "hugepages": hugepages.main}[what]
+    if check:
+        return gates.main(what, quick=quick, json=json)
+    main = hugepages.main if what == "hugepages" else benches.main
     return main(quick=quick, json=json)
 
 
@@ -165,15 +158,15 @@ def bench(what: str, quick: bool, json: bool) -> int:
 def chart() -> int:
     """Draw the README's chart from recorded results.
 
-    Nothing is built, booted or measured.  The picture is results/chart.png, of
-    growth.json and bench.json in results/ of all bases and CPUs.
+    Nothing is built, booted or measured.  The picture is results/chart.png, of bench.json and
+    hugepages.json of the machine with the most CPUs.
 
     \b
     Example:
       ./lab chart
     """
     environment.need("measure")
-    from padlab.measure import chart as charts
+    from padlab.docs import chart as charts
 
     return charts.main()
 
@@ -188,7 +181,7 @@ def predict(machine: str | None, json: bool) -> int:
     published thread sweeps of six machines.  It shows its errors on them,
     points left out included, then predicts those machines and larger ones, of 1
     to 24 TiB with up to 512 CPUs.  Nothing is booted and nothing is measured:
-    all of it is labelled as predicted.  Without --machine, tables and plots are
+    all of it is labelled as predicted.  Without --machine, the tables are
     recorded in results/.  What is assumed about the two kernels is in
     padlab/predict/data/assumptions.toml.
 

@@ -27,8 +27,8 @@ def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only
     that its table names, the cheapest first, until one fails.  What is known is kept, as long
     as neither the fault nor what the check depends on changes, so a run that was ended goes
     on where it was.  The exit status is 1 if a mutant survives that is not marked as
-    equivalent, or if one does not compile.  All that is known of all mutants is recorded in
-    results/mutants.csv.
+    equivalent, or if one does not compile.  What is known of all mutants is kept in
+    build/records.
 
     A GLOB chooses as in ./lab test, by table and name.
 

@@ -20,8 +20,8 @@ def outside(globs: tuple[str, ...], jobs: int, list_only: bool, json: bool) -> i
     cgroup, memory-hotplug and sched.  Patched runs them with jobs on huge pages from 4 MiB on,
     as it does by default, from the least size on, and with none.  A program in which a case
     is worse on patched runs again on both, twice at most.  The exit status is 1 if a case is
-    worse in all tries, or if the kernel reports what stock does not.  All of them are
-    recorded in results/outside.json.
+    worse in all tries, or if the kernel reports what stock does not.  What came of all is
+    kept in build/records.
 
     A GLOB chooses programs as in ./lab test, by suite and name.
 

@@ -18,8 +18,8 @@ def soak(seed: int | None, nr: int, jobs: int, json: bool) -> int:
 
     Stock and patched are booted.  Nodes, sizes, holes, CPUs, DIMMs, command lines and kernel
     configurations are drawn from a seed, one for each machine, so that any can be drawn
-    again.  The exit status is 1 if one differs.  More than one machine is recorded in
-    results/soak.json.
+    again.  The exit status is 1 if one differs.  What came of more than one machine is kept
+    in build/records.
 
     \b
     Examples:

@@ -15,6 +15,7 @@ from padlab.cli.shared import JSON, command
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
+@click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option(
@@ -34,6 +35,7 @@ def test(
     quick: bool,
     full: bool,
     brief: bool,
+    again: bool,
     list_only: bool,
     last_failed: bool,
     junit: Path | None,
@@ -46,6 +48,10 @@ def test(
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
     whose names have it anywhere.  Upper and lower case are the same.
+
+    A guest is not booted again while nothing that it sees has changed: kernel, initramfs, command
+    line, machine and QEMU.  What it said is kept in the user's cache, and judged anew; --again
+    boots all of them.
 
     \b
     Examples:
@@ -63,7 +69,7 @@ def test(
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief)
+    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief, again)
 
 
 @command()
@@ -80,7 +86,7 @@ def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, jso
     threads' steps and every value that a load may see.  Three parts: what the model of memory
     allows; jobs, in which there must be no error; and what each piece of the handshakes is
     there for: without it, an error has to be found.  GLOB chooses by name, as in ./lab test.
-    All of it with --full is recorded in results/models.json.
+    What came of all of it with --full is kept in build/records.
 
     \b
     Examples:

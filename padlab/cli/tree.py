@@ -69,13 +69,10 @@ def refresh(own: str) -> None:
     files are shared by all bases: an edit goes to linux/, unless the base already has a
     patch for that file, or --own names one.
     """
-    from padlab.core import paths
-    from padlab.kernel import hooktable
+    from padlab.docs import lab_docs
     from padlab.kernel import refresh as edits
 
-    written = edits.refresh(own)
-    if hooktable.rewrite(hooktable.DOCUMENT, paths.PATCHES, paths.BASE):
-        written.append("docs/hooks.md")
+    written = [*edits.refresh(own), *lab_docs.renew()]
     for name in written:
         click.echo(f"written: {name}")
     if not written:

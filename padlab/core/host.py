@@ -41,7 +41,7 @@ class Cpu:
 
     @property
     def slug(self) -> str:
-        """A name for a folder."""
+        """For the name of a folder."""
         words = (_VENDORS.get(self.vendor, self.vendor), "family", self.family, "model", self.model)
         return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
 
@@ -60,8 +60,8 @@ def cpu() -> str:
 
 
 def cpu_slug() -> str:
-    """The folder of what is recorded on such a CPU, such as "amd-family-26-model-2"."""
-    return parse_cpu(CPUINFO.read_text()).slug
+    """The folder of what is recorded on so many of such CPUs, such as "amd-family-26-model-2-2cpus"."""
+    return f"{parse_cpu(CPUINFO.read_text()).slug}-{os.cpu_count()}cpus"
 
 
 def is_intel() -> bool:

@@ -71,6 +71,7 @@ def ratio(peer: Summary, ours: Summary, *, exact: bool = False) -> Ratio:
 class Paired(Ratio):
     """The median of ratios round by round, and an interval that has the true one in 99 of 100 cases."""
 
+    value: float
     low: float
     high: float
 

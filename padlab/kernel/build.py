@@ -22,14 +22,14 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import compiler, kconfig, source, tree
+from padlab.kernel import autoconf, compiler, kconfig, source, tree
 from padlab.kernel.arch import Arch
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.kconfig import PERF, Config, kunit_config, lost_options
 from padlab.kernel.state import known_state
 
 BUILD_ROOM = 1 << 30
-_RECIPE = "3"  # change when the way of building changes
+_RECIPE = "4"  # change when the way of building changes
 _STAMP = ".padlab-built"
 _CONFIG_STAMP = ".padlab-configured"
 _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
@@ -168,7 +168,10 @@ def _configure(kernel: str, config: Config, top: Path, obj: Path) -> None:
     state = known_state(top)
     kconfigs = [f"{name} {fingerprint(top / name)}" for name in state.files() if "Kconfig" in name]
     texts = [path.read_text() for path in fragments]
-    stamp = Stamp(obj / _CONFIG_STAMP, [_RECIPE, state.version, *kconfigs, *texts])
+    series = [path.read_text() for path in config.files(series=True)]
+    own = sorted(autoconf.own_options())
+    parts = [_RECIPE, state.version, *kconfigs, *texts, *own, *series]
+    stamp = Stamp(obj / _CONFIG_STAMP, parts)
     if stamp.matches() and (obj / ".config").exists():
         return
     what = f"configuring {kernel} ({config})"
@@ -192,6 +195,20 @@ def _configure(kernel: str, config: Config, top: Path, obj: Path) -> None:
                 log=log,
                 detail=lost,
             )
+        process.run(make(["syncconfig"]), what=what, env=environment(), log=log)
+        _share_header(kernel, config, obj)
+
+
+def _share_header(kernel: str, config: Config, obj: Path) -> None:
+    """Have the series' own options in autoconf.h as in that of a patched kernel: see autoconf.py."""
+    series = obj
+    if kernel != "patched":
+        top = tree.ensure_tree("patched")
+        series = top / obj.name
+        _configure("patched", config, top, series)
+    header = obj / autoconf.HEADER
+    text, own = header.read_text(), autoconf.own_options()
+    header.write_text(autoconf.options_last(text, own, (series / autoconf.HEADER).read_text()))
 
 
 # Running make

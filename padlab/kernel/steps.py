@@ -13,7 +13,8 @@ of patches/ that belong to it, and its message::
 An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is
 the cover letter: a subject and a text.  Lines before the subject that begin
 with # are comments.  Every owned file and every hook is in exactly one step.  What
-another base says instead is in its own folder (see messages()).
+another base says instead is in its own folder (see messages()).  Lines around a table that
+``./lab docs`` makes, "# table: NAME" and "# end", are no part of the message.
 
 A base may cut the series into parts that are mailed one after the other: its
 ``parts.toml`` names them in order, each with its cover letter and its steps.  Without
@@ -51,6 +52,9 @@ COVER = "00-cover.msg"
 PARTS = "parts.toml"
 # The tree that has stock, a part of the series or all of it, one after the other.
 TREE = "steps"
+# Lines around a table that is made from results/.
+TABLE, TABLE_END = "# table: (.+)", "# end"
+_MARKERS = re.compile(rf"^(?:{TABLE}|{TABLE_END})\n?", re.MULTILINE)
 _COMMENTS = re.compile(r"^#.*\n?|^\s*\n", re.MULTILINE)
 _HEADERS = ("Subject", "Owns", "Hook", "Without")
 
@@ -90,6 +94,7 @@ class _Parts(msgspec.Struct, forbid_unknown_fields=True):
 def parse_step(name: str, text: str) -> Step:
     """Read one description."""
     head, _, body = text.partition("\n\n")
+    body = _MARKERS.sub("", body)
     fields: dict[str, list[str]] = {header: [] for header in _HEADERS}
     for line in head.splitlines():
         if line.startswith("#"):

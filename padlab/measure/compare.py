@@ -15,6 +15,7 @@ from __future__ import annotations
 import json as jsonlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from padlab.core import stats, table
@@ -104,14 +105,22 @@ def main(
             with boot.quiet_stdout():
                 done = measure(target, ready, mode)
             comparisons.append(done)
-            path = provenance.path_of(f"compare-{target.name}{'-exact' if mode.exact else ''}.json")
-            provenance.write_json(path, as_dict(done, build))
+            path = _write(done, as_dict(done, build))
             if not json:
                 show(done, build)
-                table.console().print(f"recorded in {path}\n", markup=False)
+                table.console().print(f"written to {path}\n", markup=False)
     if json:
         print(jsonlib.dumps([as_dict(done, build) for done in comparisons], indent=2))
     return 0 if all(done.ok for done in comparisons) else 1
+
+
+def _write(done: Comparison, data: dict[str, Any]) -> Path:
+    """Exact counts are results; times of emulated guests are kept, and of no use to others."""
+    if not done.exact:
+        return provenance.keep(f"compare-{done.machine.name}.json", data)
+    path = provenance.path_of(f"compare-{done.machine.name}-exact.json")
+    provenance.write_json(path, data)
+    return path
 
 
 def _enough(runs: int | None, default: int, least: int) -> int:

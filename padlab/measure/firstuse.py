@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from padlab.core import stats, table
+from padlab.measure.verdict import Limit
 
 MAX_RATIO = 1.02  # of stock's time, both together: no slower, and noise
 # The same where stock zeroes in extents, too.  Ours does as stock then, at all of these sizes,
@@ -24,7 +25,7 @@ MAX_RATIO_EXTENTS = 1.05
 # both if they are then used forward.
 MAX_ZERO_CLZERO, MAX_BOTH_CLZERO = 0.45, 0.8
 # To zero them where the quarter that goes through the cache gains nothing: as long as stock for
-# that, and for the rest 0.31 of it, as for 1 GiB on a Zen 3 (results/cpus/amd-family-25-model-1).
+# that, and for the rest 0.31 of it, as for 1 GiB on a Zen 3 (results/cpus/amd-family-25-model-1-2cpus).
 MAX_ZERO_CACHE_AS_STOCK = 0.48
 # Of stock's time for a folio that goes through the cache as a whole; on a Zen 3 0.99 to 1.00, on
 # CPUs that gain something there 0.50 to 0.64.
@@ -127,26 +128,6 @@ def _times(uses: Iterable[Use], what: str) -> list[float]:
     return [getattr(one, what) / 1000 for one in uses]
 
 
-@dataclass(frozen=True)
-class Limit:
-    """What ``ratio`` of stock's time may be at ``most``; ``what``: to do what, if not both."""
-
-    row: Row
-    what: str
-    ratio: stats.Paired
-    most: float
-
-    @property
-    def undecided(self) -> bool:
-        return self.ratio.low <= self.most <= self.ratio.high
-
-    @property
-    def problem(self) -> str | None:
-        if self.ratio.value is None or self.ratio.value <= self.most:
-            return None
-        return f"{self.row.name}: {self.ratio.value:.3f} of stock's time{self.what}, at most {self.most}"
-
-
 def limits(table_rows: Iterable[Row], clzero: bool, extents: bool = False) -> list[Limit]:
     """What ours may take; ``clzero``: the CPU has that instruction; ``extents``: stock zeroes in these."""
     found: list[Limit] = []
@@ -154,17 +135,17 @@ def limits(table_rows: Iterable[Row], clzero: bool, extents: bool = False) -> li
     for row in table_rows:
         if not (row.of_stock and row.zero_of_stock and row.use_of_stock):
             continue
-        found.append(Limit(row, "", row.of_stock, MAX_RATIO_EXTENTS if extents else MAX_RATIO))
+        found.append(Limit(row.name, row.of_stock, MAX_RATIO_EXTENTS if extents else MAX_RATIO))
         if extents:
             continue
         first_half = row.kib >= HUGE and row.page < row.kib // 8
         if first_half and clzero:
             most = MAX_ZERO_CACHE_AS_STOCK if _cache_as_stock(row, table_rows) else MAX_ZERO_CLZERO
-            found.append(Limit(row, " to zero it", row.zero_of_stock, most))
+            found.append(Limit(f"{row.name}: to zero it", row.zero_of_stock, most))
             if row.how == FORWARD:
-                found.append(Limit(row, "", row.of_stock, MAX_BOTH_CLZERO))
+                found.append(Limit(row.name, row.of_stock, MAX_BOTH_CLZERO))
         elif first_half and row.how == FORWARD:
-            found.append(Limit(row, " to use it", row.use_of_stock, MAX_USE_RATIO))
+            found.append(Limit(f"{row.name}: to use it", row.use_of_stock, MAX_USE_RATIO))
     return found
 
 
@@ -172,28 +153,7 @@ def _cache_as_stock(row: Row, table_rows: Iterable[Row]) -> bool:
     """Whether the CPU gains nothing through the cache, by the same folio touched at its last page."""
     wanted = (row.kib, touched(row.kib)[-1], row.how)
     last = [one.zero_of_stock for one in table_rows if (one.kib, one.page, one.how) == wanted]
-    return any(one and one.value and one.value >= CACHE_AS_STOCK for one in last)
-
-
-def too_slow(found: Iterable[Limit]) -> list[str]:
-    """Where ours takes longer than it may."""
-    return [limit.problem for limit in found if limit.problem]
-
-
-def undecided(found: Iterable[Limit]) -> int:
-    """How many ratios could be on the other side of their limit: more rounds will tell."""
-    return sum(limit.undecided for limit in found)
-
-
-def worst(table_rows: Iterable[Row]) -> list[str]:
-    """For each size, where ours gains least of stock's time."""
-    found = []
-    for kib, of_size in stats.group(table_rows, lambda row: row.kib).items():
-        known = [(row.of_stock.value, row) for row in of_size if row.of_stock and row.of_stock.value]
-        if known:
-            ratio, row = max(known, key=lambda pair: pair[0])
-            found.append(f"{kib} KiB zeroed and used: at most {ratio:.2f} of stock's time ({row.name})")
-    return found
+    return any(one and one.value >= CACHE_AS_STOCK for one in last)
 
 
 def grid(table_rows: Iterable[Row]) -> Table:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Struct pages timed natively: what the two programs say, what it comes to, and the gate.
+"""Struct pages timed natively: what the two programs say, what it comes to, and its limits.
 
 tools/testing/memmap_bulk compiles mm/memmap_bulk.c, x86's stores and the job engine in
 userspace; the KUnit suite under User-mode Linux calls the kernel's own functions (uml.py).
@@ -17,7 +17,8 @@ from padlab.core import paths, progress, stats
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
-from padlab.measure import gate, tools
+from padlab.measure import tools
+from padlab.measure.verdict import Gate, Limit
 
 UML, USERSPACE = "UML", "userspace"
 OURS = "movnti"  # the stores of the kernel
@@ -39,7 +40,8 @@ USES = {
 }
 USE_OURS = "ours"  # plain stores; "movnti" is the other choice there
 QUICK_MIB = 1024  # of struct pages
-RUNS = 4  # as often at most, while a ratio may lie on either side of its limit
+ROUNDS = 15  # of a run for a verdict
+RUNS = 4  # at most, while one is not decided
 LOG = paths.LOGS / "memmap-bench.log"
 TOOL = native.Tool(
     "tools/testing/memmap_bulk",
@@ -201,70 +203,44 @@ def check_program(program: Path) -> list[str]:
     ]
 
 
-def of_peers(timings: Iterable[Timing], threads: int) -> list[tuple[str, stats.Paired, float]]:
-    """Ours over each peer, round by round, and the most that it may be: of pages freed together."""
-    of_threads = [one for one in timings if one.use == DEFERRED and one.threads == threads]
-    by = stats.group(of_threads, lambda one: one.way)
+# Verdicts of ./lab bench --check
+
+
+def limits(timings: Sequence[Timing], wanted: Iterable[int]) -> list[Limit]:
+    """Of ours, with each of the ``wanted`` numbers of threads, and for each use."""
+    of_threads = [limit for threads in sorted(set(wanted)) for limit in _limits(timings, threads)]
+    return of_threads + [_limit_of_use(timings, use) for use in USES]
+
+
+def _limits(timings: Iterable[Timing], threads: int) -> list[Limit]:
+    """Of pages that are freed together: ours over each peer, round by round."""
+    deferred = (timing for timing in timings if (timing.use, timing.threads) == (DEFERRED, threads))
+    by = stats.group(deferred, lambda timing: timing.way)
     ways = (LIMIT, "stock", OURS)
-    gate.need("memmap_bench", [f"{way}, {threads} threads" for way in ways if way not in by], LOG)
-    limit, stock, ours = ([one.ns for one in by[way]] for way in ways)
+    tools.need("memmap_bench", [f"{way}, {threads} threads" for way in ways if way not in by], LOG)
+    limit, stock, ours = ([timing.ns for timing in by[way]] for way in ways)
+    name = f"{threads} thread{'s' * (threads > 1)}, of"
     return [
-        ("the machine's limit", stats.paired(limit, ours), MAX_OF_LIMIT),
-        ("stock", stats.paired(stock, ours), MAX_OF_STOCK),
+        Limit(f"{name} the machine's limit", stats.paired(limit, ours), MAX_OF_LIMIT),
+        Limit(f"{name} stock", stats.paired(stock, ours), MAX_OF_STOCK),
     ]
 
 
-def undecided(timings: Sequence[Timing], wanted: Iterable[int]) -> int:
-    """How many ratios could be on the other side of their limit."""
-    found = [one for threads in set(wanted) for one in of_peers(timings, threads)]
-    return sum(ratio.low <= most <= ratio.high for _name, ratio, most in found)
+def _limit_of_use(timings: Iterable[Timing], use: str) -> Limit:
+    """In most uses both store through the cache: the memory decides, and they take the same time."""
+    by = stats.group((timing for timing in timings if timing.use == use), lambda timing: timing.way)
+    ways = ("stock", USE_OURS)
+    tools.need("memmap_bench", [f"{USES[use]}, {way}" for way in ways if way not in by], LOG)
+    stock, ours = ([timing.ns for timing in by[way]] for way in ways)
+    return Limit(f"{USES[use]}, of stock", stats.paired(stock, ours), MAX_USE_OF_STOCK)
 
 
-def too_slow(timings: Sequence[Timing], wanted: Iterable[int]) -> list[str]:
-    """Where ours takes more than it may, with each of the ``wanted`` numbers of threads."""
-    found = []
-    for threads in sorted(set(wanted)):
-        for name, ratio, most in of_peers(timings, threads):
-            progress.note(f"{threads} threads: {ratio.value:.2f} of {name}")
-            if ratio.value is None or ratio.value > most:
-                found.append(f"{threads} threads: {ratio.value:.3f} of {name}, at most {most}")
-    return found
-
-
-def slower(timings: Iterable[Timing]) -> list[str]:
-    """For which uses ours takes longer than stock.
-
-    In most of them both store through the cache, and then the memory decides: they take the
-    same time, within 1 %.  So each round is a pair, in which the two took turns, and ours is
-    slower if it is by more than that in all rounds but one.
-    """
-    by = stats.group(timings, lambda one: (one.use, one.way, one.round))
-    found = []
-    for use, name in USES.items():
-        rounds = sorted({nr for of, _, nr in by if of == use})
-        pairs = [(by.get((use, "stock", nr)), by.get((use, USE_OURS, nr))) for nr in rounds]
-        ratios = sorted(ours[0].ns / stock[0].ns for stock, ours in pairs if stock and ours)
-        gate.need("memmap_bench", [] if len(ratios) > 1 else [use], LOG)
-        usual = ratios[len(ratios) // 2]
-        progress.note(f"{name}: {usual:.3f} of stock")
-        if ratios[1] > MAX_USE_OF_STOCK:
-            found.append(f"{name}: {usual:.3f} of stock, at most {MAX_USE_OF_STOCK}")
-    return found
-
-
-def time_gate() -> Outcome:
+def time_gate() -> Gate[Measured]:
     """Close to the machine's limit, below stock on one CPU and on all, and never above it."""
     wanted = {1, os.cpu_count() or 1}
-
-    def once() -> Measured:
-        return run(f"--rounds={gate.ROUNDS}", f"--mib={QUICK_MIB}")
-
-    def timings(runs: Iterable[Measured]) -> list[Timing]:
-        return [timing for one in runs for timing in one.timings]
-
-    def measure() -> gate.Try:
-        runs = gate.until_decided(RUNS, once, lambda runs: undecided(timings(runs), wanted))
-        problems = too_slow(timings(runs), wanted) + slower(runs[0].timings)
-        return gate.Try(problems, [ns for one in runs for ns in one.reference])
-
-    return judge(gate.until_met(measure), LOG)
+    return Gate(
+        "struct pages",
+        lambda: run(f"--rounds={ROUNDS}", f"--mib={QUICK_MIB}"),
+        lambda runs: limits([timing for measured in runs for timing in measured.timings], wanted),
+        RUNS,
+    )

@@ -68,6 +68,12 @@ def limit_s(line: str) -> float | None:
     return START_S + int(match[2]) / SLOWEST_BYTES_PER_S if match else None
 
 
+def need(program: str, missing: Iterable[str], log: Path) -> None:
+    """A verdict needs all timings."""
+    if missing := sorted(missing):
+        raise LabError(program, f"it did not time {', '.join(missing)}", "see its log", log=log)
+
+
 def run(program: Path, *args: str, what: str, log: Path, says: str = "") -> Said:
     """What a program said; an error if it does not come to a good end.  ``says``: the name it says it has."""
     lines: list[str] = []

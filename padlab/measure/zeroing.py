@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Huge pages zeroed natively: what zero_bench says, what it comes to, and the gates.
+"""Huge pages zeroed natively: what zero_bench says, what it comes to, and its limits.
 
 tools/testing/folio_zero compiles mm/folio_zero.c, x86's stores and the job engine in
 userspace, beside stock's loops and the other ways that this CPU has.
@@ -16,9 +16,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from padlab.core import host, paths, progress, stats, toml
-from padlab.core.outcome import Outcome, judge
+from padlab.core.outcome import Outcome
 from padlab.kernel import native
-from padlab.measure import firstuse, gate, tools
+from padlab.measure import firstuse, tools
+from padlab.measure.verdict import Gate, Limit
 
 GIB = 1 << 20  # in KiB
 MAX_OF_BEST = 1.05  # one thread, of the best way of one thread that this CPU has: 1 GiB
@@ -32,8 +33,8 @@ MAX_OF_ONE_EVER = 0.95  # unless even those do not gain so much
 NO_LOSS = 1.02  # then no more than one takes, and noise
 USE_ROUNDS = 25  # of first use
 ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each of the others
-USE_RUNS = 6  # as often at most, while a ratio may lie on either side of its limit
-RUNS = 20  # the same of 1 GiB, while a ratio may lie above its limit
+USE_RUNS = 4  # at most, while a verdict is not decided
+RUNS = 6  # the same of 1 GiB
 GAIN = 0.9  # a job pays where two threads take at most this of one thread's time
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
 # One thread each.  Non-temporal stores of words are timed beside them: ours has none, and
@@ -199,38 +200,15 @@ def _times(timings: Iterable[Timing]) -> Times:
     return {key: [one.ns for one in same] for key, same in found.items()}
 
 
-def _need(timings: Iterable[Timing], several: bool) -> None:
-    wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
-    wanted |= {(2, OURS), (2, SPLIT)} if several else set()
-    missing = wanted - set(_times(timings))
-    gate.need("zero_bench", (f"{way} with {threads} threads" for threads, way in missing), LOG)
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What 1 GiB with so many threads takes of what something else does, and may take at most.
-
-    Round by round: how fast the memory is may change from one round to the next.
-    """
-
-    threads: str
-    name: str
-    ratio: stats.Paired
-    most: float
-
-    @property
-    def problem(self) -> str | None:
-        value = self.ratio.value
-        if value is not None and value <= self.most:
-            return None
-        return f"{self.threads} {value:.3f} of {self.name}, at most {self.most:.3f}"
+# Verdicts of ./lab bench --check
 
 
 def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> list[Limit]:
-    """With one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
-    timings = list(timings)
-    _need(timings, several)
+    """Of 1 GiB with one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
     by = _times(timings)
+    wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
+    wanted |= {(2, OURS), (2, SPLIT)} if several else set()
+    tools.need("zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), LOG)
     most = MAX_OF_EXTENTS if extents else _most_of_stock((1, CLZERO) in by, host.is_intel())
     return _one(by, most) + (_two(by) if several else [])
 
@@ -248,94 +226,43 @@ def _one(by: Times, most: float) -> list[Limit]:
     peers = [(way, MAX_OF_BEST, way) for way in PEERS if (1, way) in by]
     peers.append((STOCK, most, "stock's loop"))
     return [
-        Limit("one thread takes", f"the time of {name}", stats.paired(by[1, way], ours), limit)
-        for way, limit, name in peers
+        Limit(f"1 thread, of {name}", stats.paired(by[1, way], ours), limit) for way, limit, name in peers
     ]
 
 
 def _two(by: Times) -> list[Limit]:
     one, two, split = (by[key] for key in ((1, OURS), (2, OURS), (2, SPLIT)))
-    of_one, machine = stats.paired(one, two), stats.paired(one, split).value or 0.0
-    threads, name = "two threads take", "one's time"
-    if (of_one.value or 0.0) <= MAX_OF_ONE:
-        return [Limit(threads, name, of_one, MAX_OF_ONE)]
+    of_one, machine = stats.paired(one, two), stats.paired(one, split).value
+    name = "2 threads, of one"
+    if of_one.value <= MAX_OF_ONE:
+        return [Limit(name, of_one, MAX_OF_ONE)]
     most = max(MAX_OF_ONE_EVER, min(MAX_OF_SPLIT * machine, NO_LOSS))
-    half = Limit(threads, "the time of two with half of it each", stats.paired(split, two), MAX_OF_SPLIT)
-    return [Limit(threads, name, of_one, most), half]
+    half = Limit("2 threads, of two with half of it each", stats.paired(split, two), MAX_OF_SPLIT)
+    return [Limit(name, of_one, most), half]
 
 
-def too_slow(found: Iterable[Limit]) -> list[str]:
-    """Where 1 GiB takes longer than it may."""
-    return [limit.problem for limit in found if limit.problem is not None]
-
-
-def undecided(found: Iterable[Limit]) -> int:
-    """How many may yet be above their limit."""
-    return sum(limit.ratio.high > limit.most for limit in found)
-
-
-def notes(timings: Iterable[Timing], limited: Iterable[Limit]) -> list[str]:
-    """What was found of each limit, and of what has none."""
-    by = _times(timings)
-    found = [
-        f"{limit.threads} {limit.ratio.value:.2f} of {limit.name}, at most {limit.most:.2f}"
-        for limit in limited
-    ]
-    if (1, MOVNTI) in by:
-        words = stats.paired(by[1, OURS], by[1, MOVNTI]).value
-        found.append(f"non-temporal stores of words, which ours has not: {words:.2f} of ours")
-    return found
-
-
-def time_gate(extents: bool = False) -> Outcome:
+def time_gate(extents: bool = False) -> Gate[Measured]:
     """The native goals for 1 GiB; ``extents``: stock zeroes in these."""
     several = (os.cpu_count() or 1) > 1
-
-    def once() -> Measured:
-        return run(f"--rounds={ROUNDS}", f"--min-kib={GIB}")
-
-    def timings(runs: Iterable[Measured]) -> list[Timing]:
-        return [timing for one in runs for timing in one.timings]
-
-    def limited(runs: Iterable[Measured]) -> list[Limit]:
-        return limits(timings(runs), several, extents)
-
-    def measure() -> gate.Try:
-        runs = gate.until_decided(RUNS, once, lambda runs: undecided(limited(runs)))
-        for text in notes(timings(runs), limited(runs)):
-            progress.note(text)
-        return gate.Try(too_slow(limited(runs)), [ns for one in runs for ns in one.reference])
-
-    outcome = judge(gate.until_met(measure), LOG)
-    return outcome if several else outcome + Outcome(skips=("two threads: needs two CPUs",))
+    return Gate(
+        "1 GiB zeroed",
+        lambda: run(f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
+        lambda runs: limits((timing for one in runs for timing in one.timings), several, extents),
+        RUNS,
+    )
 
 
-def first_use_gate(extents: bool = False) -> Outcome:
+def first_use_gate(extents: bool = False) -> Gate[Measured]:
     """To zero a folio and to use it takes no longer than in stock, wherever and however it is used.
 
     ``extents``: stock zeroes in these.
     """
 
-    def once() -> Measured:
-        measured = run("--use", f"--rounds={USE_ROUNDS}")
-        timed = {(one.kib, one.page, one.how, one.way) for one in measured.uses}
-        gate.need("zero_bench --use", firstuse.WANTED - timed, LOG)
-        return measured
+    def limits_of(runs: Sequence[Measured]) -> list[Limit]:
+        clzero = not any("clzero: not on this CPU" in note for note in runs[0].notes)
+        uses = [use for measured in runs for use in measured.uses]
+        missing = firstuse.WANTED - {(use.kib, use.page, use.how, use.way) for use in uses}
+        tools.need("zero_bench --use", (" ".join(map(str, use)) for use in missing), LOG)
+        return firstuse.limits(firstuse.rows(uses), clzero, extents)
 
-    def rows_of(runs: Iterable[Measured]) -> list[firstuse.Row]:
-        return firstuse.rows([use for one in runs for use in one.uses])
-
-    def limited(runs: Sequence[Measured]) -> list[firstuse.Limit]:
-        return firstuse.limits(rows_of(runs), _has_clzero(runs[0]), extents)
-
-    def measure() -> gate.Try:
-        runs = gate.until_decided(USE_RUNS, once, lambda runs: firstuse.undecided(limited(runs)))
-        for text in firstuse.worst(rows_of(runs)):
-            progress.note(text)
-        return gate.Try(firstuse.too_slow(limited(runs)), [ns for one in runs for ns in one.reference])
-
-    return judge(gate.until_met(measure), LOG)
-
-
-def _has_clzero(measured: Measured) -> bool:
-    return not any("clzero: not on this CPU" in note for note in measured.notes)
+    return Gate("folios zeroed and used", lambda: run("--use", f"--rounds={USE_ROUNDS}"), limits_of, USE_RUNS)

@@ -26,7 +26,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
-from padlab.vm import channel, dmesg, emulator, initramfs, qemu, trace, watch
+from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
 from padlab.vm.accel import Accel
 from padlab.vm.hostclock import HostClock
 from padlab.vm.machine import Machine
@@ -36,6 +36,8 @@ Ready = tuple[builds.Build, Path]
 
 # On the command line: boot waits for deferred init at once, as stock's always does.
 SYNC = "deferred_init=sync"
+
+LOGS = (watch.CONSOLE, watch.GUEST)
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
@@ -57,7 +59,6 @@ class BootSpec:
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
-    memory: Path | None = None  # see qemu.command()
     disk: Path | None = None  # as well
     gdb: bool = False  # waits for a debugger, and is not in time for anything
 
@@ -140,8 +141,14 @@ def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False
 def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     """Boot ``build`` as ``spec`` says and wait for its end, no longer than the time limit.
 
-    ``label`` tells this boot from the others of a series.
+    ``label`` tells this boot from the others of a series.  In a check, one that is kept is not run
+    again: see kept.py.
     """
+    keeper = kept.current()
+    key = _key(spec, build) if keeper else ""
+    if keeper and key and not keeper.again and (logs := kept.find(key, LOGS)):
+        keeper.read.append(key)
+        return _result(spec, build, _runs_with(spec)[1], logs[1], HostClock(), 0.0, logs[0])
     folder, accel, cmd = set_up(spec, build)
     what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
@@ -151,8 +158,38 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
         messages = dmesg.parse(_read(folder / watch.CONSOLE))
         guest = channel.parse(_read(folder / watch.GUEST))
         status = watch.check_end(what, end, messages, guest, spec.limit_s, folder)
-    wall_s = time.monotonic() - start
+    if keeper and key:
+        keeper.booted[key] = folder, status
+    return _result(spec, build, accel, status, clock, time.monotonic() - start, folder)
+
+
+def _result(
+    spec: BootSpec,
+    build: builds.Build,
+    accel: Accel,
+    status: int,
+    clock: HostClock,
+    wall_s: float,
+    folder: Path,
+) -> BootResult:
+    messages = dmesg.parse(_read(folder / watch.CONSOLE))
+    guest = channel.parse(_read(folder / watch.GUEST))
     return BootResult(spec, build, accel, status, messages, guest, clock, wall_s, folder)
+
+
+def _key(spec: BootSpec, build: builds.Build) -> str:
+    """Of all that the guest sees; "" if it also sees a disk, or a debugger."""
+    if spec.disk or spec.gdb:
+        return ""
+    binary, accel = _runs_with(spec)
+    words = command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
+    return kept.key_of([*words, host.cpu()] if accel.name == "kvm" else words)
+
+
+def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:
+    """QEMU, and what it runs the CPUs with."""
+    binary = emulator.ensure(spec.machine.arch)
+    return binary, accels.choose(binary, spec.exact, spec.machine.arch)
 
 
 def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> tuple[Path, Accel, list[str]]:
@@ -161,11 +198,9 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     ``console`` is where kernel messages go, if not to a file in the folder.
     """
     check_config(spec)
-    arch = spec.machine.arch
-    binary = emulator.ensure(arch)
+    binary, accel = _runs_with(spec)
     check_memory(spec.machine, host.free_mib())
-    accel = accels.choose(binary, spec.exact, arch)
-    if not arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
+    if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
     ports = qemu.Ports(console or f"file:{folder / watch.CONSOLE}", f"file:{folder / watch.GUEST}")
@@ -191,7 +226,6 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
         shift=spec.shift,
         ports=ports,
         gdb=spec.gdb,
-        memory=spec.memory,
         disk=spec.disk,
     )
 

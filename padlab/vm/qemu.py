@@ -76,7 +76,6 @@ def command(
     shift: int = 0,
     ports: Ports | None = None,
     gdb: bool = False,
-    memory: Path | None = None,
     disk: Path | None = None,
 ) -> list[str]:
     """The QEMU command line that boots ``kernel`` on ``machine``.
@@ -87,15 +86,13 @@ def command(
     keeps its CPUs, too: they take turns, and what one of them does is counted together
     with what others do meanwhile.
 
-    ``memory`` is a file that the machine's only node has its memory in: what a boot has touched of
-    it is there for the next one, for which the host need not find and zero pages again.  ``disk`` is
-    the image of a disk, /dev/vda in a guest that knows virtio.
+    ``disk`` is the image of a disk, /dev/vda in a guest that knows virtio.
     """
     ports = ports or Ports()
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     one_cpu = accel.exact and not all_cpus
     args += [*_board(machine), *_accel(accel, shift)]
-    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine, memory)]
+    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine)]
     args += virt.numa(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
     args += [*_distances(machine), *_dimms(machine)]
     args += ["-serial", ports.console]
@@ -180,14 +177,11 @@ def _dimms(machine: Machine) -> list[str]:
     return args
 
 
-def _backends(machine: Machine, memory: Path | None) -> list[str]:
-    kind, options = "memory-backend-ram", "reserve=off"
-    if memory:
-        kind, options = "memory-backend-file", f"reserve=off,share=on,mem-path={memory}"
+def _backends(machine: Machine) -> list[str]:
     args = []
     for i, node in enumerate(machine.nodes):
         if node.mib:
-            args += ["-object", f"{kind},id=mem{i},size={node.mib}M,{options}"]
+            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
     return args
 
 

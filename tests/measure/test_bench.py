@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import native
 from padlab.measure import bench, structpages, tools, uml
 from padlab.measure.structpages import Measured, Timing
+from padlab.measure.verdict import Limit, Verdict
 
 UML = """\
 Kernel command line: mem=32G memmap_bulk_kunit.rounds=3 root=98:0
@@ -140,16 +139,7 @@ class TestRows:
             bench.rows(parse_userspace(USERSPACE.replace(" stock ", " plain ")))
 
 
-class TestGate:
-    def test_the_limit_and_stock_are_what_it_compares_with(self) -> None:
-        timings = parse_userspace(USERSPACE).timings
-        assert structpages.too_slow(timings, {1}) == []
-        assert structpages.too_slow(timings, {2}) == [
-            "2 threads: 1.174 of the machine's limit, at most 1.1",
-        ]
-        slow = parse_userspace(USERSPACE.replace("movnti 2700", "movnti 3300")).timings
-        assert "1.100 of stock, at most 1" in structpages.too_slow(slow, {2})[1]
-
+class TestLimits:
     @staticmethod
     def timed(threads: int, limit: list[int], ours: list[int]) -> list[Timing]:
         ways = {"stock": [3 * ns for ns in limit], "limit": limit, "movnti": ours}
@@ -157,76 +147,78 @@ class TestGate:
             Timing(nr, threads, way, ns, 1) for way, all_ns in ways.items() for nr, ns in enumerate(all_ns)
         ]
 
-    def test_round_by_round(self) -> None:
-        for threads in (1, 2):
-            mostly_slow, mostly_fast = [105, 200, 200], [105, 105, 200]
-            assert structpages.too_slow(self.timed(threads, [100] * 3, mostly_slow), {threads}) != []
-            assert structpages.too_slow(self.timed(threads, [100] * 3, mostly_fast), {threads}) == []
-        # What was slow for both is no reason.
-        assert structpages.too_slow(self.timed(2, [100, 200, 210], [105, 210, 220]), {2}) == []
-        assert structpages.too_slow(self.timed(2, [200, 100, 100], [105, 120, 120]), {2}) != []
+    @staticmethod
+    def used(ratios: list[float], *uses: str) -> list[Timing]:
+        ways = {"stock": [1000] * len(ratios), "ours": [int(1000 * ratio) for ratio in ratios]}
+        rounds = range(len(ratios))
+        return [
+            Timing(nr, 1, way, ns[nr], 1, use) for use in uses for way, ns in ways.items() for nr in rounds
+        ]
 
-    def test_more_rounds_while_a_ratio_may_be_on_either_side(self) -> None:
-        near = [105] * 5 + [115] * 5
-        assert structpages.undecided(self.timed(2, [100] * 10, near), {2})
-        assert not structpages.undecided(self.timed(2, [100] * 10, [105] * 10), {2})
-        assert not structpages.undecided(self.timed(2, [100] * 10, [115] * 10), {2})
+    def limits(self, *timings: Timing, threads: int = 1) -> dict[str, Limit]:
+        """Of some timings, with all uses as fast as can be."""
+        of_uses = {timing.use for timing in timings}
+        others = self.used([0.5] * 4, *(use for use in structpages.USES if use not in of_uses))
+        return {limit.name: limit for limit in structpages.limits([*timings, *others], {threads})}
+
+    def test_the_limit_and_stock_are_what_it_compares_with(self) -> None:
+        of_limit, of_stock = list(self.limits(*parse_userspace(USERSPACE).timings, threads=2).values())[:2]
+        assert str(of_limit) == "2 threads, of the machine's limit: 1.174 (1.174 to 1.174), at most 1.1"
+        assert str(of_stock) == "2 threads, of stock: 0.900 (0.900 to 0.900), at most 1.0"
+
+    @pytest.mark.parametrize(
+        ("limit", "ours", "verdict"),
+        [
+            ([100] * 8, [105] * 8, Verdict.PASSED),
+            ([100] * 8, [115] * 8, Verdict.FAILED),
+            ([100] * 8, [105] * 4 + [115] * 4, Verdict.OPEN),
+            # What was slow for both is no reason, and what was slow for ours alone is one.
+            ([100, 200] * 4, [105, 210] * 4, Verdict.PASSED),
+            ([200, 100] * 4, [105, 120] * 4, Verdict.OPEN),
+        ],
+    )
+    def test_round_by_round(self, limit: list[int], ours: list[int], verdict: Verdict) -> None:
+        found = self.limits(*self.timed(2, limit, ours), threads=2)
+        assert found["2 threads, of the machine's limit"].verdict is verdict
+
+    @pytest.mark.parametrize(
+        ("ratio", "verdict"), [(1.0, Verdict.PASSED), (1.03, Verdict.FAILED), (1.02, Verdict.PASSED)]
+    )
+    def test_a_use_may_take_as_long_as_in_stock(self, ratio: float, verdict: Verdict) -> None:
+        timings = [*self.timed(1, [100] * 4, [90] * 4), *self.used([ratio] * 4, "hotplug")]
+        assert self.limits(*timings)["hotplug, 128 MiB at a time, of stock"].verdict is verdict
+
+    def test_a_use_is_not_of_pages_that_are_freed_together(self) -> None:
+        found = self.limits(*parse_userspace(USERSPACE).timings, *self.used([9.0], "hotplug"))
+        assert found["1 thread, of the machine's limit"].verdict is Verdict.PASSED
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
+        timings = parse_userspace(USERSPACE).timings
         with pytest.raises(LabError, match="did not time limit, 4 threads, movnti, 4 threads"):
-            structpages.too_slow(parse_userspace(USERSPACE).timings, {4})
+            self.limits(*timings, threads=4)
+        with pytest.raises(LabError, match="did not time .*hotplug, 128 MiB at a time, ours"):
+            structpages.limits([*timings, *self.used([1.0], "singly")], {1})
 
+    def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(structpages.os, "cpu_count", lambda: 1)
+        slow, fast = (
+            Measured(
+                "userspace", 1000, (*self.timed(1, [100] * 8, [ns] * 8), *self.used([1.0], *structpages.USES))
+            )
+            for ns in (115, 105)
+        )
+        gate = structpages.time_gate()
+        verdicts = [gate.limits(runs)[0].verdict for runs in ([slow], [fast], [slow, fast])]
+        assert verdicts == [Verdict.FAILED, Verdict.PASSED, Verdict.OPEN]
 
-class TestUses:
-    """Ours and stock in pairs, one a round."""
-
-    def timed(self, ratios: list[float], use: str = "hotplug") -> list[Timing]:
-        ways = {"stock": [1000] * len(ratios), "ours": [int(1000 * ratio) for ratio in ratios]}
-        return [Timing(nr, 1, way, ns[nr], 1, use) for way, ns in ways.items() for nr in range(len(ratios))]
-
-    def all_uses(self, hotplug: list[float]) -> list[Timing]:
-        others = [one for use in structpages.USES if use != "hotplug" for one in self.timed([0.9] * 4, use)]
-        return others + self.timed(hotplug)
-
-    def test_a_line_of_it(self) -> None:
+    def test_a_line_of_a_use(self) -> None:
         line = "memmap_bench: round 1 threads 1 ran 1 hotplug ours 3900 ns\n"
         (timing,) = parse_userspace(line).timings
         assert timing == Timing(1, 1, "ours", 3900, 1, "hotplug")
 
-    def test_all_rounds_but_one_decide(self) -> None:
-        assert structpages.slower(self.all_uses([0.99, 1.02, 1.04, 1.04])) == []
-        (found,) = structpages.slower(self.all_uses([0.99, 1.03, 1.03, 1.04]))
-        assert found == "hotplug, 128 MiB at a time: 1.030 of stock, at most 1.02"
-
-    def test_a_use_that_was_not_timed(self) -> None:
-        with pytest.raises(LabError, match="did not time early"):
-            structpages.slower([one for one in self.all_uses([1.0] * 4) if one.use != "early"])
-
     def test_rows_of_uses_are_apart(self) -> None:
-        measured = Measured("userspace", 1000, tuple(self.timed([0.9] * 4)))
+        measured = Measured("userspace", 1000, tuple(self.used([0.9] * 4, "hotplug")))
         assert bench.rows(measured) == []
         stock, ours = bench.use_rows(measured)
         assert stock.ratio is None
         assert ours.ratio is not None and ours.ratio.value == pytest.approx(0.9)
-
-    def test_the_gate_is_for_pages_that_are_freed_together(self) -> None:
-        timings = [*parse_userspace(USERSPACE).timings, *self.timed([9.0])]
-        assert structpages.too_slow(timings, {1}) == []
-
-
-def test_csv_has_every_round() -> None:
-    text = bench.to_csv_rows([parse_uml(UML), parse_userspace(USERSPACE)])
-    table = list(csv.DictReader(io.StringIO(text)))
-    assert len(table) == 15
-    assert table[0]["ns_per_page"] == "4.000"
-    assert table[-1] == {
-        "bench": "userspace",
-        "pages": "1000",
-        "round": "1",
-        "threads": "2",
-        "took_part": "2",
-        "use": "deferred",
-        "way": "limit",
-        "ns": "2300",
-        "ns_per_page": "2.300",
-    }

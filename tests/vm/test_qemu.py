@@ -312,10 +312,3 @@ class TestWhichQemu:
         assert said.count("\n") == 1
         assert "QEMU 7.2.22 runs emulated CPUs one after another" in said and "backports" in said
         assert not emulator.is_parallel("7.2.22") and emulator.is_parallel("8.1")
-
-
-def test_memory_in_a_file() -> None:
-    args = " ".join(command("one-cpu", TCG, memory=Path("/proc/1/fd/5")))
-    assert "memory-backend-file,id=mem0," in args
-    assert "share=on,mem-path=/proc/1/fd/5" in args
-    assert "memory-backend-ram" not in args

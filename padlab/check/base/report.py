@@ -24,13 +24,17 @@ NEAREST = 5  # to their limits
 
 @dataclass(frozen=True)
 class Report:
-    """How a check went, in seconds; ``detail`` is what else its error had to say."""
+    """How a check went, in seconds; ``detail`` is what else its error had to say.
+
+    ``kept`` says what was not run again: see kept.py.
+    """
 
     name: str
     outcome: Outcome
     elapsed: float
     limit_s: float
     detail: list[str] = field(default_factory=list)
+    kept: str = ""
 
 
 def tell(report: Report, place: str) -> None:
@@ -38,7 +42,8 @@ def tell(report: Report, place: str) -> None:
     outcome = report.outcome
     verdict = "FAILED" if outcome.failures else "ok" if outcome.passed else "skipped"
     elapsed = progress.seconds(report.elapsed)
-    lines = [f"{place} {report.name}: {verdict}, {summary(outcome)}, {elapsed}"]
+    kept = f", {report.kept}" if report.kept else ""
+    lines = [f"{place} {report.name}: {verdict}, {summary(outcome)}, {elapsed}{kept}"]
     lines += [f"    skipped: {reason}" for reason in outcome.skips]
     lines += _failures(report, SHOWN_LINES, "failed")
     progress.result("\n".join(lines))
@@ -146,6 +151,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "skipped": list(outcome.skips),
         "seconds": round(report.elapsed, 1),
         "limit": round(report.limit_s),
+        "kept": report.kept,
         "parts": [
             {"name": part.name, "seconds": round(part.elapsed, 1), "limit": round(part.limit_s)}
             for part in outcome.took

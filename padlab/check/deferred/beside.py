@@ -15,8 +15,8 @@ from padlab.check.base.guests import SMALL, SMT
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import FEATURES, PERF, Config
-from padlab.vm import dmesg
-from padlab.vm.boot import SYNC, BootResult
+from padlab.vm.boot import SYNC
+from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, Dmesg
 from padlab.vm.trace import Event
 
 KERNEL = "faulty"
@@ -26,7 +26,7 @@ MACHINES = ("epyc-7551-kvm", "memory-64")
 SLOW = "deferred_init_slow=500,1000000"
 # Hardly slow, so that the kernel says how many sections were begun at which priority, and an
 # initcall that takes longer than all of them.
-UNHURRIED = ("deferred_init_slow=1,1000000", "test_sleep=2000")
+UNHURRIED = ("deferred_init_slow=1,1000000", "test_over")
 LAST_TRIES = 3
 # One section only; and then threads stay for a while in code that boot is about to free.
 HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
@@ -36,9 +36,9 @@ CHUNK = "padata_mt_chunk"
 SECTION_PAGES = 32768
 # Four, and what is missing to the boundary of the next.
 MOST_SECTIONS = 5
-# Boot is told when jobs are done, and does not find out when it looks again after 30 s.
-MOST_MS = 25_000
-SIZES = (SMALL, "three-nodes")
+# Who waits is told when jobs are over, within milliseconds, and does not find out when it looks
+# again after 30 s.
+HUNG_S = 25
 
 # Who waits, by the name it gives: machine, and how to make it.
 WAITS = {
@@ -81,19 +81,6 @@ ASKED = {
     FEATURES: ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
 }
 
-# Settings that are other in each boot, whatever the memory.
-_OTHER = re.compile(
-    r"kernel/random/|fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr)"
-    r"|kernel/(pty/nr|ns_last_pid|cmdline|version|osrelease|hostname|tainted|panic_on_oops)"
-    r"|kernel/sched_domain|vm/(stat_refresh|compact_memory|drop_caches)"
-)
-# What is sized by free pages is a little other in each boot.
-_BY_FREE = ("fs/file-max", "vm/user_reserve_kbytes", "vm/admin_reserve_kbytes")
-# Of stock's, whose image has another size, and of what is sized by free pages.
-MAX_OFF = 0.002
-# Settings that stock does not have.
-_OURS = "vm/huge_page_zero_"
-
 
 def initcalls(name: str, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     """Initcalls run while jobs do, and boot says for how long it waited in the end."""
@@ -105,11 +92,7 @@ def initcalls(name: str, kernel: str = "patched", limit_s: float | None = None) 
     problems = guests.trouble(result)
     if meanwhile < LEAST_INITCALLS:
         problems.append(f"{meanwhile} initcalls ended while struct pages were initialised")
-    waited = result.dmesg.waited
-    if waited is None:
-        problems.append("the kernel does not say how long boot waited")
-    elif waited.end_ms > MOST_MS:
-        problems.append(f"nobody told boot not to wait any more: {waited}")
+    problems += told_problems(result.dmesg, "boot waited")
     if (most := largest_chunk(events)) > MOST_SECTIONS:
         problems.append(f"a chunk has {most:g} sections, with which one thread may be late")
     return judge(problems, result.log)
@@ -130,14 +113,23 @@ def initcalls_meanwhile(events: tuple[Event, ...]) -> int:
     return sum(min(chunks) < at < max(chunks) for at in ends)
 
 
+def told_problems(dmesg: Dmesg, said: str) -> list[str]:
+    """What is wrong with the time from the end of all jobs to the message of who waited.  Pure."""
+    done = [us for us, text in dmesg.stamps if re.search(NODE_DONE, text)]
+    told = [us for us, text in dmesg.stamps if text.startswith(said)]
+    if not (done and told):
+        return [f"the kernel does not say that jobs are over, or: {said}"]
+    late = (told[-1] - done[-1]) / 1e6
+    return [f"nobody said that jobs are over: {said}, {late:.0f} s later"] * (late > HUNG_S)
+
+
 def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Who needs all memory waits for it, and boot says so; nobody does if boot has waited before."""
     name, append = WAITS[who]
     result = guests.boot(name, kernel, append=append, limit=limit_s)
     problems = guests.trouble(result)
-    waited = result.dmesg.waited
-    if waited is None or waited.who != who or waited.before_ms < 100:
-        problems.append(f"{who} did not wait: {waited}")
+    if not waited_for_all(result.dmesg.text, who):
+        problems.append(f"{who} did not wait until jobs were over: {result.dmesg.waited}")
     low, other, _ = nices(result.dmesg.text)
     if low >= other:
         problems.append(f"{low} sections were begun at the lowest priority while {who} waited, {other} not")
@@ -152,10 +144,19 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
     return judge(problems, result.log)
 
 
+def waited_for_all(console: str, who: str) -> bool:
+    """Whether jobs were at work when somebody needed all pages, and over when he went on.  Pure.
+
+    As a faulty kernel says.
+    """
+    said = f"deferred_init_wait: {who}, jobs are"
+    return f"{said} over" in console and f"{said} not over" not in console
+
+
 def waited_first(console: str) -> bool:
     """Whether all jobs were done before drivers were started.  Pure."""
-    ends = [match.start() for match in re.finditer(dmesg.NODE_DONE, console)]
-    drivers = re.search(dmesg.DEVTMPFS, console)
+    ends = [match.start() for match in re.finditer(NODE_DONE, console)]
+    drivers = re.search(DEVTMPFS, console)
     return bool(ends and drivers) and max(ends) < (drivers.start() if drivers else 0)
 
 
@@ -196,8 +197,7 @@ def asked_for(config: Config, name: str, kernel: str = KERNEL, limit_s: float | 
     result = guests.boot(name, kernel, config, append=ASKED_ARGS, limit=limit_s)
     who = (*ASKS, *ASKED[config][1])
     problems = guests.trouble(result) + asked_problems(result.dmesg.text, who, result.spec.machine.cpus)
-    if result.dmesg.waited and result.dmesg.waited.before_ms > MOST_MS:
-        problems.append(f"nobody was told not to wait any more: {result.dmesg.waited}")
+    problems += told_problems(result.dmesg, "test_beside: all pages")
     low, other, last = nices(result.dmesg.text)
     if not (low and other and last == 0):
         problems.append(f"{low} sections were begun at the lowest priority, {other} not, the last at {last}")
@@ -224,7 +224,7 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
     """Nobody waits for jobs that are done before boot is, and all but their last sections are unhurried.
 
     A thread that has just found more sections left than threads may still be the one that begins
-    the last, and a busy host may hold up jobs for as long as boot takes: one of a few boots will do.
+    the last: one of a few boots will do.
     """
     for _ in range(LAST_TRIES):
         result = guests.boot(SMALL, kernel, append=UNHURRIED, limit=limit_s)
@@ -234,7 +234,8 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
             problems.append(
                 f"{low} sections were begun at the lowest priority, {other} not, the last at {last}"
             )
-        if result.dmesg.waited != dmesg.Waited(0, 0, None):
+        problems += said_problems(result.dmesg.text, ("jobs are over",))
+        if result.dmesg.waited is None or result.dmesg.waited.who:
             problems.append(f"somebody waited: {result.dmesg.waited}")
         if trouble or not problems:
             break
@@ -297,54 +298,3 @@ def taken_problems(console: str, kind: str) -> list[str]:
         return ["the initcall does not say what it took"]
     found = [] if int(match[1]) >= int(match[2]) and match[3] == "0" else [match[0]]
     return found + [f"the console says: {bad}" for bad in ("Out of memory", "oom-kill") if bad in console]
-
-
-def sizes(name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
-    """What the kernel sizes by memory is the same whether boot waits or not, and as in stock.
-
-    With jobs that are still at work when it is sized.
-    """
-    ours, waiting = (_sizes(name, kernel, args, limit_s) for args in ((SLOW,), (SYNC,)))
-    stock = _sizes(name, "stock", (), limit_s)
-    problems = [f"beside the jobs: {text}" for text in differences(_told(waiting), _told(ours), 0)]
-    problems += [f"against stock: {text}" for text in differences(_told(stock), _told(ours), MAX_OFF)]
-    if ours.dmesg.waited is None or waiting.dmesg.waited is not None:
-        problems.append("boot waited, or did not, against what the command line says")
-    return judge(problems, ours.log)
-
-
-def _sizes(name: str, kernel: str, append: tuple[str, ...], limit_s: float | None) -> BootResult:
-    return guests.boot(name, kernel, role="sizes", append=append, limit=limit_s)
-
-
-def _told(result: BootResult) -> dict[str, str]:
-    pairs = (value.partition(" ") for value in result.guest.values("size"))
-    return {
-        name: value.strip()
-        for name, _, value in pairs
-        if not _OTHER.match(name) and not name.startswith(_OURS)
-    }
-
-
-def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> list[str]:
-    """Settings that differ, numbers by more than ``most`` of theirs.  Pure."""
-    found = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
-    for name in sorted(theirs.keys() & ours.keys()):
-        if not _same(theirs[name], ours[name], MAX_OFF if name in _BY_FREE else most):
-            found.append(f"{name}: {ours[name]}, not {theirs[name]}")
-    return found
-
-
-def _same(one: str, other: str, most: float) -> bool:
-    words, others = one.split(), other.split()
-    return len(words) == len(others) and all(
-        a == b or _near(a, b, most) for a, b in zip(words, others, strict=True)
-    )
-
-
-def _near(one: str, other: str, most: float) -> bool:
-    try:
-        a, b = (float(text.strip("(,)")) for text in (one, other))
-    except ValueError:
-        return False
-    return abs(a - b) <= most * abs(a)

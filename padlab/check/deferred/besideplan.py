@@ -9,7 +9,7 @@ from functools import partial
 
 from padlab.check.base import expected
 from padlab.check.base.guests import SMALL
-from padlab.check.deferred import beside, handover, hibernate
+from padlab.check.deferred import beside, handover, hibernate, sizes
 from padlab.core.outcome import Outcome
 from padlab.kernel.kconfig import PERF, Config
 
@@ -41,8 +41,8 @@ def checks() -> Iterator[Beside]:
     yield Beside("boot says what it waits for", beside.hung, SMALL, boots_each=2)
     yield Beside("the last sections beside boot", beside.last_sections, SMALL, boots_each=beside.LAST_TRIES)
     yield Beside("a bulk allocation beside deferred init", beside.bulk, SMALL)
-    for name in beside.SIZES:
-        yield Beside(f"sizes beside deferred init, {name}", partial(beside.sizes, name), name, boots_each=3)
+    for name in sizes.MACHINES:
+        yield Beside(f"sizes beside deferred init, {name}", partial(sizes.same, name), name, boots_each=3)
     for title, (config, name) in beside.asked().items():
         yield Beside(title, partial(beside.asked_for, config, name), name, config)
     yield Beside(hibernate.TITLE, hibernate.resumes, hibernate.MACHINE, hibernate.CONFIG, boots_each=2)

@@ -67,8 +67,8 @@ def main(suites: Sequence[str], full: bool, cold: bool, command: Sequence[str]) 
 
 
 def proof(suite: str) -> Outcome:
-    """Both commands on a bare ``suite``, with the whole of ./lab test: a check of its --full."""
-    return _prove(suite, _host(full=True), readme_commands(full=True), cold=False)
+    """Both commands on a bare ``suite``: a check of ./lab test --full."""
+    return _prove(suite, _host(full=False), readme_commands(full=False), cold=False)
 
 
 def _host(full: bool) -> hostconfig.HostConfig:

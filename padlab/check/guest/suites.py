@@ -25,6 +25,9 @@ LATE = "late-node"
 
 UML_LIMIT_S = 300  # the kernel's own default
 
+# Skipped in other kernels.
+DEBUGGING = ("test_no_memory", "test_io", "test_core_sched")
+
 # Some cases want a CPU that is offline, some a pool of huge pages.
 GIVEN = ("maxcpus=7", "hugepages=64")
 # Suites that are part of a kernel run at boot, but only if asked for.
@@ -94,6 +97,11 @@ def selftests(config: Config) -> Outcome:
     # They would bring the last CPU online, which the arm64 kernel cannot.
     online = ("maxcpus=8",) if config.arch.foreign else ()
     return _in_guest("selftest", config, (f"deferred_init_threads={threads}", *online))
+
+
+def selftests_of_debugging() -> Outcome:
+    """What only a debug kernel has: faults of allocations, a disk in memory, core scheduling."""
+    return _in_guest("selftest", DEBUG, (f"padlab_only={','.join(DEBUGGING)}",))
 
 
 def selftests_of_time(config: Config) -> Outcome:

@@ -232,7 +232,7 @@ def main(seed: int | None = None, nr: int = 20, jobs: int = 1, json: bool = Fals
         tried = run(all_drawn, jobs)
         report = as_dict(all_drawn, tried)
         if nr > 1:
-            provenance.write_json(provenance.path_of("soak.json"), report)
+            provenance.keep("soak.json", report)
     failed = {seed: one.said for seed, one in tried.items() if one.said}
     if json:
         print(jsons.dumps(report, indent=2))
@@ -245,7 +245,7 @@ def main(seed: int | None = None, nr: int = 20, jobs: int = 1, json: bool = Fals
 
 
 def as_dict(all_drawn: Sequence[Drawn], tried: dict[int, Tried]) -> dict[str, Any]:
-    """What is recorded: one boot of each kernel for each seed."""
+    """What is kept: one boot of each kernel for each seed."""
     made_by = next((one.made_by for one in tried.values() if one.made_by), {})
     different = {str(seed): list(one.said) for seed, one in tried.items() if one.said}
     return {

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is known of mutants: kept from run to run, and recorded in results/mutants.csv and .json.
+"""What is known of mutants: kept from run to run, and in build/records as mutants.csv and .json.
 
 An attempt is kept with a digest of what it depends on.  When that changes, it is as if it
-had never been made.  The record goes on to say that a mutant was killed, and when, until
-it is decided again.
+had never been made.
 """
 
 from __future__ import annotations
@@ -139,24 +138,8 @@ def table(verdicts: list[Verdict]) -> str:
     return out.getvalue()
 
 
-def with_earlier(verdicts: Iterable[Verdict], table_of_before: str) -> list[Verdict]:
-    """What is open now, and was killed at the time of an earlier table with the same fault."""
-    before = {row["mutant"]: row for row in csv.DictReader(io.StringIO(table_of_before))}
-    return [_earlier(one, before.get(one.mutant.id, {})) if one.outcome == OPEN else one for one in verdicts]
-
-
-def _earlier(verdict: Verdict, row: dict[str, str]) -> Verdict:
-    one = verdict.mutant
-    if (row.get("outcome"), row.get("file"), row.get("fault")) != (KILLED, one.file, one.why):
-        return verdict
-    return Verdict(one, KILLED, row["by"], float(row["seconds"] or 0), date=row["date"])
-
-
-def record(verdicts: list[Verdict]) -> None:
-    """All mutants, whatever is known of them."""
-    path = provenance.path_of(f"{NAME}.csv")
-    if path.exists():
-        verdicts = with_earlier(verdicts, path.read_text())
+def record(verdicts: list[Verdict]) -> Path:
+    """Keep all mutants, whatever is known of them, and the sums; return where the sums are."""
     by = Counter(one.by for one in verdicts if one.by)
     files = Counter(one.mutant.file for one in verdicts)
     data = {
@@ -166,5 +149,5 @@ def record(verdicts: list[Verdict]) -> None:
         "killed by": dict(by.most_common()),
         "files": dict(sorted(files.items())),
     }
-    provenance.write(path, table(verdicts))
-    provenance.write_json(provenance.path_of(f"{NAME}.json"), data)
+    provenance.keep(f"{NAME}.csv", table(verdicts))
+    return provenance.keep(f"{NAME}.json", data)

@@ -14,6 +14,7 @@ from padlab.check.guest import singles
 from padlab.check.plan import plan, selection
 from padlab.core import environment, exclusive, packages, paths, progress
 from padlab.core.outcome import Outcome
+from padlab.vm import kept
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
@@ -52,6 +53,7 @@ def main(
     junit: Path | None = None,
     json: Path | None = None,
     brief: bool = False,
+    again: bool = False,
 ) -> int:
     """``junit`` and ``json`` are files to write the results to."""
     chosen = checks(globs, quick, full, last_failed, brief)
@@ -70,7 +72,7 @@ def main(
             path.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
-        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
+        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
         elapsed = time.monotonic() - start
         if junit:
             report.write_junit(junit, reports)
@@ -79,16 +81,17 @@ def main(
     return report.conclude(reports, elapsed)
 
 
-def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
+def _run(chosen: list[Check], groups: Sequence[str], again: bool) -> list[Report]:
     made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
     if made.outcome.failures:
         report.tell(made, "[0]")
         return [made]
-    run = runner.Runner(chosen, runner.this_host(chosen))
+    run = runner.Runner(chosen, runner.this_host(chosen), again)
     try:
         run.run()
     finally:
         selection.remember(run.reports)
+        kept.prune()
     return run.reports
 
 

@@ -33,7 +33,7 @@ from padlab.vm import machine
 LINT_LIMIT_S = 300
 TESTS_LIMIT_S = 900
 FUZZ_LIMIT_S = 1200
-BUG_LIMIT_S = 120
+BUGS_LIMIT_S = 1200
 MODELS_LIMIT_S = 900
 MODELS_MIB = 512
 NATIVE_MIB = 2048
@@ -72,6 +72,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         Check("memblock and VMAs in userspace", outsidehost.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
+        *building.shared(),
         *building.compilers(everything),
         *building.installing(everything),
         # It changes the environment, which all threads share.
@@ -111,8 +112,8 @@ def _userspace(jobs: dict[str, int]) -> Iterator[Check]:
 
 
 def _bugs() -> Iterator[Check]:
-    for name, bug in fuzz.bugs().items():
-        yield Check(f"engine in userspace finds {name}", partial(fuzz.find, bug), BUG_LIMIT_S, alone=True)
+    name = "engine in userspace finds every seeded fault"
+    yield Check(name, fuzz.find_all, BUGS_LIMIT_S, alone=True, sees=fuzz.seen_by_find)
 
 
 def _models(everything: bool) -> Iterator[Check]:
@@ -122,7 +123,9 @@ def _models(everything: bool) -> Iterator[Check]:
         spin.LEFT_OUT: "models: each piece of the handshakes is needed",
     }
     for kind, name in names.items():
-        yield Check(name, partial(spin.check, kind, everything), MODELS_LIMIT_S, mib=MODELS_MIB)
+        run = partial(spin.check, kind, everything)
+        sees = partial(spin.seen, kind, everything)
+        yield Check(name, run, MODELS_LIMIT_S, mib=MODELS_MIB, sees=sees)
 
 
 def _native() -> Iterator[Check]:
@@ -160,47 +163,42 @@ def _guest(
 
 def _suites(everything: bool) -> Iterator[Check]:
     """The longest first, so that none is left to run by itself at the end."""
-    for config in (*((RT,) if everything else ()), DEBUG, PERF):
-        run = partial(suites.selftests, config)
-        yield _guest(f"kselftests, {SMT} ({config})", run, SMT, config=config, role="selftest")
-        run = partial(suites.kunit, config)
-        yield _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
-        if config is RT:  # which has no transparent huge pages
-            continue
-        run = partial(suites.selftests_of_huge_pages, config)
+    for config in (RT, DEBUG) if everything else ():
+        yield _selftests("kselftests", partial(suites.selftests, config), SMT, config)
+    if everything:
+        yield from _selftests_elsewhere(DEBUG)
+    for config in (RT, PERF, DEBUG) if everything else (PERF, DEBUG):
+        if config is PERF:
+            yield _selftests("kselftests", partial(suites.selftests, config), SMT, config)
+            yield from _selftests_elsewhere(config)
         yield _guest(
-            f"kselftests of huge pages, {hugepages.MACHINE} ({config})",
-            run,
-            hugepages.MACHINE,
-            config=config,
-            role="selftest",
-            mib=_whole(hugepages.MACHINE),
+            f"KUnit, {SMT} ({config})", partial(suites.kunit, config), SMT, config=config, role="kunit"
         )
-        run = partial(suites.selftests_of_nodes, config)
-        yield _guest(
-            f"kselftests of memory that comes and goes, {suites.LATE} ({config})",
-            run,
-            suites.LATE,
-            config=config,
-            role="selftest",
-        )
-        run = partial(suites.selftests_of_time, config)
-        yield Check(
-            f"kselftests that measure time, {suites.TIME} ({config})",
-            run,
-            MAKING_S + suites.TIME_LIMIT_S,
-            mib=boots.host_mib(machine.load(suites.TIME)),
-        )
+    name = "kselftests that need a debug kernel"
+    yield _selftests(name, suites.selftests_of_debugging, SMT, DEBUG)
+    yield _selftests("kselftests that provoke reports", suites.selftests_of_reports, SMT, DEBUG)
     yield _guest("KUnit, arm64", partial(suites.kunit, kconfig.ARM64), ARM64, role="kunit")
     if everything:
         yield _guest("kselftests, arm64", partial(suites.selftests, kconfig.ARM64), ARM64, role="selftest")
-    yield _guest(
-        f"kselftests that provoke reports, {SMT} (debug)",
-        suites.selftests_of_reports,
-        SMT,
-        config=DEBUG,
-        role="selftest",
+
+
+def _selftests_elsewhere(config: Config) -> Iterator[Check]:
+    """Those that want a machine of their own."""
+    run = partial(suites.selftests_of_huge_pages, config)
+    mib = _whole(hugepages.MACHINE)
+    yield _selftests("kselftests of huge pages", run, hugepages.MACHINE, config, mib)
+    run = partial(suites.selftests_of_nodes, config)
+    yield _selftests("kselftests of memory that comes and goes", run, suites.LATE, config)
+    yield Check(
+        f"kselftests that measure time, {suites.TIME} ({config})",
+        partial(suites.selftests_of_time, config),
+        MAKING_S + suites.TIME_LIMIT_S,
+        mib=boots.host_mib(machine.load(suites.TIME)),
     )
+
+
+def _selftests(title: str, run: Callable[[], Outcome], name: str, config: Config, mib: int = 0) -> Check:
+    return _guest(f"{title}, {name} ({config})", run, name, config=config, role="selftest", mib=mib)
 
 
 def _whole(name: str) -> int:
@@ -220,10 +218,12 @@ def _debug_kernel(everything: bool) -> Iterator[Check]:
             boots_each=2,
             mib=_whole(lockstat.PTLOCK_MACHINE),
         )
-    for name, config in product(deferred.MACHINES, (DEBUG, RT) if everything else (DEBUG,)):
+    boots_of = product(deferred.MACHINES, (DEBUG, RT)) if everything else ((SMT, DEBUG),)
+    for name, config in boots_of:
         run = partial(deferred.debug_boot, name, config)
         yield _guest(f"boot, {name} ({config})", run, name, config=config)
-    yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=KASAN, role="selftest")
+    if everything:
+        yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=KASAN, role="selftest")
     for title, name, role, check in races.checks() if everything else ():
         mib = _whole(name) if role == "selftest" else 0
         yield _guest(f"{title}, {name} (kcsan)", check, name, config=races.CONFIG, role=role, mib=mib)
@@ -243,6 +243,8 @@ def _deferred(everything: bool) -> Iterator[Check]:
 
 def _memmap(everything: bool) -> Iterator[Check]:
     for name in memmap.small_machines():
+        if machine.load(name).arch.foreign and not everything:  # it needs a stock kernel of its own
+            continue
         yield _guest(f"memmap oracle, {name}", partial(memmap.same, name), name, boots_each=2)
     yield _guest("memmap oracle, a zone that grew on demand", memmap.grown, memmap.GROWN, boots_each=4)
     for case in matrix.cases(everything):

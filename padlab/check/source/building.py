@@ -13,11 +13,13 @@ from padlab.check.guest import races
 from padlab.check.memmap import matrix
 from padlab.check.others import outside
 from padlab.check.source import checkers, eachstep, remarks
-from padlab.core.outcome import Outcome
-from padlab.kernel import kconfig
+from padlab.core import progress
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import kconfig, sharing
 from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, Config
 
 SOURCE_LIMIT_S = 300
+MOST_UNSHARED = 60
 BUILD_LIMIT_S = 3600
 STEPS_LIMIT_S = 3 * 3600
 CLOUD_LIMIT_S = 4 * 3600
@@ -33,16 +35,38 @@ def sources(everything: bool = False) -> Iterator[Check]:
 
 def kernels(everything: bool) -> Iterator[Check]:
     """A kernel that few checks need is only in --full: from nothing each takes minutes."""
-    some = [("patched", PERF), ("stock", PERF), ("patched", DEBUG), ("stock", DEBUG)]
+    some = [("stock", PERF), ("patched", PERF), ("stock", DEBUG), ("patched", DEBUG)]
     some += [("faulty", PERF), ("mirrored", PERF)]
-    some += [("patched", kconfig.ARM64), ("stock", kconfig.ARM64), ("patched", KASAN)]
-    more = [("patched", NOSPLIT), ("patched", RT), ("patched", races.CONFIG), ("faulty", FEATURES)]
+    some += [("patched", kconfig.ARM64)]
+    more = [
+        ("stock", kconfig.ARM64),
+        ("patched", KASAN),
+        ("patched", NOSPLIT),
+        ("patched", RT),
+        ("patched", races.CONFIG),
+        ("faulty", FEATURES),
+    ]
     more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
     others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
     more += [(kernel, config) for config in others for kernel in ("stock", "patched")]
     for kernel, config in dict.fromkeys(some + (more if everything else [])):
         run = partial(_build, kernel, config)
         yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
+
+
+def shared() -> Iterator[Check]:
+    """What a second kernel of a configuration costs."""
+    for config in (PERF, DEBUG):
+        name = f"stock and patched share all but {MOST_UNSHARED} objects ({config})"
+        yield Check(name, partial(_shared, config), BUILD_LIMIT_S)
+
+
+def _shared(config: Config) -> Outcome:
+    found = sharing.unshared(guests.built("patched", config), guests.built("stock", config))
+    progress.note(f"{len(found)} objects of patched ({config}) are not those of stock")
+    if len(found) <= MOST_UNSHARED:
+        return Outcome(1)
+    return judge([f"{len(found)} objects are to be compiled anew:", *found])
 
 
 def compilers(everything: bool) -> Iterator[Check]:
@@ -57,9 +81,9 @@ def compilers(everything: bool) -> Iterator[Check]:
 
 def installing(everything: bool) -> Iterator[Check]:
     """Debian packages, on a bare Debian."""
-    limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
-    yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)
     if everything:
+        limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
+        yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)
         name = "packages with Debian's configuration for clouds: its system comes up, huge pages have helpers"
         yield Check(name, installed.of_cloud, CLOUD_LIMIT_S, alone=True)
 

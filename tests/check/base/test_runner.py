@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,15 +42,6 @@ def run(capsys: pytest.CaptureFixture[str], *checks: Check, host: Host = HOST) -
     made.run()
     status = report.conclude(made.reports, 1.0)
     return status, capsys.readouterr().out.splitlines()
-
-
-def test_who_is_told_of_each_that_has_ended() -> None:
-    told: list[str] = []
-    made = Runner(
-        [check("a", lambda: Outcome(1)), check("b", refuse)], HOST, lambda report: told.append(report.name)
-    )
-    made.run()
-    assert sorted(told) == ["a", "b"] == sorted(report.name for report in made.reports)
 
 
 def test_all_pass(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,39 +85,40 @@ def test_nothing_run_is_not_success(capsys: pytest.CaptureFixture[str]) -> None:
 # What runs at the same time
 
 
-class Log:
-    """When checks began and ended, by name."""
+class Stepped(Runner):
+    """Checks without threads: of those under way, the first of the list ends first."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._now: set[str] = set()
-        self.together: set[frozenset[str]] = set()
+    def __init__(self, checks: Sequence[Check], host: Host) -> None:
+        super().__init__(checks, host)
+        self.together: set[str] = set()
 
-    def check(self, name: str, seconds: float, **fields: object) -> Check:
-        def work() -> Outcome:
-            with self._lock:
-                self._now.add(name)
-                self.together.add(frozenset(self._now))
-            time.sleep(seconds)
-            with self._lock:
-                self._now.discard(name)
-            return Outcome(1)
+    def _start(self, nr: int, check: Check) -> None:
+        self._running[nr] = runner._Running(nr, check, until=math.inf)
 
-        return check(name, work, **fields)
-
-    def pairs(self) -> set[str]:
-        return {"".join(sorted(names)) for names in self.together if len(names) > 1}
+    def _wait(self) -> None:
+        self.together.add("".join(running.check.name for running in self._running.values()))
+        nr = min(self._running)
+        self._collect(nr, report.Report(self._running[nr].check.name, Outcome(1), 0, 60))
 
 
 def pairs(*fields: dict[str, object], host: Host = HOST) -> set[str]:
-    """Which of checks a, b, c ... with ``fields`` ran at the same time; a is the shortest."""
-    log = Log()
-    checks = [
-        log.check(name, 0.1 if name == "a" else 0.4, **one)
-        for name, one in zip("abcdef", fields, strict=False)
-    ]
-    Runner(checks, host).run()
-    return log.pairs()
+    """Which of checks a, b, c ... with ``fields`` run at the same time."""
+    stepped = Stepped([check(name, **of_one) for name, of_one in zip("abcdef", fields, strict=False)], host)
+    stepped.run()
+    assert len(stepped.reports) == len(fields)
+    return {names for names in stepped.together if len(names) > 1}
+
+
+def test_they_do_run_at_the_same_time() -> None:
+    both = threading.Barrier(2)
+
+    def meets() -> Outcome:
+        both.wait(60)
+        return Outcome(1)
+
+    runner_of_two = Runner([check("a", meets), check("b", meets)], HOST)
+    runner_of_two.run()
+    assert [report.outcome for report in runner_of_two.reports] == [Outcome(1)] * 2
 
 
 def test_as_many_as_the_host_has_cores() -> None:
@@ -179,67 +173,85 @@ def test_lines_say_which_check_they_are_of(capsys: pytest.CaptureFixture[str]) -
 # Limits, and the end
 
 
-def sleeper(pid: list[int]) -> Outcome:
-    with process.spawn(["sleep", "60"], what="sleeping") as proc:
-        pid.append(proc.pid)
-        proc.wait()
+class Clock:
+    """Goes on when a check says so.  The runner looks at it again after the shortest limit, in real time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in (runner, process):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def sleeper(clock: Clock, statuses: list[int]) -> Outcome:
+    """Is late as soon as its child has been started."""
+    with process.spawn(["sleep", "600"], what="sleeping") as proc:
+        clock.now += 10
+        statuses.append(proc.wait())
     raise LabError("sleeping", "it was ended", "sleep less")
 
 
-def test_one_over_its_limit_is_ended_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    pid: list[int] = []
-    start = time.monotonic()
-    status, out = run(capsys, check("late", lambda: sleeper(pid), limit_s=0.3), check("good"))
-    assert time.monotonic() - start < 20
+def test_one_over_its_limit_is_ended_and_fails(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
+    statuses: list[int] = []
+    status, out = run(capsys, check("late", lambda: sleeper(clock, statuses), limit_s=0.1), check("good"))
     assert status == 1
     assert out[-1] == "1 passed, 2 failed"
-    assert "failed in late: it took longer than its limit of 0.3 s" in "\n".join(out)
-    assert not Path(f"/proc/{pid[0]}").exists()
+    assert "failed in late: it took longer than its limit of 0.1 s" in "\n".join(out)
+    assert statuses == [-signal.SIGTERM]
 
 
-def test_what_is_done_apart_does_not_count() -> None:
+def test_what_is_done_apart_does_not_count(clock: Clock) -> None:
     def waits() -> Outcome:
         with process.scope().apart():
-            time.sleep(0.6)
+            clock.now += 10
         return Outcome(1)
 
-    made = Runner([check("waits", waits, limit_s=0.4), check("too", waits, limit_s=0.4)], HOST)
-    made.run()
-    assert [report.outcome for report in made.reports] == [Outcome(1)] * 2
-    assert all(report.elapsed < 0.4 for report in made.reports)
+    waiting = Runner([check("waits", waits, limit_s=0.1)], HOST)
+    waiting.run()
+    assert [(report.outcome, report.elapsed) for report in waiting.reports] == [(Outcome(1), 0)]
 
 
-def test_what_is_done_apart_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "APART_LIMIT_S", 0.2)
-    pid: list[int] = []
+def test_what_is_done_apart_has_a_limit_too(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    monkeypatch.setattr(runner, "APART_LIMIT_S", 0.1)
+    statuses: list[int] = []
 
     def hangs() -> Outcome:
         with process.scope().apart():
-            return sleeper(pid)
+            return sleeper(clock, statuses)
 
-    made = Runner([check("hangs", hangs, limit_s=0.2)], HOST)
-    made.run()
-    assert made.reports[0].outcome.failures
-    assert not Path(f"/proc/{pid[0]}").exists()
+    hanging = Runner([check("hangs", hangs, limit_s=0.1)], HOST)
+    hanging.run()
+    assert hanging.reports[0].outcome.failures
+    assert statuses == [-signal.SIGTERM]
 
 
-def test_one_over_its_limit_starts_nothing_more() -> None:
+def test_one_over_its_limit_starts_nothing_more(clock: Clock) -> None:
     tried: list[str] = []
+    statuses: list[int] = []
 
     def stubborn() -> Outcome:
-        for _ in range(3):
+        with contextlib.suppress(LabError):
+            sleeper(clock, statuses)
+        for _ in range(2):
             try:
-                process.run(["sleep", "60"], what="sleeping")
+                process.run(["sleep", "600"], what="sleeping")
             except LabError as err:
                 tried.append(err.why)
         return Outcome(1)
 
-    made = Runner([check("late", stubborn, limit_s=0.3)], HOST)
-    made.run()
-    assert tried[0] == "sleep was ended by SIGTERM"
-    assert tried[1:] == ["sleep was started after the end"] * 2
-    (late,) = made.reports
-    assert late.outcome.failures and late.outcome.passed == 1
+    late = Runner([check("late", stubborn, limit_s=0.1)], HOST)
+    late.run()
+    assert statuses == [-signal.SIGTERM]
+    assert tried == ["sleep was started after the end"] * 2
+    assert late.reports[0].outcome.failures and late.reports[0].outcome.passed == 1
 
 
 def test_one_that_cannot_be_ended_is_given_up(

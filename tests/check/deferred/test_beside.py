@@ -112,17 +112,22 @@ def test_boot_that_waits_starts_no_driver_before(console: str, waited: bool) -> 
     assert beside.waited_first(console) is waited
 
 
-def test_settings_are_compared_by_name_and_number() -> None:
-    theirs = {"vm/a": "1000 2", "vm/b": "word", "vm/c": "1"}
-    assert beside.differences(theirs, dict(theirs), 0) == []
-    assert beside.differences(theirs, theirs | {"vm/a": "1001 2"}, 0) == ["vm/a: 1001 2, not 1000 2"]
-    assert beside.differences(theirs, theirs | {"vm/a": "1001 2"}, 0.001) == []
-    assert beside.differences(theirs, theirs | {"vm/b": "other"}, 0.5) == ["vm/b: other, not word"]
-    assert beside.differences(theirs, theirs | {"vm/a": "1000"}, 0.5) == ["vm/a: 1000, not 1000 2"]
-    assert beside.differences(theirs, {"vm/a": "1000 2", "vm/b": "word"}, 0) == ["vm/c is missing"]
+@pytest.mark.parametrize(
+    ("told", "problems"),
+    [
+        ("    3.100000] boot waited 900ms", 0),
+        ("   33.100000] boot waited 30900ms", 1),
+        ("    3.100000] init", 1),
+    ],
+)
+def test_who_waits_is_told_when_jobs_are_over(told: str, problems: int) -> None:
+    """However long they took."""
+    parsed = dmesg.parse(f"[    1.000000] {NODE}[    3.000000] {NODE}[{told}\n")
+    assert len(beside.told_problems(parsed, "boot waited")) == problems
 
 
-def test_what_is_sized_by_free_pages_may_differ_a_little_but_not_much() -> None:
-    theirs = {"fs/file-max": "1640039"}
-    assert beside.differences(theirs, {"fs/file-max": "1640023"}, 0) == []
-    assert beside.differences(theirs, {"fs/file-max": "1200000"}, 0)
+def test_who_needs_all_pages_goes_on_when_jobs_are_over() -> None:
+    said = "deferred_init_wait: memory hotplug, jobs are {}over\n"
+    assert beside.waited_for_all(said.format(""), "memory hotplug")
+    assert not beside.waited_for_all(said.format(""), "boot")
+    assert not beside.waited_for_all(said.format("") + said.format("not "), "memory hotplug")

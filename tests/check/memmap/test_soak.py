@@ -10,7 +10,7 @@ import pytest
 
 from padlab.check.base import guests
 from padlab.check.memmap import oracle, soak
-from padlab.core import packages
+from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.measure import provenance
 from padlab.vm import machine
@@ -65,8 +65,8 @@ def booted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(guests, "build", lambda *args: None)
     monkeypatch.setattr(packages, "ensure", lambda *args: None)
     monkeypatch.setattr(provenance, "provenance", lambda command, *args: {"command": command})
-    monkeypatch.setattr(provenance, "path_of", lambda name: tmp_path / name)
-    return tmp_path / "soak.json"
+    monkeypatch.setattr(paths, "BUILD", tmp_path)
+    return tmp_path / "records/soak.json"
 
 
 def test_what_differs_can_be_drawn_again(booted: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -253,17 +253,6 @@ def test_the_record(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_killed_stays_recorded_until_it_is_decided_again() -> None:
-    before = mutantlog.Verdict(of("a"), KILLED, "cheap", 1.5, date="2026-01-02")
-    table = mutantlog.table([before, mutantlog.Verdict(of("b"), mutantlog.SURVIVED)])
-    open_now = [mutantlog.Verdict(of(name), mutantlog.OPEN) for name in "abc"]
-    assert mutantlog.with_earlier(open_now, table) == [before, *open_now[1:]]
-    survives = [mutantlog.Verdict(of("a"), mutantlog.SURVIVED)]
-    assert mutantlog.with_earlier(survives, table) == survives
-    another = [replace(open_now[0], mutant=replace(of("a"), why="another fault"))]
-    assert mutantlog.with_earlier(another, table) == another
-
-
 def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
     check = Detector("cheap", "userspace", lambda _one: lambda _limit: Outcome(1), lambda _file: False)
     attempt = Attempt(True, "said", 1.0, "2026-01-02")

@@ -39,7 +39,10 @@ restore()
 cleanup()
 {
 	restore
-	[ -z "$tracing" ] || { stop_tracing; forget_trace; }
+	[ ! -e "$JOBS/release" ] || release
+	[ -z "$tracing" ] || stop_tracing
+	# This empties the buffer, too.
+	[ -z "$clock" ] || echo "$clock" > "$TRACEFS/trace_clock"
 	[ -z "$GROUP" ] || remove_groups
 	[ -z "$loaded" ] || rmmod test_padata_mt
 	for dir in $mounted; do
@@ -51,6 +54,17 @@ skip_all()
 {
 	ktap_skip_all "$1"
 	exit "$KSFT_SKIP"
+}
+
+# await COMMAND...: waits until it succeeds, or for so long that it never will, however slow
+# the machine is
+await()
+{
+	tries=0
+	until "$@"; do
+		[ $((tries += 1)) -le 1200 ] || return 1
+		sleep 0.05
+	done
 }
 
 # mount_if_missing TYPE DIRECTORY FILE: FILE exists once it is mounted
@@ -92,20 +106,21 @@ setup_jobs()
 		skip_all "needs the module test_padata_mt (CONFIG_TEST_PADATA_MT)"
 }
 
-# setup_tracing: makes start_tracing, stop_tracing and the readers of the trace usable
+# setup_tracing: makes start_tracing, stop_tracing and the readers of the trace usable.  Events
+# of all CPUs are in the order in which they happen.
 setup_tracing()
 {
 	mount_if_missing tracefs "$TRACEFS" events || skip_all "needs tracefs (CONFIG_FTRACE)"
 	[ -e "$TRACEFS/events/padata/enable" ] || skip_all "the kernel has no padata events"
 	clock=$(sed 's/.*\[\(.*\)\].*/\1/' "$TRACEFS/trace_clock")
+	echo counter > "$TRACEFS/trace_clock"
+	forget_trace
 }
 
-# start_tracing EVENT...: records events of all CPUs in the order in which they happen
+# start_tracing EVENT...
 start_tracing()
 {
 	tracing="$*"
-	echo counter > "$TRACEFS/trace_clock"
-	echo > "$TRACEFS/trace"
 	for event in $tracing; do
 		echo 1 > "$TRACEFS/events/$event/enable"
 	done
@@ -131,11 +146,9 @@ stop_tracing()
 	tracing=
 }
 
-# Changing the clock empties the buffer, so it is restored only once everything was read.
 forget_trace()
 {
 	echo > "$TRACEFS/trace"
-	echo "$clock" > "$TRACEFS/trace_clock"
 }
 
 # mark STATE: everything traced from here on happens in this state
@@ -254,11 +267,13 @@ remove_groups()
 # The cgroup stays busy for a moment after its last task has exited.
 remove_group()
 {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		rmdir "$1" 2>/dev/null && return 0
-		sleep 0.1
-	done
-	rmdir "$1"
+	await rmdir "$1" 2>/dev/null
+}
+
+# Nothing holds a reference to cgroups of $GROUP that were removed
+none_is_dying()
+{
+	grep -q '^nr_dying_descendants 0' "$GROUP/cgroup.stat"
 }
 
 # enter_group NAME: moves the (sub)shell that calls this, and all that it starts
@@ -282,20 +297,26 @@ now_ms()
 # Reads a task's stat file, prints the CPU time of the task and of its children
 cpu_ms()
 {
-	sed 's/^.*) //' | awk '{ print ($12 + $13 + $14 + $15) * 10 }'
+	read -r stat || return 1
+	# Word splitting is intended.
+	# shellcheck disable=SC2086
+	set -- ${stat##*) }
+	echo $(((${12} + ${13} + ${14} + ${15}) * 10))
 }
+
+# Sets has.  A task that has ended has none, and will not have more.
+has_used_goal()
+{
+	has=$(cpu_ms < "/proc/$1/stat") || has=
+	[ -z "$has" ] || [ "$has" -ge "$goal" ]
+} 2>/dev/null
 
 # has_used_ms MS PID: waits until the task has had another MS of CPU time.  Unlike sleep,
 # this does not depend on when an emulator lets the task's CPU run.
 has_used_ms()
 {
 	goal=$(($(cpu_ms < "/proc/$2/stat") + $1))
-	for _ in $(seq 300); do
-		has=$(cpu_ms < "/proc/$2/stat") && [ -n "$has" ] || return 1
-		[ "$has" -lt "$goal" ] || return 0
-		sleep 0.1
-	done
-	return 1
+	await has_used_goal "$2" && [ -n "$has" ]
 }
 
 # CPU time of all threads that may be helpers.  A worker's name may contain spaces, as it
@@ -348,15 +369,32 @@ run_job()
 	echo "$*" > "$JOBS/run"
 } 2>/dev/null
 
-# has_begun PID: waits until the task has the file of jobs open, to which it then writes at
-# once.  Where a machine is emulated, starting a task may take most of a second.
-has_begun()
+# progress: sets nr_own and nr_helped, chunks that callers and helpers have begun so far
+progress()
 {
-	for _ in $(seq 300); do
-		[ "$(readlink "/proc/$1/fd/1")" != "$JOBS/run" ] || return 0
-		sleep 0.1
-	done
-	return 1
+	read -r nr_own nr_helped < "$JOBS/progress"
+}
+
+have_begun()
+{
+	progress
+	[ "$nr_own" -ge "$own_goal" ] && [ "$nr_helped" -ge "$helped_goal" ]
+}
+
+# begin_chunks OWN HELPED: waits until callers have begun so many chunks from now on, and
+# helpers so many
+begin_chunks()
+{
+	progress
+	own_goal=$((nr_own + $1))
+	helped_goal=$((nr_helped + $2))
+	await have_begun
+}
+
+# release: chunks that keep a CPU busy do so no more
+release()
+{
+	echo > "$JOBS/release"
 }
 
 # start_jobs WORD...: runs jobs back to back in the background, until stop_jobs
@@ -375,6 +413,7 @@ stop_jobs()
 {
 	[ -n "$jobs" ] || return 0
 	kill -9 "$jobs" 2>/dev/null
+	release
 	wait "$jobs" 2>/dev/null
 	jobs=
 }

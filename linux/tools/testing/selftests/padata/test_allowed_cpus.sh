@@ -10,8 +10,8 @@
 
 . "$(dirname "$0")"/functions.sh
 
-JOB="rules=now size=300 max_chunk=1 fn=busy us=300"
-CHANGES=40
+JOB="rules=now size=100 max_chunk=1 fn=sleep us=1000"
+CHANGES=20
 
 jobs=
 
@@ -47,23 +47,10 @@ jobs_in()
 	)
 }
 
-# events: "helper CPU" or "caller CPU" for every chunk of a job of this size, and
-# markers "from" and "to CPUS"
-events()
-{
-	sed -n '
-		s/.*\[0*\([0-9][0-9]*\)\].* padata_mt_chunk: .*/chunk \1 &/p
-		s/.* tracing_mark_write: about to change.*/from/p
-		s/.* tracing_mark_write: changed to \([0-9,]*\).*/to \1/p
-	' "$TRACEFS/trace" | sed '
-		s/^chunk \([0-9]*\)  *kworker.*/helper \1/
-		s/^chunk \([0-9]*\) .*/caller \1/'
-}
-
 # only_allowed [CPUS]: no chunk is claimed elsewhere.  Sets checked and changes.
 only_allowed()
 {
-	found=$(events | awk -v allowed="${1:-}" '
+	found=$(awk -v allowed="${1:-}" '
 		function allow(list,	cpus, i) {
 			split("", may)
 			n = split(list, cpus, ",")
@@ -72,15 +59,19 @@ only_allowed()
 			known = n
 		}
 		BEGIN			{ allow(allowed) }
-		$1 == "from"		{ known = 0 }
-		$1 == "to"		{ allow($2); changes++ }
-		/^helper|^caller/ && known {
-			if ($1 == "helper")
-				checked++
-			if (!($2 + 0 in may))
-				strays++
+		/ tracing_mark_write: about to change/	{ known = 0 }
+		/ tracing_mark_write: changed to / {
+			sub(/.* changed to /, "")
+			allow($0)
+			changes++
 		}
-		END { print strays + 0, checked + 0, changes + 0 }')
+		known && / padata_mt_chunk: / {
+			checked += $1 ~ /^kworker/
+			match($0, /\[[0-9]+\]/)
+			strays += !(substr($0, RSTART + 1, RLENGTH - 2) + 0 in may)
+		}
+		END { print strays + 0, checked + 0, changes + 0 }' "$TRACEFS/trace")
+	forget_trace
 	ktap_print_msg "claimed elsewhere, by helpers in all, changes: $found"
 	checked=$(echo "$found" | cut -d ' ' -f 2)
 	changes=$(echo "$found" | cut -d ' ' -f 3)
@@ -144,7 +135,7 @@ follows()
 		echo "about to change" > "$TRACEFS/trace_marker"
 		"$1" "$to" || return 1
 		echo "changed to $to" > "$TRACEFS/trace_marker"
-		sleep 0.1
+		begin_chunks 0 10 || return 1
 	done
 	echo "about to change" > "$TRACEFS/trace_marker"
 	stop_tracing
@@ -196,6 +187,5 @@ check "a task that may run on its CPU only is alone" is_alone_on "$last"
 check "so is one on the first CPU" is_alone_on "$first"
 check "helpers follow a mask that changes all the time" follows set_mask
 check "helpers follow a cpuset that changes all the time" follows set_cpuset changing
-forget_trace
 
 finish

@@ -9,13 +9,16 @@
 
 CHANGES=5
 # Long enough to be running when the task comes, and for a while after.
-JOB="rules=now context=kthread size=3000 max_chunk=1 fn=busy us=300"
+JOB="rules=now context=kthread size=3000 max_chunk=1 fn=busy us=1000"
+# Claimed on one CPU
+FILTER=$TRACEFS/events/padata/padata_mt_chunk/filter
 
 task=
 
 restore()
 {
 	stop_jobs
+	[ ! -e "$FILTER" ] || echo 0 > "$FILTER"
 	[ -z "$task" ] || kill -9 "$task"
 }
 
@@ -40,11 +43,12 @@ start_task()
 {
 	"$@" taskset -c "$busy" sh -c 'kill -STOP $$; while :; do :; done' &
 	task=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		grep -q '^State:.T' "/proc/$task/status" && return 0
-		sleep 0.1
-	done
-	return 1
+	is_stopped
+}
+
+is_stopped()
+{
+	await grep -q '^State:.T' "/proc/$task/status"
 }
 
 stop_task()
@@ -59,14 +63,15 @@ runs_for_a_while()
 {
 	mark "may change"
 	kill -CONT "$task"
-	sleep 0.3
+	has_used_ms 100 "$task"
 	mark "is there"
-	sleep 0.3
+	has_used_ms 100 "$task"
+	begin_chunks 0 50
 	mark "may change"
 	kill -STOP "$task"
-	sleep 0.1
+	is_stopped
 	mark "is not there"
-	sleep 0.3
+	begin_chunks 0 100
 }
 
 # claimed [setsched core]: runs such a task.  Sets with and without, the number of chunks
@@ -77,6 +82,7 @@ claimed()
 	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	start_jobs $JOB
+	echo "CPU == $beside" > "$FILTER"
 	start_tracing padata/padata_mt_chunk
 	for _ in $(seq $CHANGES); do
 		runs_for_a_while

@@ -21,36 +21,60 @@ MOST=8
 # before the caller begins to work itself
 start()
 {
-	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
-		padata/padata_mt_chunk
-	run_job rules=now fn=busy us=100 size=1000 max_chunk=10 "$@"
-	stop_tracing
-	caller=$(sed -n 's/.*\[0*\([0-9][0-9]*\)\].* padata_mt_job_start: .*/\1/p' "$TRACEFS/trace")
+	forget_trace
+	run_job rules=now fn=busy us=100 size=200 max_chunk=10 "$@"
 	helpers=$(awk '
-		/ padata_mt_job_start: / { job = $1 }
+		/ padata_mt_job_start: / {
+			job = $1
+			match($0, /\[[0-9]+\]/)
+			print substr($0, RSTART + 1, RLENGTH - 2) + 0
+		}
 		/ padata_mt_chunk: / && $1 == job { exit }
 		/ padata_mt_helper_start: / && $1 == job {
 			sub(/.* cpu=/, "")
 			print $1 + 0
-		}' "$TRACEFS/trace")
-	forget_trace
+		}' "$TRACEFS/trace" | tr '\n' ' ')
+	caller=${helpers%% *}
+	helpers=${helpers#* }
 }
 
-node_of()
+# Where CPUs are does not change, and processes take long where a machine is emulated: sets
+# cpus, and for each of them node_CPU and core_CPU.
+find_cpus()
 {
-	basename "$CPUS/cpu$1"/node[0-9]* | sed 's/node//'
+	cpus=$(online_cpus)
+	for cpu in $cpus; do
+		set -- "$CPUS/cpu$cpu"/node[0-9]*
+		read -r core < "$CPUS/cpu$cpu/topology/thread_siblings_list"
+		eval "node_$cpu=${1##*/node} core_$cpu=$core"
+	done
 }
 
-core_of()
+# is_on NODE CPU
+is_on()
 {
-	cat "$CPUS/cpu$1/topology/thread_siblings_list"
+	eval "[ \"\$node_$2\" = $1 ]"
+}
+
+# split NODE: sets near and far, the numbers of helpers on the node and elsewhere
+split()
+{
+	near=0
+	far=0
+	for cpu in $helpers; do
+		if is_on "$1" "$cpu"; then
+			near=$((near + 1))
+		else
+			far=$((far + 1))
+		fi
+	done
 }
 
 # online_of NODE: prints the number of online CPUs and of cores, as "CPUS CORES", or MOST
 online_of()
 {
-	for cpu in $(online_cpus); do
-		[ "$(node_of "$cpu")" != "$1" ] || core_of "$cpu"
+	for cpu in $cpus; do
+		! is_on "$1" "$cpu" || eval "echo \$core_$cpu"
 	done | sort | uniq -c | awk -v most="$MOST" '
 		{ cpus += $1 }
 		END { print cpus < most ? cpus : most, NR < most ? NR : most }'
@@ -64,7 +88,7 @@ start_elsewhere()
 	stay_on "$elsewhere"
 	for _ in $(seq $TRIES); do
 		start "$@"
-		[ "$(node_of "$caller")" = "$not" ] || return 0
+		is_on "$not" "$caller" || return 0
 	done
 	return 1
 }
@@ -95,20 +119,20 @@ mostly()
 near_the_data()
 {
 	start_elsewhere "$1" near="$1" max_threads=$(($2 + 1)) || return 1
-	nodes=$(for cpu in $helpers; do
-		node_of "$cpu"
-	done | sort | uniq -c | awk '{ print $1 ":" $2 }')
-	[ "$nodes" = "$2:$1" ]
+	split "$1"
+	[ $near -eq "$2" ] && [ $far -eq 0 ]
 }
 
 # stay_on NODE: moves to one of its CPUs, and is then allowed on all
 stay_on()
 {
-	for cpu in $(online_cpus); do
-		[ "$(node_of "$cpu")" != "$1" ] || break
+	for cpu in $cpus; do
+		! is_on "$1" "$cpu" || break
 	done
 	taskset -pc "$cpu" $$ > /dev/null
-	taskset -pc "$(online_cpus | tr '\n' ',' | sed 's/,$//')" $$ > /dev/null
+	# Word splitting is intended.
+	# shellcheck disable=SC2086
+	taskset -pc "$(set -- $cpus; IFS=,; echo "$*")" $$ > /dev/null
 }
 
 # near_the_caller NODE NR WORD...: caller on the node, which has NR CPUs or more, and less
@@ -120,12 +144,10 @@ near_the_caller()
 	shift 2
 	stay_on "$node"
 	start max_threads="$nr_near" "$@"
-	[ "$(node_of "$caller")" = "$node" ] || return 1
-	nodes=$(for cpu in $helpers; do
-		node_of "$cpu"
-	done | sort | uniq -c | awk '{ print $1 ":" $2 }')
-	[ "$nodes" != "$((nr_near - 1)):$node" ] || all_near=1
-	[ "${nodes#*:}" = "$node" ]
+	is_on "$node" "$caller" || return 1
+	split "$node"
+	[ $far -eq 0 ] && [ $near -gt 0 ] || return 1
+	[ $near -ne $((nr_near - 1)) ] || all_near=1
 }
 
 # mostly_near NODE NR WORD...: the same, and now and then all of the other CPUs are idle
@@ -143,7 +165,7 @@ cores_first()
 {
 	start_elsewhere "$1" near="$1" || return 1
 	cores=$(for cpu in $helpers; do
-		core_of "$cpu"
+		eval "echo \$core_$cpu"
 	done | head -n "$2" | sort -u | wc -l)
 	[ "$cores" = "$2" ]
 }
@@ -152,7 +174,11 @@ one_for_a_cpu()
 {
 	for _ in $(seq $TRIES); do
 		start
-		[ -z "$(echo "$helpers" | sort | uniq -d)" ] || return 1
+		seen=
+		for cpu in $helpers; do
+			case " $seen" in *" $cpu "*) return 1 ;; esac
+			seen="$seen$cpu "
+		done
 	done
 }
 
@@ -160,17 +186,15 @@ not_where_the_caller_is()
 {
 	for _ in $(seq $TRIES); do
 		start
-		! echo "$helpers" | grep -qx "$caller" || return 1
+		case " $helpers" in *" $caller "*) return 1 ;; esac
 	done
 }
 
 # While a helper sleeps, its CPU is idle, and there is a slot for another one.
 one_for_a_cpu_whose_helper_sleeps()
 {
-	start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
-		padata/padata_mt_helper_end
+	forget_trace
 	run_job rules=now fn=sleep us=5000 size=500 max_chunk=1
-	stop_tracing
 	counts=$(awk '
 		/ padata_mt_job_start: /	{ split("", n) }
 		/ padata_mt_helper_start: /	{
@@ -184,15 +208,15 @@ one_for_a_cpu_whose_helper_sleeps()
 			n[substr($0, RSTART + 1, RLENGTH - 2) + 0]--
 		}
 		END				{ print started + 0, most + 0 }' "$TRACEFS/trace")
-	forget_trace
 	ktap_print_msg "helpers that were started, the most on a CPU at a time: $counts"
 	[ "${counts% *}" -gt 0 ] && [ "${counts#* }" -eq 1 ]
 }
 
 setup_jobs
 setup_tracing
-nodes=$(for cpu in $(online_cpus); do
-	node_of "$cpu"
+find_cpus
+nodes=$(for cpu in $cpus; do
+	eval "echo \$node_$cpu"
 done | sort -un)
 there=$(echo "$nodes" | tail -n 1)
 elsewhere=$(echo "$nodes" | head -n 1)
@@ -200,6 +224,8 @@ elsewhere=$(echo "$nodes" | head -n 1)
 nr=$(online_of "$there")
 ktap_set_plan 8
 
+start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
+	padata/padata_mt_helper_end padata/padata_mt_chunk
 all_near=1
 check "near the data" mostly near_the_data "$there" "${nr% *}"
 check "near the caller, if it is not said where that is" \
@@ -209,5 +235,6 @@ check "whole cores first" mostly cores_first "$there" "${nr#* }"
 check "no two on one CPU" one_for_a_cpu
 check "nor while they sleep" one_for_a_cpu_whose_helper_sleeps
 check "none where the caller is" not_where_the_caller_is
+stop_tracing
 
 finish

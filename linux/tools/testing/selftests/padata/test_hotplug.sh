@@ -6,8 +6,6 @@
 
 . "$(dirname "$0")"/functions.sh
 
-ROUNDS=2
-
 # A few CPUs are enough, as each takes some time.
 MAX_CPUS=4
 
@@ -33,11 +31,9 @@ restore()
 # A CPU that is needed elsewhere may refuse to go offline.
 toggle()
 {
-	for _ in $(seq $ROUNDS); do
-		for cpu in $cpus; do
-			echo 0 > "$CPUS/cpu$cpu/online"
-			echo 1 > "$CPUS/cpu$cpu/online"
-		done
+	for cpu in $cpus; do
+		echo 0 > "$CPUS/cpu$cpu/online"
+		echo 1 > "$CPUS/cpu$cpu/online"
 	done 2>/dev/null
 }
 

@@ -38,13 +38,7 @@ are_freed()
 	for freed; do
 		remove_group "$GROUP/$freed" || return 1
 	done
-	for _ in $(seq 100); do
-		dying=$(sed -n 's/^nr_dying_descendants //p' "$GROUP/cgroup.stat")
-		[ "$dying" != 0 ] || return 0
-		sleep 0.1
-	done
-	ktap_print_msg "$dying of $# are not"
-	return 1
+	await none_is_dying
 }
 
 setup_jobs

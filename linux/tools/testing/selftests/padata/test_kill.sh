@@ -6,8 +6,6 @@
 
 . "$(dirname "$0")"/functions.sh
 
-MOST_MS=1000
-
 victim=
 
 restore()
@@ -15,31 +13,65 @@ restore()
 	[ -z "$victim" ] || kill -9 "$victim" 2>/dev/null
 }
 
-# kill_in_job SIGNAL WORD...: sets took, the time from the signal to the task's end, in ms
-kill_in_job()
+# start_job WORD...: of a task that is to be killed
+start_job()
 {
-	signal="$1"
-	shift
+	progress
+	begun=$((nr_own + nr_helped))
+	start_tracing padata/padata_mt_chunk
 	(
 		trap - EXIT TERM
 		run_job "$@"
 	) &
 	victim=$!
-	has_begun "$victim" && sleep 0.7 && kill -0 "$victim" || return 1
-	then=$(now_ms)
-	kill "-$signal" "$victim"
+}
+
+# end_job: waits for the end.  Sets before, own and helped: chunks of helpers before the
+# task was killed, then of the caller, and of helpers.
+end_job()
+{
 	wait "$victim" 2>/dev/null
-	took=$(($(now_ms) - then))
 	victim=
-	ktap_print_msg "gone after $took ms, with $(values chunks) chunks," \
-		"$(values helped) units by helpers, $(values undone) undone"
+	stop_tracing
+	# Word splitting is intended.
+	# shellcheck disable=SC2046
+	set -- $(chunks_around "killed")
+	forget_trace
+	before=$1
+	own=$2
+	helped=$3
+	ktap_print_msg "chunks by helpers before, by the caller then, by helpers then: $*;" \
+		"$(values units) units, $(values undone) undone"
 	all_are status ok
 }
 
-# dies_soon SIGNAL WORD...: the signal kills the task, and the job fails with EINTR
+# kill_victim SIGNAL
+kill_victim()
+{
+	kill "-$1" "$victim"
+	mark "killed"
+}
+
+# kill_in_job SIGNAL WORD...: in the middle of it
+kill_in_job()
+{
+	signal="$1"
+	shift
+	start_job "$@"
+	if [ "$(word max_threads "$@")" = 1 ]; then
+		begin_chunks 20 0
+	else
+		begin_chunks 1 20
+	fi
+	kill_victim "$signal"
+	end_job
+}
+
+# dies_soon SIGNAL WORD...: the signal kills the task, which claims no more than the chunk for
+# which it had just looked for signals, and the job fails with EINTR
 dies_soon()
 {
-	kill_in_job "$@" && [ "$took" -lt $MOST_MS ] && all_are ret -4
+	kill_in_job "$@" && [ "$own" -le 1 ] && all_are ret -4
 }
 
 dies_soon_undone()
@@ -48,37 +80,39 @@ dies_soon_undone()
 		[ "$(values undone)" -le "$(values units)" ]
 }
 
-# Everything has been handed out, and helpers are in the middle of their chunks.
-dies_while_it_waits()
+# all_have_begun UNITS: chunks of one unit
+all_have_begun()
 {
-	kill_in_job KILL "$@" && [ "$took" -lt $MOST_MS ] && all_are ret 0 &&
-		[ "$(values helped)" -gt 0 ]
+	progress
+	[ $((nr_own + nr_helped - begun)) -ge "$1" ]
 }
 
-# The caller does the rest alone, except for chunks that helpers have already claimed.
-is_done_alone()
+# Everything has been handed out, and helpers are in the middle of their chunks, which are
+# over when they are killed, and not before.
+dies_while_it_waits()
 {
-	start_tracing padata/padata_mt_chunk
-	( trap - EXIT; run_job "$@" ) &
-	victim=$!
-	has_begun "$victim" && sleep 0.3
-	kill -9 "$victim"
-	mark "killed"
-	wait "$victim" 2>/dev/null
-	victim=
-	stop_tracing
-	chunks=$(chunks_around "killed")
-	forget_trace
-	ktap_print_msg "chunks by helpers before, by the caller then, by helpers then: $chunks"
-	[ "${chunks%% *}" -gt 0 ] && [ "${chunks##* }" -lt "$(nr_online_cpus)" ] &&
-	[ "$(echo "$chunks" | cut -d ' ' -f 2)" -gt 100 ] &&
-	all_are ret 0 && all_are units "$(word size "$@")"
+	start_job "$@"
+	await all_have_begun "$(word size "$@")"
+	kill_victim KILL
+	end_job && all_are ret 0 && [ "$(values helped)" -gt 0 ] &&
+		all_are woken "$(values helped)"
 }
 
 # All units are done, though the task was killed long before the end.
 dies_at_the_end()
 {
-	kill_in_job "$@" && all_are ret 0 && all_are units "$(word size "$@")"
+	start_job "$@"
+	begin_chunks 1 20
+	kill_victim KILL
+	begin_chunks 20 0
+	release
+	end_job && [ "$own" -ge 20 ] && all_are ret 0 && all_are units "$(word size "$@")"
+}
+
+# The caller does the rest alone, except for chunks that helpers have already claimed.
+is_done_alone()
+{
+	dies_at_the_end "$@" && [ "$before" -gt 0 ] && [ "$helped" -lt "$(nr_online_cpus)" ]
 }
 
 # word KEY WORD...: prints the value of KEY
@@ -118,13 +152,13 @@ check "a killable job without helpers" \
 	dies_soon_undone KILL $JOB killable=1 fn=busy max_threads=1
 check "a killable job without an undo function" dies_soon KILL $JOB killable=1 fn=busy
 check "a task that waits for helpers, which are killed with it" dies_while_it_waits \
-	rules=now fn=wait us=1000 us_helper=15000000 size=50 max_chunk=1
+	rules=now fn=wait us=1000 us_helper=30000000 size=50 max_chunk=1
 check "another signal that kills" dies_soon_undone TERM $JOB killable=1 fn=busy
 }
 check "a job that is not killable is done to its end" \
-	dies_at_the_end KILL rules=now undo=1 size=2000 max_chunk=1 us=1000 fn=busy max_threads=2
+	dies_at_the_end rules=now undo=1 size=500 max_chunk=1 us=5000 fn=sleep max_threads=2
 check "by the caller alone" is_done_alone \
-	rules=now size=$((500 * $(nr_online_cpus))) max_chunk=1 us=1000 fn=busy
+	rules=now size=$((250 * $(nr_online_cpus))) max_chunk=1 us=5000 fn=sleep
 check "a killable job that nobody kills is done" \
 	job_is_ok rules=now killable=1 undo=1 size=10000
 check "so is one after all these" job_is_ok rules=now size=10000 min_chunk=8

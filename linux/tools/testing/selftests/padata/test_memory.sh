@@ -116,13 +116,7 @@ reclaims_nothing()
 is_gone()
 {
 	remove_group "$GROUP/$1"
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		dying=$(awk '$1 == "nr_dying_descendants" { print $2 }' "$GROUP/cgroup.stat")
-		[ "$dying" != 0 ] || return 0
-		sleep 1
-	done
-	ktap_print_msg "cgroups that are removed and still there: $dying"
-	return 1
+	await none_is_dying
 }
 
 memory_nodes()

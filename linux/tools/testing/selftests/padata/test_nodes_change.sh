@@ -128,7 +128,7 @@ change_nodes()
 		enter_group bound && run_job $JOB
 	) &
 	task=$!
-	has_used_ms 100 $task
+	begin_chunks 1 2
 	echo "$b" > "$GROUP/bound/cpuset.mems"
 	wait $task
 }

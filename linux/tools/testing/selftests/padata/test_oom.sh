@@ -30,7 +30,7 @@ start_other()
 		exec sleep 1000
 	) &
 	other=$!
-	sleep 0.2
+	await grep -q sleep "/proc/$other/comm"
 }
 
 # A killed task that is only left as a zombie does not count.
@@ -40,7 +40,7 @@ other_lives()
 }
 
 # runs_out WORD...: the kernel kills the job's task.  What the job returned is in the
-# result.  The group then has some time in which it may run out of memory again.
+# result.
 runs_out()
 {
 	run_job size=1
@@ -53,7 +53,6 @@ runs_out()
 		exec sh -c "echo $* > $JOBS/run"
 	)
 	status=$?
-	sleep 3
 	killed=$(($(events oom_kill) - killed))
 	ktap_print_msg "ended with status $status, $killed killed, $(values helped) of" \
 		"$(values units) units by helpers"

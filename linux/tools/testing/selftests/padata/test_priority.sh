@@ -125,21 +125,29 @@ make_hogs()
 		hogs="$hogs $!"
 	done
 	for hog in $hogs; do
-		until grep -q '^State:.*stopped' "/proc/$hog/status"; do
-			sleep 0.1
-		done
+		await grep -q '^State:.*stopped' "/proc/$hog/status"
 	done
 }
 
-# The caller's own chunk is short, its helpers' are long.  Soon after they have begun, there
-# are other tasks on the CPUs of all threads, for more than a second.  Those are let go from
-# here: a task of the caller's policy or group might be kept from its CPU by the first of
-# them, with the others still stopped.
+# The caller has nothing left to do, and sleeps until its helpers have left.
+caller_waits()
+{
+	progress
+	[ $((nr_own + nr_helped - begun)) -gt "$1" ] &&
+		grep -q '^State:.[DS]' "/proc/$caller/status"
+}
+
+# The caller's own chunk is short, its helpers' last until they are released.  When it waits
+# for them, there are other tasks on the CPUs of all threads, until each helper has had to
+# leave its CPU to one.  These are let go from here: a task of the caller's policy or group
+# might be kept from its CPU by the first of them, with the others still stopped.
 wait_for_helpers()
 {
 	make_hogs "$home" "$@"
 	list=$(echo "$home" "$@" | tr ' ' ',')
-	job="rules=now size=$(($# + 1)) max_chunk=1 fn=work us=100000 us_helper=1500000"
+	job="rules=now size=$(($# + 1)) max_chunk=1 fn=work us=20000 us_helper=60000000"
+	progress
+	begun=$((nr_own + nr_helped))
 	(
 		trap - EXIT
 		[ -z "$group" ] || enter_group "$group"
@@ -151,18 +159,18 @@ wait_for_helpers()
 			echo $job > $JOBS/run"
 	) &
 	caller=$!
-	has_begun "$caller" && sleep 0.4
+	await caller_waits $#
 	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
 	kill -CONT $hogs
-	# The first is on the caller's CPU, where there is no helper.
-	first=${hogs# }
-	has_used_ms 300 "${first%% *}"
+	for hog in $hogs; do
+		has_used_ms 50 "$hog"
+	done
 	idle=$(nr_idle_workers)
-	sleep 1
 	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
 	kill -9 $hogs
+	release
 	# shellcheck disable=SC2086
 	wait $caller $hogs 2>/dev/null
 	hogs=
@@ -247,10 +255,10 @@ loses_help()
 	# shellcheck disable=SC2086
 	( trap - EXIT; run_job $JOB size=$((5000 * $(nr_online_cpus))) killable=1 ) &
 	hogs=$!
-	has_begun "$hogs" && sleep 0.5
+	begin_chunks 1 20
 	"$DIR/setsched" "$1" -p "$hogs" || return 1
 	mark "changed"
-	has_used_ms 300 "$hogs" || return 1
+	begin_chunks 100 0 || return 1
 	restore
 	wait "$hogs" 2>/dev/null
 	hogs=

@@ -30,8 +30,10 @@ said()
 # Helpers sleep for long enough to be detected.
 hangs()
 {
-	job_is_ok rules=now size=64 max_chunk=1 fn=sleep us=1000 us_helper=8000000 &&
-		[ "$(values helped)" -gt 0 ]
+	start_jobs rules=now size=64 max_chunk=1 fn=sleep us=1000 us_helper=60000000
+	await helper_is_reported
+	stop_jobs
+	all_are status ok && [ "$(values helped)" -gt 0 ]
 }
 
 helper_is_reported()

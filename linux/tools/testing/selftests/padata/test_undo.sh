@@ -17,10 +17,8 @@ fail_at_random()
 {
 	failed=0
 	for rate in $RATES; do
-		for _ in $(seq $ROUNDS); do
-			job_is_ok "$@" fail="$rate" || return 1
-			all_are failed 0 || failed=$((failed + 1))
-		done
+		job_is_ok "$@" fail="$rate" repeat=$ROUNDS && all_are runs $ROUNDS || return 1
+		failed=$((failed + $(values erred | head -n 1)))
 	done
 	ktap_print_msg "$failed of $((4 * ROUNDS)) failed"
 	# All jobs in which every chunk fails, but by far not all jobs.

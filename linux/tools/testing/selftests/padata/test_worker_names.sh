@@ -16,12 +16,12 @@ restore()
 	[ -z "$job" ] || kill -9 "$job" 2>/dev/null
 }
 
-# Helpers sleep long enough to be looked at.
+# Helpers are busy until they have been looked at.
 start_job()
 {
 	(
 		trap - EXIT
-		run_job rules=now size=200 max_chunk=1 fn=sleep us=1000 us_helper=3000000
+		run_job rules=now size=200 max_chunk=1 fn=work us=1000 us_helper=60000000
 	) &
 	job=$!
 }
@@ -30,16 +30,15 @@ start_job()
 count_named()
 {
 	count=$(cat /proc/[0-9]*/comm 2>/dev/null | grep -c "$NAME")
+	[ "$count" -gt 0 ]
 }
 
 are_named()
 {
 	start_job
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		count_named
-		[ "$count" -eq 0 ] || break
-		sleep 0.1
-	done
+	begin_chunks 1 1
+	await count_named
+	release
 	wait "$job"
 	job=
 	helpers=$(($(values nr_ran) - 1))
@@ -50,8 +49,7 @@ are_named()
 # Workers keep the name of the last work item, with a "-" before it.
 are_done()
 {
-	count_named
-	[ "$count" -eq 0 ]
+	! count_named
 }
 
 setup_jobs

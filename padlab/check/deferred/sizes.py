@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the kernel sizes by memory, beside deferred init, after it, and in stock."""
+
+from __future__ import annotations
+
+import re
+
+from padlab.check.base import guests
+from padlab.check.base.guests import SMALL
+from padlab.check.deferred.beside import KERNEL, SLOW
+from padlab.core.outcome import Outcome, judge
+from padlab.vm.boot import SYNC, BootResult
+
+MACHINES = (SMALL, "three-nodes")
+
+# Settings that are other in each boot, whatever the memory.
+_OTHER = re.compile(
+    r"kernel/random/|fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr)"
+    r"|kernel/(pty/nr|ns_last_pid|cmdline|version|osrelease|hostname|tainted|panic_on_oops)"
+    r"|kernel/sched_domain|vm/(stat_refresh|compact_memory|drop_caches)"
+)
+# What is sized by free pages is a little other in each boot.
+_BY_FREE = ("fs/file-max", "vm/user_reserve_kbytes", "vm/admin_reserve_kbytes")
+# Of stock's, whose image has another size, and of what is sized by free pages.
+MAX_OFF = 0.002
+# Settings that stock does not have.
+_OURS = "vm/huge_page_zero_"
+
+
+def same(name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """What the kernel sizes by memory is the same whether boot waits or not, and as in stock.
+
+    With jobs that are still at work when it is sized.
+    """
+    ours, waiting = (_sizes(name, kernel, args, limit_s) for args in ((SLOW,), (SYNC,)))
+    stock = _sizes(name, "stock", (), limit_s)
+    problems = [f"beside the jobs: {text}" for text in differences(_told(waiting), _told(ours), 0)]
+    problems += [f"against stock: {text}" for text in differences(_told(stock), _told(ours), MAX_OFF)]
+    if ours.dmesg.waited is None or waiting.dmesg.waited is not None:
+        problems.append("boot waited, or did not, against what the command line says")
+    return judge(problems, ours.log)
+
+
+def _sizes(name: str, kernel: str, append: tuple[str, ...], limit_s: float | None) -> BootResult:
+    return guests.boot(name, kernel, role="sizes", append=append, limit=limit_s)
+
+
+def _told(result: BootResult) -> dict[str, str]:
+    pairs = (value.partition(" ") for value in result.guest.values("size"))
+    return {
+        name: value.strip()
+        for name, _, value in pairs
+        if not _OTHER.match(name) and not name.startswith(_OURS)
+    }
+
+
+def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> list[str]:
+    """Settings that differ, numbers by more than ``most`` of theirs.  Pure."""
+    found = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
+    for name in sorted(theirs.keys() & ours.keys()):
+        if not _same(theirs[name], ours[name], MAX_OFF if name in _BY_FREE else most):
+            found.append(f"{name}: {ours[name]}, not {theirs[name]}")
+    return found
+
+
+def _same(one: str, other: str, most: float) -> bool:
+    words, others = one.split(), other.split()
+    return len(words) == len(others) and all(
+        a == b or _near(a, b, most) for a, b in zip(words, others, strict=True)
+    )
+
+
+def _near(one: str, other: str, most: float) -> bool:
+    try:
+        a, b = (float(text.strip("(,)")) for text in (one, other))
+    except ValueError:
+        return False
+    return abs(a - b) <= most * abs(a)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is judged from figures, how often it is measured, and what a busy host does to a verdict."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from padlab.core import host, stats
+from padlab.measure import gates, provenance
+from padlab.measure.verdict import Gate, Limit, Verdict, overall
+
+PASSED, FAILED, OPEN = Verdict.PASSED, Verdict.FAILED, Verdict.OPEN
+FAST, SLOW, CLOSE = (1.00, 1.05), (1.12, 1.20), (1.05, 1.15)  # of a bound of 1.1
+
+
+def limit(low: float, high: float, most: float = 1.1) -> Limit:
+    return Limit("ours, of stock", stats.Paired((low + high) / 2, None, low, high), most)
+
+
+@dataclass(frozen=True)
+class Run:
+    low: float
+    high: float
+    reference: tuple[int, ...] = (100, 100)
+
+
+def gate(*intervals: tuple[float, float]) -> tuple[Gate[Run], list[tuple[float, float]]]:
+    """Each run has the next interval; and what is not measured of them."""
+    left = list(intervals)
+    last = lambda runs: [limit(runs[-1].low, runs[-1].high)]  # noqa: E731
+    return Gate("struct pages", lambda: Run(*left.pop(0)), last, len(intervals)), left
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "why_busy", lambda *args: [])
+
+
+class TestLimit:
+    @pytest.mark.parametrize(
+        ("interval", "verdict"),
+        [(FAST, PASSED), ((1.0, 1.1), PASSED), (CLOSE, OPEN), ((1.1, 1.2), OPEN), (SLOW, FAILED)],
+    )
+    def test_a_bound_inside_the_interval_decides_nothing(
+        self, interval: tuple[float, float], verdict: Verdict
+    ) -> None:
+        assert limit(*interval).verdict is verdict
+
+    def test_a_median_just_above_the_bound(self) -> None:
+        """As on a two-core Intel Xeon, where such figures used to be measured again without end."""
+        near = [1.101, 1.104, 1.093, 1.108, 1.097, 1.112, 1.102, 1.105, 1.099, 1.103]
+        assert Limit("1 thread", stats.paired([1.0] * 10, near), 1.1).verdict is OPEN
+        above = [ratio + 0.01 for ratio in near]
+        assert Limit("1 thread", stats.paired([1.0] * 10, above), 1.1).verdict is FAILED
+
+
+class TestRuns:
+    @pytest.mark.parametrize(("interval", "verdict"), [(FAST, PASSED), (SLOW, FAILED)])
+    def test_what_is_decided_ends_it(self, interval: tuple[float, float], verdict: Verdict) -> None:
+        judge, left = gate(interval, CLOSE)
+        assert judge.judge().verdict is verdict
+        assert left == [CLOSE]
+
+    def test_another_run_may_decide(self) -> None:
+        judge, left = gate(CLOSE, FAST, CLOSE)
+        judged = judge.judge()
+        assert (judged.verdict, judged.runs, left) == (PASSED, 2, [CLOSE])
+
+    def test_all_runs_count(self) -> None:
+        """The limits are of all that was measured."""
+        seen: list[int] = []
+        counts: Gate[Run] = Gate(
+            "all", lambda: Run(*CLOSE), lambda runs: seen.append(len(runs)) or [limit(*CLOSE)], 3
+        )
+        counts.judge()
+        assert seen == [1, 2, 3]
+
+    def test_it_ends_without_a_decision(self) -> None:
+        judge, left = gate(*[CLOSE] * 4)
+        assert judge.judge().verdict is OPEN
+        assert left == []
+
+    def test_quick_is_one_run(self) -> None:
+        judge, left = gate(*[CLOSE] * 4)
+        assert judge.judge(quick=True).runs == 1
+        assert len(left) == 3
+
+    @pytest.mark.parametrize(("interval", "verdict"), [(FAST, PASSED), (SLOW, OPEN), (CLOSE, OPEN)])
+    def test_a_busy_host_fails_nothing(
+        self, monkeypatch: pytest.MonkeyPatch, interval: tuple[float, float], verdict: Verdict
+    ) -> None:
+        monkeypatch.setattr(host, "why_busy", lambda *args: ["5% of its CPU time stolen"])
+        judge, _left = gate(interval)
+        judged = judge.judge()
+        assert judged.verdict is verdict
+        assert judged.busy == ("5% of its CPU time stolen",)
+
+
+def test_one_failure_is_enough() -> None:
+    assert overall([PASSED, OPEN, FAILED]) is FAILED
+    assert overall([PASSED, OPEN]) is OPEN
+    assert overall([PASSED]) is PASSED
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(provenance, "of_native", lambda command: {"command": command})
+
+    @staticmethod
+    def run(monkeypatch: pytest.MonkeyPatch, *intervals: tuple[float, float], json: bool = False) -> int:
+        monkeypatch.setattr(gates, "gates", lambda _what: [gate(interval)[0] for interval in intervals])
+        return gates.main(json=json)
+
+    def test_the_status(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.run(monkeypatch, FAST) == 0
+        assert self.run(monkeypatch, FAST, SLOW, CLOSE) == 1
+        assert self.run(monkeypatch, FAST, CLOSE) == 3
+
+    def test_what_is_printed(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(host, "why_busy", lambda *args: ["other programs used 50% of a CPU"])
+        self.run(monkeypatch, SLOW)
+        said = " ".join(capsys.readouterr().out.split())
+        assert said.startswith(host.cpu())
+        assert "ours, of stock 1.160 1.120 1.200 1.10 FAILED" in said
+        assert "not decided, the host is too busy: other programs used 50% of a CPU" in said
+
+    def test_json(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.run(monkeypatch, CLOSE, json=True)
+        read = json.loads(capsys.readouterr().out)
+        assert read["verdict"] == "not decided"
+        (of_gate,) = read["gates"]
+        assert of_gate["runs"] == 1
+        assert of_gate["limits"][0] == {
+            "name": "ours, of stock",
+            "ratio": pytest.approx(1.1),
+            "low": 1.05,
+            "high": 1.15,
+            "most": 1.1,
+            "verdict": "not decided",
+        }
+
+
+def test_all_gates_or_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [of.name for of in gates.gates("memmap")] == ["struct pages"]
+    assert len(gates.gates(None)) == 1 + len(gates.gates("hugepages")) == 3
