@@ -21,10 +21,10 @@ FIGURES = {"deferred_ms": "the node's line", "boot_ms": "kernel's start to init"
 def timed(base: str, slug: str) -> Table:
     """The node's line and boot to init, of stock and of both ways of ours."""
     rows = []
-    for gib, found in _by_size(base, slug).items():
+    for gib, boots in _by_size(base, slug).items():
         for key, name in FIGURES.items():
-            stock, *others = (_ranged(row, key) for row in found)
-            ratios = [ratio(records.median(row, key), records.median(found[0], key)) for row in found[1:]]
+            stock, *others = (_ranged(row, key) for row in boots)
+            ratios = [ratio(records.median(row, key), records.median(boots[0], key)) for row in boots[1:]]
             pairs = zip(others, ratios, strict=True)
             rows.append([f"{gib} GiB, {name}", stock, *(cell for pair in pairs for cell in pair)])
     heads = (cell for _, way in WAYS[1:] for cell in (f"patched, {way}", "of stock"))
@@ -49,18 +49,18 @@ def _ranged(row: Record, key: str) -> str:
 def mail_timed(base: str, slug: str) -> Table:
     """For a message: the time of the node's line."""
     rows = [
-        [f"{gib} GiB, ms", *(figure(records.median(row, "deferred_ms"), 0) for row in found)]
-        for gib, found in _by_size(base, slug).items()
+        [f"{gib} GiB, ms", *(figure(records.median(row, "deferred_ms"), 0) for row in boots)]
+        for gib, boots in _by_size(base, slug).items()
     ]
     return Table(("", "before", "boot waits", "boot continues"), rows)
 
 
 def by_threads(base: str, slug: str) -> Table:
     """Deferred init of ours by threads."""
-    found = records.of_cpu(base, slug, "boots.json")["threads"]
+    boots = records.of_cpu(base, slug, "boots.json")["threads"]
     return Table(
-        ("threads", *(str(row["threads"]) for row in found)),
-        [[f"{found[0]['gib']} GiB, ms", *(_ranged(row, "deferred_ms") for row in found)]],
+        ("threads", *(str(row["threads"]) for row in boots)),
+        [[f"{boots[0]['gib']} GiB, ms", *(_ranged(row, "deferred_ms") for row in boots)]],
     )
 
 
@@ -76,14 +76,14 @@ def predicted(*machines: str) -> Table:
 
 def _predicted(name: str) -> list[str]:
     large = prediction.large_machines().get(name)
-    found = large or machine.load(name)
+    target = large or machine.load(name)
     rows = _csv("predict-large.csv" if large else "predict-published.csv")
     row = max((row for row in rows if row["machine"] == name), key=lambda row: int(row["threads"]))
     cells = [_band(row, kernel) for kernel in ("stock", "ours")]
     value = ratio(float(row["predicted_ours_ms"]), float(row["predicted_stock_ms"]))
-    size = found.mib // 1024
+    size = target.mib // 1024
     memory = f"{size // 1024} TiB" if size >= 1024 else f"{size} GiB"
-    title = f"{memory}, {machine.plural(len(found.nodes), 'node')}" + ("" if large else f" (`{name}`)")
+    title = f"{memory}, {machine.plural(len(target.nodes), 'node')}" + ("" if large else f" (`{name}`)")
     return [title, row["threads"], *cells, value, row["published_ms"].removesuffix(".0")]
 
 
@@ -93,13 +93,13 @@ def errors() -> Table:
     for row in _csv("predict-published.csv"):
         published, left_out = float(row["published_ms"]), float(row["predicted_left_out_ms"])
         by_machine.setdefault(row["machine"], []).append(100 * abs(left_out / published - 1))
-    every = [error for found in by_machine.values() for error in found]
-    rows = [(f"`{name}`", found) for name, found in by_machine.items()]
+    every = [error for of_machine in by_machine.values() for error in of_machine]
+    rows = [(f"`{name}`", of_machine) for name, of_machine in by_machine.items()]
     return Table(
         ("error of points left out, %", "points", "median", "most"),
         [
-            [name, str(len(found)), f"{statistics.median(found):.1f}", f"{max(found):.0f}"]
-            for name, found in [*rows, ("all", every)]
+            [name, str(len(some)), f"{statistics.median(some):.1f}", f"{max(some):.0f}"]
+            for name, some in [*rows, ("all", every)]
         ],
     )
 

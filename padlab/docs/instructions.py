@@ -30,8 +30,8 @@ def _goal(record: Record, name: str) -> tuple[float, float]:
 
 def _exact(machine: str, name: str) -> tuple[float, float]:
     """A figure of both kernels on a machine, of base 6.12."""
-    found = records.find(records.read("6.12", f"compare-{machine}-exact.json")["figures"], name=name) or {}
-    return found["stock"]["median"], found["patched"]["median"]
+    recorded = records.find(records.read("6.12", f"compare-{machine}-exact.json")["figures"], name=name) or {}
+    return recorded["stock"]["median"], recorded["patched"]["median"]
 
 
 def _pair(name: str, pair: tuple[float, float], digits: int = 2, of: int = 3) -> list[str]:

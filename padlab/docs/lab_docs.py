@@ -51,10 +51,10 @@ def stale() -> Iterator[tuple[Path, str]]:
 def renew() -> list[str]:
     """Write the documents that are not up to date; return their names."""
     packages.ensure("quilt")
-    found = list(stale())
-    for path, text in found:
+    outdated = list(stale())
+    for path, text in outdated:
         path.write_text(text)
-    return [paths.shown(path) for path, _ in found]
+    return [paths.shown(path) for path, _ in outdated]
 
 
 def main(check: bool = False) -> int:

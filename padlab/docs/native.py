@@ -18,15 +18,15 @@ US_PER_MS = 1000
 
 def recorded() -> Table:
     """Which CPU was timed when, and at which commit."""
-    found: dict[str, list[str]] = {}
+    cells_by_cpu: dict[str, list[str]] = {}
     columns = [(base, name) for base in ("6.12", "7.3") for name in ("bench.json", "hugepages.json")]
     for nr, (base, name) in enumerate(columns):
         for record in records.of_all(base, name).values():
-            cells = found.setdefault(records.cpu(record), [""] * len(columns))
+            cells = cells_by_cpu.setdefault(records.cpu(record), [""] * len(columns))
             cells[nr] = f"`{record['commit']}`, {record['date']}"
     names = {"bench.json": "struct pages", "hugepages.json": "huge pages"}
     head = ("commit and day", *(f"{names[name]}, {base}" for base, name in columns))
-    return Table(head, [[name, *cells] for name, cells in found.items()])
+    return Table(head, [[name, *cells] for name, cells in cells_by_cpu.items()])
 
 
 # Struct pages
@@ -34,8 +34,8 @@ def recorded() -> Table:
 
 def bench_rows(record: Record, bench: str, part: str = "rows") -> list[Record]:
     """The rows of one of the programs, none if it was not run."""
-    found = records.find(record["benches"], bench=bench)
-    return [] if found is None else found[part]
+    bench_record = records.find(record["benches"], bench=bench)
+    return [] if bench_record is None else bench_record[part]
 
 
 def _ns(record: Record, bench: str, threads: int, way: str) -> float | None:
@@ -86,9 +86,9 @@ def uses(base: str) -> Table:
     for use, name in USES.items():
         cells = []
         for record in every.values():
-            found = bench_rows(record, USERSPACE, "uses")
+            timed = bench_rows(record, USERSPACE, "uses")
             stock, *others = (
-                records.median(records.find(found, use=use, way=way), "ns")
+                records.median(records.find(timed, use=use, way=way), "ns")
                 for way in ("stock", USE_OURS, OURS)
             )
             cells.append(" / ".join(ratio(ns, stock) for ns in others))
@@ -190,9 +190,9 @@ def first_use(base: str, slug: str) -> Table:
     rows = []
     for part, how in (*(("native_first_use", how) for how in ("forward", "backward", "random")),
                       ("native_dependent_reads", "dependent")):  # fmt: skip
-        found = [row for row in record[part] if (row["kib"], row["how"]) == (kib, how)]
-        for page, place in zip(sorted({row["page"] for row in found}), PLACES, strict=True):
-            of = {row["way"]: row for row in found if row["page"] == page}
+        timed = [row for row in record[part] if (row["kib"], row["how"]) == (kib, how)]
+        for page, place in zip(sorted({row["page"] for row in timed}), PLACES, strict=True):
+            of = {row["way"]: row for row in timed if row["page"] == page}
             cells = [_parts(of["stock"]), _parts(of["ours"])]
             rows.append([f"{place}, {HOW[how]}", *cells, figure(of["ours"]["of_stock"]["value"])])
     heads = ("stock: zeroed, used, both", "ours: zeroed, used, both", "ratio")
