@@ -54,7 +54,7 @@ def boot(**options: Any) -> int:
 
     if options["json"] and (options["shell"] or options["dry_run"]):
         raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
-    options["config"] = options["config"] or ("gdb" if options["gdb"] else options["machine"].arch.config)
+    options["config"] = options["config"] or ("gdb" if options["gdb"] else options["machine"].config)
     return lab_boot.main(**options)
 
 

@@ -21,7 +21,7 @@ DEFAULT_MACHINE = "epyc-7551-kvm-small"
 COMPLETE_VAR = "_LAB_COMPLETE"
 
 KERNEL = click.Choice(["patched", "stock"])
-CONFIG = click.Choice(["perf", "debug", "gdb", "arm64"])
+CONFIG = click.Choice(["perf", "debug", "gdb", "users", "arm64"])
 
 
 class Commands(click.Group):

@@ -24,6 +24,7 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "nosplit": ("perf.config", "debug.config", "nosplit.config"),
     "outside": ("perf.config", "outside.config"),
     "gdb": ("perf.config", "gdb.config"),
+    "users": ("perf.config", "users.config"),
     "arm64": ("perf.config",),
     "kcsan": ("perf.config", "kcsan.config"),
     "gcov": ("perf.config", "gcov.config"),

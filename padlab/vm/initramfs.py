@@ -28,7 +28,7 @@ from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
-    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks"),
+    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks", "users"),
     *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes", "hibernate", "handover", "hugejob"),
 )
 
@@ -163,12 +163,13 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
-    if role == "handover":
-        return [
-            regular("bin/kexec", native.static(GUEST / "kexec.c", build.arch), executable=True),
-            regular("kernel", build.image.read_bytes()),
-            regular("next", cpio(_base("boot", build.arch))),
-        ]
+    if role in ("handover", "users"):
+        kexec = regular("bin/kexec", native.static(GUEST / "kexec.c", build.arch), executable=True)
+        kernel = regular("kernel", build.image.read_bytes())
+        after = _base("boot", build.arch)
+        if role == "users":
+            after = [*_base(role, build.arch), kexec, kernel]
+        return [kexec, kernel, regular("next", cpio(after))]
     if role == "stress":
         packages.ensure("stress")
         return _of_host("stress-ng")

@@ -10,6 +10,9 @@ A file looks like this::
     threads_per_core = 2        # 1 if left out
     append = ["memmap=..."]     # more kernel arguments, if any
     below_4g_mib = 1024         # RAM below 4 GiB, if not what QEMU makes it
+    firmware = "ovmf"           # EFI, on a board with PCI Express; QEMU's own BIOS if left out
+    monitor = true              # the guest has QEMU's monitor at its third serial port, ttyS2
+    qemu = ["-device", "..."]   # more arguments of QEMU, if any
 
     [[node]]                    # one table per NUMA node, in node order
     gib = 2                     # or mib = 2048
@@ -78,6 +81,14 @@ class Machine:
     below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
     dimms: tuple[Dimm, ...] = ()
     arch: Arch = X86_64
+    firmware: str | None = None
+    monitor: bool = False
+    qemu: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> str:
+        """The configuration of a kernel that it boots with, if no other is asked for."""
+        return "users" if self.firmware else self.arch.config
 
     @property
     def cpus(self) -> int:
@@ -181,6 +192,9 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
         Annotated[str, Meta(pattern=r"^\S+\Z", description="one kernel argument without spaces")], ...
     ] = ()
     below_4g_mib: Annotated[int, Meta(ge=MIN_MIB, le=3584)] | None = None
+    firmware: Literal["ovmf"] | None = None
+    monitor: bool = False
+    qemu: tuple[str, ...] = ()
     node: Annotated[list[_Node], Meta(min_length=1, max_length=MAX_NODES)]
     dimm: Annotated[list[_Dimm], Meta(max_length=MAX_DIMMS)] = []
 
@@ -215,9 +229,12 @@ def _machine(name: str, file: _File) -> Machine:
         file.below_4g_mib,
         tuple(Dimm(_mib(name, f"dimm[{index}]", dimm), dimm.node) for index, dimm in enumerate(file.dimm)),
         archs.ALL[file.arch],
+        file.firmware,
+        file.monitor,
+        file.qemu,
     )
-    if made.arch.foreign and (made.dimms or made.below_4g_mib):
-        _fail(name, f"is of {file.arch}", "DIMMs and below_4g_mib are for x86_64")
+    if made.arch.foreign and (made.dimms or made.below_4g_mib or made.firmware or made.monitor):
+        _fail(name, f"is of {file.arch}", "DIMMs, below_4g_mib, firmware and monitor are for x86_64")
     if not 1 <= made.cpus <= MAX_CPUS:
         _fail(name, f"has {made.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
     if not MIN_MIB <= made.mib <= MAX_MIB - made.dimm_mib:

@@ -56,11 +56,27 @@ def test_odd_machines() -> None:
     assert any(arg.startswith("memmap=") for arg in machine.load("holes").append)
 
 
-@pytest.mark.parametrize("more", ["below_4g_mib = 1024\n" + NODE, NODE + "[[dimm]]\ngib = 1\n"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "below_4g_mib = 1024\n" + NODE,
+        'firmware = "ovmf"\n' + NODE,
+        "monitor = true\n" + NODE,
+        NODE + "[[dimm]]\ngib = 1\n",
+    ],
+)
 def test_what_arm64_cannot_have(more: str) -> None:
     machine.parse("x", GOOD + 'arch = "arm64"\n' + NODE)
     with pytest.raises(LabError, match=r"is of arm64; .* for x86_64"):
         machine.parse("x", GOOD + 'arch = "arm64"\n' + more)
+
+
+def test_with_efi_it_boots_users_kernels() -> None:
+    assert machine.parse("x", GOOD + NODE).config == "perf"
+    assert machine.parse("x", GOOD + 'firmware = "ovmf"\n' + NODE).config == "users"
+    assert machine.load("arm64").config == "arm64"
+    with pytest.raises(LabError, match="firmware"):
+        machine.parse("x", GOOD + 'firmware = "coreboot"\n' + NODE)
 
 
 def test_summary() -> None:

@@ -47,7 +47,6 @@ WAITS = {
 }
 
 BULK = ("test_bulk", SLOW)
-
 TAKEN = ("small", "order9", "irq")
 PERCENT = 95
 # Where threads of the jobs have claimed a good part of what is left.
@@ -78,6 +77,7 @@ ASKS = (
 ASKED = {
     "perf": ((SMT, "three-nodes"), ()),
     "features": ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
+    "users": (("efi-6",), ("soft_offline_page()", "memory_failure()", "cma")),
 }
 
 # Settings that are other in each boot, whatever the memory.

@@ -41,7 +41,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        usual = machines.load(self.machine).arch.config
+        usual = machines.load(self.machine).config
         config = "" if self.config == usual else f" ({self.config})"
         return f"memmap oracle, {self.machine}, {self.name}{config}"
 

@@ -63,7 +63,7 @@ def _report(result: BootResult, known: str = "") -> oracle.Report:
 
 
 def same(name: str) -> Outcome:
-    config = machine.load(name).arch.config
+    config = machine.load(name).config
     found = oracle.compare(_memmap(name, "stock", config), _memmap(name, "patched", config))
     return judge(found, _boot(name, "patched", config, ()).log)
 

@@ -157,9 +157,7 @@ def _of_guest(name: str) -> Detector:
 @once
 def _boots() -> dict[str, Booted]:
     """Checks that ./lab test has by the same names."""
-    plain = [
-        asked.Case("plain", name, config=machine.load(name).arch.config) for name in memmap.small_machines()
-    ]
+    plain = [asked.Case("plain", name, config=machine.load(name).config) for name in memmap.small_machines()]
     found = {
         one.title.removesuffix(", plain"): Booted(one.config, partial(memmap.case, one))
         for one in (*plain, *matrix.cases(True))

@@ -14,6 +14,7 @@ from padlab.check.guest import races, suites
 from padlab.check.memmap import matrix
 from padlab.check.others import outside
 from padlab.check.source import checkers, eachstep, remarks
+from padlab.check.users import used
 from padlab.core.outcome import Outcome
 
 SOURCE_LIMIT_S = 300
@@ -35,7 +36,9 @@ def kernels(everything: bool) -> Iterator[Check]:
     some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
     some += [("faulty", "perf"), ("mirrored", "perf")]
     some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
-    more = [("patched", "nosplit"), ("patched", "rt"), ("patched", races.CONFIG), ("faulty", "features")]
+    some += [("patched", used.CONFIG), ("stock", used.CONFIG)]
+    more = [("patched", "nosplit"), ("patched", "rt"), ("patched", races.CONFIG)]
+    more += [("faulty", "features"), ("faulty", used.CONFIG)]
     more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
     others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
     more += [(kernel, config) for config in others for kernel in ("stock", "patched")]
