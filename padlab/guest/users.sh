@@ -106,6 +106,10 @@ echo dax0.0 >/sys/bus/dax/drivers/device_dax/unbind
 echo dax0.0 >/sys/bus/dax/drivers/kmem/new_id
 settled pmem-as-memory $((384 << 8)) grown "$base" present
 
+# Memory that is pinned for a device
+
+did iommufd "$(iommufd)"
+
 # A device for a guest
 
 for device in /sys/bus/pci/devices/*; do

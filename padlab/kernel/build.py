@@ -51,7 +51,7 @@ _COMPILATIONS = {
     "nosplit": 920,
     "outside": 1000,
     "gdb": 900,
-    "users": 1150,
+    "users": 1330,
     "arm64": 820,
     "kcsan": 920,
     "gcov": 900,

@@ -164,16 +164,19 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
     if role == "outside":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
     if role in ("handover", "users"):
-        kexec = regular("bin/kexec", native.static(GUEST / "kexec.c", build.arch), executable=True)
-        kernel = regular("kernel", build.image.read_bytes())
-        after = _base("boot", build.arch)
-        if role == "users":
-            after = [*_base(role, build.arch), kexec, kernel]
-        return [kexec, kernel, regular("next", cpio(after))]
+        programs = [_own_program("kexec", build.arch), regular("kernel", build.image.read_bytes())]
+        if role == "handover":
+            return [*programs, regular("next", cpio(_base("boot", build.arch)))]
+        after = cpio([*_base(role, build.arch), *programs])
+        return [*programs, _own_program("iommufd", build.arch), regular("next", after)]
     if role == "stress":
         packages.ensure("stress")
         return _of_host("stress-ng")
     return []
+
+
+def _own_program(name: str, arch: Arch) -> Entry:
+    return regular(f"bin/{name}", native.static(GUEST / f"{name}.c", arch), executable=True)
 
 
 def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str]) -> list[Entry]:
