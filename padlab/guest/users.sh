@@ -33,7 +33,7 @@ grown() {
 # Kernels that follow this one
 
 next() {
-	sed "s/ padlab_after=[a-z]*//; s/\$/ padlab_after=$1/" /proc/cmdline
+	sed "s/ padlab_after=[a-z]*//; s/\$/ padlab_after=$*/" /proc/cmdline
 }
 
 if [ "$after" = crash ]; then
@@ -42,6 +42,7 @@ if [ "$after" = crash ]; then
 fi
 if [ "$after" = kexec ]; then
 	did kexec "$(cat /sys/kernel/kexec_crash_loaded)"
+	did iommufd "$(iommufd)"
 	kexec -p /kernel /next "$(next crash)"
 	echo c >/proc/sysrq-trigger
 	exit 1
@@ -51,15 +52,27 @@ exec 3<>/dev/ttyS2
 stty raw -echo <&3
 cat <&3 >/dev/null &		# it repeats what is typed
 monitor() { echo "$*" >&3; }
+monitor				# ends what it was sent before
 
 # Memory of a hypervisor
 
-pages=$((256 << 8))
-base=$(($(present) - pages))	# it begins with 256 MiB
+added() {
+	pages=0
+	while IFS='- ' read -r first last what; do
+		[ "$what" != ": System RAM (virtio_mem)" ] || pages=$((pages + ((0x$last + 1 - 0x$first) >> 12)))
+	done <<-end
+	$(sed 's/^ *//' /proc/iomem)
+	end
+	echo $pages
+}
+settled virtio-mem-at-boot $((256 << 8)) added
+sleep 1				# it is put online after it has been added
+base=$(present)
 monitor qom-set vmem0 requested-size 1G
-settled virtio-mem-grown $((1024 << 8)) grown $base present
+settled virtio-mem-grown $((1024 << 8)) added
+did virtio-mem-online "$(grown "$base" present)"
 monitor qom-set vmem0 requested-size 0
-settled virtio-mem-shrunk 0 grown $base present
+settled virtio-mem-shrunk 0 added
 
 trace=/sys/kernel/tracing
 echo 1 >$trace/events/workqueue/workqueue_execute_start/enable
@@ -106,10 +119,6 @@ echo dax0.0 >/sys/bus/dax/drivers/device_dax/unbind
 echo dax0.0 >/sys/bus/dax/drivers/kmem/new_id
 settled pmem-as-memory $((384 << 8)) grown "$base" present
 
-# Memory that is pinned for a device
-
-did iommufd "$(iommufd)"
-
 # A device for a guest
 
 for device in /sys/bus/pci/devices/*; do
@@ -120,5 +129,6 @@ for device in /sys/bus/pci/devices/*; do
 	did vfio "${driver##*/}"
 done
 
-kexec /kernel /next "$(next kexec)"
+# In 6.12 the mock domain of IOMMUFD is for machines without an IOMMU.
+kexec /kernel /next "$(next kexec intel_iommu=off)"
 say trouble "kexec: $?"

@@ -167,8 +167,9 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         programs = [_own_program("kexec", build.arch), regular("kernel", build.image.read_bytes())]
         if role == "handover":
             return [*programs, regular("next", cpio(_base("boot", build.arch)))]
-        after = cpio([*_base(role, build.arch), *programs])
-        return [*programs, _own_program("iommufd", build.arch), regular("next", after)]
+        last = regular("next", cpio(_base(role, build.arch)))
+        programs.append(_own_program("iommufd", build.arch))
+        return [*programs, regular("next", cpio([*_base(role, build.arch), *programs, last]))]
     if role == "stress":
         packages.ensure("stress")
         return _of_host("stress-ng")

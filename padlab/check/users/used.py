@@ -23,7 +23,9 @@ HUGE_PAGES = 128
 GIVEN_BACK = 7 * HUGE_PAGES
 
 EXPECTED = {
+    "virtio-mem-at-boot": f"{GIB // 4}",
     "virtio-mem-grown": f"{GIB}",
+    "virtio-mem-online": f"{3 * GIB // 4}",
     "virtio-mem-shrunk": "0",
     "balloon-inflated": f"{GIB}",
     "balloon-deflated": f"{GIB}",
