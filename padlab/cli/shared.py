@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from padlab.core import exclusive, paths
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import DEBUG, GDB, PERF
+from padlab.kernel.kconfig import DEBUG, GDB, PERF, USERS
 
 if TYPE_CHECKING:
     from padlab.vm.machine import Machine
@@ -38,7 +38,7 @@ JOBS = click.option(
 )
 JSON = click.option("--json", is_flag=True, help="Print the result as JSON.")
 
-CONFIG = click.Choice([PERF, DEBUG, GDB, kconfig.ARM64])
+CONFIG = click.Choice([PERF, DEBUG, GDB, USERS, kconfig.ARM64])
 
 
 # As ./lab --help lists them: in the order in which a newcomer meets them.

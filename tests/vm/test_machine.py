@@ -9,6 +9,7 @@ import pytest
 
 from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
+from padlab.kernel import kconfig
 from padlab.measure import published
 from padlab.vm import machine
 
@@ -45,11 +46,27 @@ def test_published_machines_are_as_published(row: dict[str, str]) -> None:
     assert {node.mib for node in loaded.nodes} == {int(row["gib_per_node"]) * 1024}
 
 
-@pytest.mark.parametrize("more", ["below_4g_mib = 1024\n" + NODE, NODE + "[[dimm]]\ngib = 1\n"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "below_4g_mib = 1024\n" + NODE,
+        'firmware = "ovmf"\n' + NODE,
+        "monitor = true\n" + NODE,
+        NODE + "[[dimm]]\ngib = 1\n",
+    ],
+)
 def test_what_arm64_cannot_have(more: str) -> None:
     machine.parse("x", GOOD + 'arch = "arm64"\n' + NODE)
     with pytest.raises(LabError, match=r"is of arm64; .* for x86_64"):
         machine.parse("x", GOOD + 'arch = "arm64"\n' + more)
+
+
+def test_with_efi_it_boots_users_kernels() -> None:
+    assert machine.parse("x", GOOD + NODE).config is kconfig.PERF
+    assert machine.parse("x", GOOD + 'firmware = "ovmf"\n' + NODE).config is kconfig.USERS
+    assert machine.load("arm64").config is kconfig.ARM64
+    with pytest.raises(LabError, match="firmware"):
+        machine.parse("x", GOOD + 'firmware = "coreboot"\n' + NODE)
 
 
 def test_summary() -> None:

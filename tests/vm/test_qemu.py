@@ -180,6 +180,29 @@ def test_arm64_nodes_without_cpus_or_memory() -> None:
     ]
 
 
+def test_efi_is_firmware_on_another_board() -> None:
+    args = command("efi-2")
+    assert (values(args, "-machine"), values(args, "-bios")) == (["q35"], [qemu.OVMF])
+    assert values(args, "-kernel") == [str(KERNEL)]
+    assert not values(command("tiny"), "-bios")
+
+
+def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
+    args = command("users", ports=qemu.Ports(monitor="name"))
+    monitor, guest = values(args, "-chardev")
+    assert monitor == "socket,id=monitor,server=on,wait=off,path=name,abstract=on"
+    assert guest == "socket,id=guest,path=name,abstract=on"
+    devices = values(args, "-device")
+    assert any(device.startswith("isa-serial,chardev=guest,index=2,") for device in devices)
+    assert any(device.startswith("virtio-mem-pci,") for device in devices)
+    assert not {"-chardev", "-mon", "-device"} & set(command("tiny"))
+
+
+def test_a_debugger_can_be_awaited() -> None:
+    assert {"-s", "-S"} <= set(command("tiny", gdb=True))
+    assert not {"-s", "-S"} & set(command("tiny"))
+
+
 def test_host_threads_for_emulated_cpus() -> None:
     assert values(command("tiny", TCG), "-accel")[0].startswith("tcg,thread=single")
     assert values(command("tiny", MULTI), "-accel")[0].startswith("tcg,thread=multi")

@@ -309,9 +309,15 @@ def cases(full: bool) -> list[Case]:
     if full:
         table += [
             *_everywhere(),
-            *(_large(name) for name in machines.names() if not machines.load(name).small),
+            *(_large(name) for name in large_machines()),
         ]
     return [_of_base(case) for case in table if full or case.short]
+
+
+def large_machines() -> list[str]:
+    """Those with EFI have other kernels: see padlab/check/users."""
+    loaded = map(machines.load, machines.names())
+    return [one.name for one in loaded if not (one.small or one.firmware)]
 
 
 def _of_base(case: Case) -> Case:

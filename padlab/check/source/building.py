@@ -16,7 +16,7 @@ from padlab.check.source import checkers, eachstep, remarks
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import kconfig, sharing
-from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, Config
+from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
 MOST_UNSHARED = 60
@@ -37,7 +37,7 @@ def kernels(everything: bool) -> Iterator[Check]:
     """A kernel that few checks need is only in --full: from nothing each takes minutes."""
     some = [("stock", PERF), ("patched", PERF), ("stock", DEBUG), ("patched", DEBUG)]
     some += [("faulty", PERF), ("mirrored", PERF)]
-    some += [("patched", kconfig.ARM64)]
+    some += [("patched", kconfig.ARM64), ("stock", USERS), ("patched", USERS)]
     more = [
         ("stock", kconfig.ARM64),
         ("patched", KASAN),
@@ -45,6 +45,7 @@ def kernels(everything: bool) -> Iterator[Check]:
         ("patched", RT),
         ("patched", races.CONFIG),
         ("faulty", FEATURES),
+        ("faulty", USERS),
     ]
     more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
     others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
