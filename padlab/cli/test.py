@@ -24,12 +24,6 @@ from padlab.cli.shared import command
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results there, as JUnit XML.",
 )
-@click.option(
-    "--json",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the results there, as JSON.",
-)
 def test(
     globs: tuple[str, ...],
     quick: bool,
@@ -39,7 +33,6 @@ def test(
     list_only: bool,
     last_failed: bool,
     junit: Path | None,
-    json: Path | None,
 ) -> int:
     """Run the checks, all of them or some.
 
@@ -69,7 +62,7 @@ def test(
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief, again)
+    return lab_test.main(globs, quick, full, last_failed, list_only, junit, brief, again)
 
 
 @command()

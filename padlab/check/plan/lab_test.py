@@ -51,11 +51,10 @@ def main(
     last_failed: bool = False,
     list_only: bool = False,
     junit: Path | None = None,
-    json: Path | None = None,
     brief: bool = False,
     again: bool = False,
 ) -> int:
-    """``junit`` and ``json`` are files to write the results to."""
+    """``junit`` is a file to write the results to."""
     chosen = checks(globs, quick, full, last_failed, brief)
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
@@ -67,25 +66,22 @@ def main(
     if not chosen:
         print("Nothing failed last time.")
         return 0
-    for path in (junit, json):
-        if path:
-            path.touch()  # if it cannot be written, that is said now
+    if junit:
+        junit.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
         reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
         elapsed = time.monotonic() - start
         if junit:
-            report.write_junit(junit, reports)
-        if json:
-            report.write_json(json, reports)
+            junit.write_text(report.junit(reports), encoding="utf-8")
     return report.conclude(reports, elapsed)
 
 
 def _run(chosen: list[Check], groups: Sequence[str], again: bool) -> list[Report]:
-    made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
-    if made.outcome.failures:
-        report.tell(made, "[0]")
-        return [made]
+    set_up = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
+    if set_up.outcome.failures:
+        report.tell(set_up, "[0]")
+        return [set_up]
     run = runner.Runner(chosen, runner.this_host(chosen), again)
     try:
         run.run()

@@ -243,7 +243,7 @@ def test_a_mutant_is_chosen_by_table_or_name() -> None:
     assert mutants.choose(chosen, ["charge/*"]) == [chosen[2]]
     assert mutants.choose(chosen, ["/a"]) == chosen[:2]
     assert mutants.choose(chosen, []) == chosen
-    with pytest.raises(LabError, match="nearest are charge/c"):
+    with pytest.raises(LabError, match="nearest are 'charge/c'"):
         mutants.choose(chosen, ["charge/d"])
 
 
