@@ -88,9 +88,9 @@ def built(kernel: str, config: Config) -> builds.Build:
 
 def ready(kernel: str, role: str, config: Config = PERF) -> tuple[builds.Build, Path]:
     """What boot.prepare() gives: a build, and the image of a role for it."""
-    made = built(kernel, config)
+    build = built(kernel, config)
     with _making:
-        return made, initramfs.ensure(made, role)
+        return build, initramfs.ensure(build, role)
 
 
 def machine_of(config: Config) -> str:
@@ -100,12 +100,12 @@ def machine_of(config: Config) -> str:
 
 def limit_s(target: Machine, config: Config, role: str, exact: bool = False) -> float:
     """How long a boot may take: tests go on for some minutes after it."""
-    one = boots.default_limit_s(target, config, exact)
-    return max(TESTS_TAKE * one, one + config.test_s) if role in TEST_ROLES else one
+    boot_s = boots.default_limit_s(target, config, exact)
+    return max(TESTS_TAKE * boot_s, boot_s + config.test_s) if role in TEST_ROLES else boot_s
 
 
 def boot(
-    name: str,
+    target: str | Machine,
     kernel: str,
     config: Config = PERF,
     role: str = "boot",
@@ -113,40 +113,27 @@ def boot(
     limit: float | None = None,
     disk: Path | None = None,
 ) -> BootResult:
-    """A machine of machines/.  ``limit``: in seconds, if not what such a boot has."""
-    return boot_on(machine.load(name), kernel, config, role, append, limit, disk)
-
-
-def boot_on(
-    target: Machine,
-    kernel: str,
-    config: Config,
-    role: str,
-    append: tuple[str, ...] = (),
-    limit: float | None = None,
-    disk: Path | None = None,
-) -> BootResult:
-    """Any machine."""
-    made, initrd = ready(kernel, role, config)
+    """A machine, by its name if it is in machines/.  ``limit``: in seconds, if not what such a boot has."""
+    target = machine.load(target) if isinstance(target, str) else target
+    build, initrd = ready(kernel, role, config)
     limit = limit or limit_s(target, config, role)
     append = (*append, *arguments(kernel))
     if role == "selftest" and config.test_s != kconfig.TEST_S:
         append = (*append, f"padlab_limit={config.test_s}")
     spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit, disk=disk)
-    return boots.boot(spec, made)
+    return boots.boot(spec, build)
 
 
 def trouble(result: BootResult) -> list[str]:
     """What no boot may have: kernel reports, and roles that did not end well."""
-    found = list(result.dmesg.trouble)
-    found += [f"the guest says: {value}" for value in result.guest.trouble]
+    problems = [*result.dmesg.trouble, *(f"the guest says: {value}" for value in result.guest.trouble)]
     if result.spec.config.watched:
         checked = set(result.guest.values("checked"))
         wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
-        found += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
-    if result.exit and not found:
-        found.append(f"what ran in the guest ended with status {result.exit}")
-    return found
+        problems += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
+    if result.exit and not problems:
+        problems.append(f"what ran in the guest ended with status {result.exit}")
+    return problems
 
 
 def results(result: BootResult) -> Outcome:

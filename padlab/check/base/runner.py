@@ -36,9 +36,10 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True)
 class Check:
-    """``alone``: it takes all cores of the host.  ``sees``: a digest of all that it depends on, if it
+    """``alone``: it takes all cores of the host.
 
-    is not to be run again while that is the same (kept.py).
+    ``sees``: a digest of all that it depends on, if it is not to be run again while that is the
+    same (kept.py).
     """
 
     name: str
@@ -122,11 +123,9 @@ class Runner:
             return True
         if check.alone or any(other.alone for other in others):
             return False
-        both = [*others, check]
-        return (
-            sum(self._host.cores_for(one) for one in both) <= self._host.cores
-            and sum(one.mib for one in both) <= self._host.mib
-        )
+        together = [*others, check]
+        cores = sum(map(self._host.cores_for, together))
+        return cores <= self._host.cores and sum(check.mib for check in together) <= self._host.mib
 
     def _start(self, nr: int, check: Check) -> None:
         running = _Running(nr, check, time.monotonic() + check.limit_s)

@@ -173,7 +173,7 @@ def problems(results: Sequence[BootResult], allowance: int) -> list[str]:
 
 def _boot(drawn: Drawn, kernel: str) -> BootResult:
     append = (*drawn.append, guests.KMEMLEAK_OFF) if drawn.config is DEBUG else drawn.append
-    return guests.boot_on(drawn.machine, kernel, drawn.config, ROLE, append)
+    return guests.boot(drawn.machine, kernel, drawn.config, ROLE, append)
 
 
 def _try(drawn: Drawn) -> Tried:

@@ -80,9 +80,9 @@ def main(
         reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
         elapsed = time.monotonic() - start
         if junit:
-            report.write_junit(junit, reports)
+            junit.write_text(report.junit(reports), encoding="utf-8")
         if json:
-            report.write_json(json, reports)
+            json.write_text(report.to_json(reports), encoding="utf-8")
     return report.conclude(reports, elapsed)
 
 
@@ -101,10 +101,10 @@ def _check_host(chosen: Sequence[Check]) -> None:
 
 
 def _run(chosen: list[Check], groups: Sequence[str], again: bool) -> list[Report]:
-    made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
-    if made.outcome.failures:
-        report.tell(made, "[0]")
-        return [made]
+    set_up = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
+    if set_up.outcome.failures:
+        report.tell(set_up, "[0]")
+        return [set_up]
     run = runner.Runner(chosen, runner.this_host(chosen), again)
     try:
         run.run()

@@ -54,7 +54,7 @@ void set(int a[], int value)
 
 
 def of(old: str, new: str) -> Mutant:
-    return Mutant("t", old, "w", "f.c", old, new)
+    return Mutant("w", old, new, "f.c")
 
 
 MUTANTS = {

@@ -193,7 +193,7 @@ def test_all_is_recorded_and_some_is_not(
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(LabError, match="nearest are mm/cow"):
+    with pytest.raises(LabError, match="nearest are 'mm/cow"):
         outsiderun.choose(["mm/cwo"])
     assert outsiderun.choose(["cgroup/test_cpu"]) == (
         "cgroup/test_cpu",
