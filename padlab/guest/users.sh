@@ -66,7 +66,8 @@ added() {
 	echo $pages
 }
 settled virtio-mem-at-boot $((256 << 8)) added
-sleep 1				# it is put online after it has been added
+# It is put online after it has been added, under the lock that this takes.
+echo online >/sys/devices/system/memory/memory0/state
 base=$(present)
 monitor qom-set vmem0 requested-size 1G
 settled virtio-mem-grown $((1024 << 8)) added

@@ -38,7 +38,7 @@ ALLOWED = {
     "padlab/guest/outside.sh": (2, REPORTED),
     "padlab/guest/selftest.sh": (1, REPORTED),
     "padlab/guest/oracle/memmap_oracle.c": (2, REPORTED),
-    "padlab/guest/users.sh": (2, "between looks at what is awaited"),
+    "padlab/guest/users.sh": (1, "between looks at what is awaited"),
     # The kernel's own tests
     "linux/lib/test_padata_mt.c": (4, WORK),
     "linux/kernel/padata_mt_kunit.c": (8, HANGS),
