@@ -10,8 +10,7 @@ command line on every small machine, and the large machines.
 Not here, and why:
 
  - KMSAN: it needs clang, and Kconfig has no deferred init with it.
- - Unaccepted memory: it needs TDX or SEV-SNP, or firmware that plays them; QEMU's
-   emulator has neither.
+ - Unaccepted memory: it needs TDX or SEV-SNP, and QEMU's emulator has neither.
 """
 
 from __future__ import annotations
