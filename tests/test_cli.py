@@ -172,15 +172,6 @@ def start_holder(build: Path, seconds: float, *args: str) -> subprocess.Popen:
 
 
 class TestLock:
-    @pytest.mark.usefixtures("default_base")
-    def test_the_second_run_says_whom_it_waits_for(self, tmp_path: Path) -> None:
-        first = start_holder(tmp_path, 2)
-        assert first.stdout.readline() == "held\n"
-        second = start_holder(tmp_path, 0)
-        assert f"./lab hold (process {first.pid})" in second.stderr.readline()
-        assert second.wait(20) == 0
-        assert first.wait(20) == 0
-
     def test_a_run_of_another_base_waits_too(self, tmp_path: Path) -> None:
         first = start_holder(tmp_path, 2, "--base", "7.3")
         assert first.stdout.readline() == "held\n"

@@ -35,11 +35,6 @@ def test_clean_and_changed(clone: Path) -> None:
     assert git.commit(clone) == f"{name}-dirty"
 
 
-def test_a_tag_is_its_name(clone: Path) -> None:
-    subprocess.run(["git", "tag", "-a", "-m", "t", "v3"], cwd=clone, check=True)
-    assert git.commit(clone) == "v3"
-
-
 def test_a_copy_without_git_in_another_clone(clone: Path) -> None:
     (clone / "copy").mkdir()
     assert git.commit(clone / "copy") == "unknown"

@@ -62,12 +62,6 @@ def test_faults(text: str, why: str) -> None:
     assert (error.value.what, error.value.why) == ("file.toml", why)
 
 
-def test_a_file_of_tables() -> None:
-    assert toml.parse("f", "[a]\ncount = 1\n['6.12']\ncount = 2\n", dict[str, Part])["6.12"].count == 2
-    with pytest.raises(LabError, match="^f: 6.12.count: expected `int` >= 1;"):
-        toml.parse("f", "[a]\ncount = 1\n['6.12']\ncount = 0\n", dict[str, Part])
-
-
 def test_files_are_named_by_their_place_in_the_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LabError, match=r"^gone.toml: cannot be read: No such file or directory; "):
         toml.load(tmp_path / "gone.toml", Whole)

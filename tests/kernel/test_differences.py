@@ -63,12 +63,6 @@ def test_counts(clone: Path) -> None:
     }
 
 
-def test_the_default_base_differs_in_nothing(clone: Path) -> None:
-    found = differences.read("6.12")
-    assert found.owned_lines == {CODE: 140, TESTS: 10} and found.differing() == 0
-    assert (found.patches, found.hooked[0].added, found.hooked[0].removed) == (1, 2, 1)
-
-
 def test_is_printed(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert differences.main() == 0
     text = capsys.readouterr().out

@@ -10,7 +10,7 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import AbsentError, LabError
-from padlab.kernel import hooks, kconfig, mailseries, owned, refresh, source, state, steps, tree
+from padlab.kernel import hooks, kconfig, mailseries, refresh, source, state, steps, tree
 
 VERSION = "7.3.1-1"
 ENGINE = "".join(f"line {number}\n" for number in range(1, 21))
@@ -113,11 +113,6 @@ class TestTree:
         patched = tree.ensure_tree("patched")
         assert (patched / "mm/old.c").exists() and not (patched / "mm/new.c").exists()
 
-    def test_the_default_base_has_none(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(paths, "OWN", None)
-        assert owned.owned_files() == owned.shared_files()
-        assert set(owned.shared_files()) == {"kernel/engine.c", "mm/both.c", "mm/old.c"}
-
 
 @pytest.mark.usefixtures("installed")
 class TestRefresh:
@@ -152,15 +147,6 @@ class TestRefresh:
         assert hooks.read_series(clone / "bases/7.3/owned") == ["flags.patch", "other.patch"]
         shutil.rmtree(patched)
         assert (tree.ensure_tree("patched") / "mm/both.c").read_text() == "other\n"
-
-    def test_when_both_sides_changed(self, clone: Path) -> None:
-        patched = tree.ensure_tree("patched")
-        edit(patched / "kernel/engine.c", "line ten\n", "line 10.0\n")
-        edit(clone / "bases/7.3/owned/flags.patch", "+line ten", "+line X")
-        with pytest.raises(
-            LabError, match="linux/kernel/engine.c changed since .* ./lab tree --discard --base 7.3"
-        ):
-            refresh.refresh()
 
     def test_no_own_patch_on_the_default_base(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tree.ensure_tree("patched")

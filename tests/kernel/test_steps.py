@@ -9,7 +9,7 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, owned, steps
+from padlab.kernel import hooks, steps
 from padlab.kernel.steps import Step
 
 MESSAGE = (
@@ -88,10 +88,6 @@ class TestCoverage:
         made = steps.read_steps()
         assert len(made) > 1
         assert [name for step in made for name in step.hooks] == hooks.read_series(paths.PATCHES)
-
-    @pytest.mark.usefixtures("installed")
-    def test_ours_end_as_the_tree_is(self) -> None:
-        assert steps.contents(steps.read_steps()) == owned.owned_files()
 
 
 @pytest.mark.usefixtures("installed")

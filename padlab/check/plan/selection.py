@@ -104,10 +104,9 @@ def close(glob: str, known: Iterable[str]) -> list[str]:
 def failed() -> set[str]:
     """The names of those that have not passed since they failed."""
     try:
-        names = json.loads(STATE.read_text())
-    except (OSError, ValueError):
+        return set(json.loads(STATE.read_text()))
+    except (OSError, ValueError, TypeError):
         return set()
-    return set(names) if isinstance(names, list) else set()
 
 
 def remember(reports: Iterable[Report]) -> None:

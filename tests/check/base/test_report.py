@@ -101,11 +101,6 @@ def test_junit_has_each_check_with_time_failure_and_skip() -> None:
     assert strange.findtext("failure") == "a?[0m <b> & ?\nc\nlast line"
 
 
-def test_judge() -> None:
-    assert judge([]) == Outcome(1)
-    assert judge(["a", "b"], Path("/log")) == Outcome(0, ("a\nb",), (), Path("/log"))
-
-
 def test_outcomes_add_up() -> None:
     total = Outcome(1, ("a",), log=Path("/a")) + Outcome(2, (), ("b",))
     assert total == Outcome(3, ("a",), ("b",), Path("/a"))

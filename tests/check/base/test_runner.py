@@ -44,15 +44,6 @@ def run(capsys: pytest.CaptureFixture[str], *checks: Check, host: Host = HOST) -
     return status, capsys.readouterr().out.splitlines()
 
 
-def test_all_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = check("a", lambda: Outcome(2), alone=True), check("b", lambda: Outcome(1))
-    status, out = run(capsys, first, second)
-    assert status == 0
-    assert out[-1] == "3 passed, 0 failed"
-    assert out[0].startswith("[1/2] a: ok, 2 passed, 0 failed, ")
-    assert out[1].startswith("[2/2] b: ok, 1 passed, 0 failed, ")
-
-
 def test_failures_are_told_and_the_rest_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

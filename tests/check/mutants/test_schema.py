@@ -67,13 +67,6 @@ MUTANTS = {
 }
 
 
-def test_functions_are_found() -> None:
-    found = list(schema.functions(SOURCE))
-    assert [fn.name for fn in found] == ["twice", "other", "other", "set"]
-    assert SOURCE[found[0].start : found[0].body] == "static int twice(const int *of,\n\t\tint times)\n"
-    assert SOURCE[found[3].start : found[3].end].endswith("\ta[0] = value;\n}\n")
-
-
 def test_what_is_within_a_function_can_be_chosen() -> None:
     text, numbers = schema.combined(SOURCE, MUTANTS)
     assert numbers == {1, 2, 4, 5}
@@ -118,11 +111,6 @@ def test_a_single_one_is_a_patch() -> None:
     patch = schema.single(SOURCE, MUTANTS[3])
     assert patch.startswith("--- a/f.c\n+++ b/f.c\n")
     assert re.findall(r"^[-+]#.*$", patch, re.MULTILINE) == ["-#define LIMIT 3", "+#define LIMIT 4"]
-
-
-def test_who_does_not_compile_is_known() -> None:
-    lines = ["f.c: In function 'twice__mutant2':", "f.c:3:4: error: 'x' undeclared"]
-    assert schema.named_in(lines) == {2}
 
 
 # Kernels

@@ -33,11 +33,6 @@ def test_each_set_has_what_a_smaller_one_has() -> None:
     assert "build stock (kasan)" in everything - full
 
 
-def test_lint_and_tests_of_the_lab_come_first() -> None:
-    for checks in SETS.values():
-        assert [check.name for check in checks()][:7] == [*plan.lab.LINT, *plan.lab.PARTS]
-
-
 def test_what_takes_all_cores_is_alone() -> None:
     alone = {check.name for check in plan.full() if check.alone}
     for part in ("build ", "KUnit, one CPU (UML)", "engine in userspace"):

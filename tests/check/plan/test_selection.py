@@ -89,12 +89,6 @@ def test_a_check_of_another_set() -> None:
         chosen("kasan")
 
 
-def test_near_names_are_the_most_alike_first() -> None:
-    assert selection.close("kunnit", NAMES)[0] == "KUnit, smt-numa (perf)"
-    assert selection.close("*mypi*", NAMES) == ["lint: mypy"]
-    assert len(selection.close("smt-numa", [f"smt-numa {nr}" for nr in range(9)])) == selection.NEAR
-
-
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "build/test-failed.json"
@@ -114,13 +108,9 @@ def test_what_failed_is_remembered_until_it_passes(state: Path) -> None:
     assert selection.failed() == {"a", "c"}
     selection.remember([report("c", True)])
     assert selection.failed() == {"a"}
-
-
-@pytest.mark.parametrize("text", ["", "{}", "nonsense"])
-def test_a_broken_state_is_none(state: Path, text: str) -> None:
-    state.parent.mkdir()
-    state.write_text(text)
-    assert selection.failed() == set()
+    for text in ("", "3", "nonsense"):
+        state.write_text(text)
+        assert selection.failed() == set()
 
 
 def test_last_failed_finds_those_of_full(state: Path) -> None:

@@ -13,8 +13,6 @@ from padlab.check.source import eachstep, remarks
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
-from padlab.kernel import steps as kernel_steps
-from padlab.kernel import tree
 from padlab.kernel.build import Build
 from padlab.kernel.steps import Step
 from padlab.kernel.tree import Variant
@@ -117,12 +115,3 @@ def test_deferred_init_is_told_by_stock_and_by_ours() -> None:
     for line in lines:
         for node, said in enumerate(case.says):
             assert re.search(said, line.format(node)) and not re.search(said, line.format(7))
-
-
-def test_the_tree_has_what_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / kernel)
-    monkeypatch.setattr(kernel_steps, "contents", lambda steps: {"a.c": tmp_path})
-    assert remarks.have(kernel_steps.variant(STEPS[1:])) == tmp_path / remarks.TREE
-    variant = tree.VARIANTS[remarks.TREE]
-    assert variant.only == {"b.patch"} and variant.instead == {"a.c": tmp_path}
-    assert tree.is_changing(remarks.TREE)
