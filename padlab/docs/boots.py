@@ -21,12 +21,13 @@ FIGURES = {"deferred_ms": "the node's line", "boot_ms": "kernel's start to init"
 def timed(base: str, slug: str) -> Table:
     """The node's line and boot to init, of stock and of both ways of ours."""
     rows = []
-    for gib, found in _by_size(base, slug).items():
+    for gib, boots in _by_size(base, slug).items():
         for key, name in FIGURES.items():
-            stock, *others = (_ranged(row, key) for row in found)
-            ratios = [ratio(records.median(row, key), records.median(found[0], key)) for row in found[1:]]
-            pairs = zip(others, ratios, strict=True)
-            rows.append([f"{gib} GiB, {name}", stock, *(cell for pair in pairs for cell in pair)])
+            stock, *ours = boots
+            cells = [f"{gib} GiB, {name}", _ranged(stock, key)]
+            for boot in ours:
+                cells += [_ranged(boot, key), ratio(records.median(boot, key), records.median(stock, key))]
+            rows.append(cells)
     heads = (cell for _, way in WAYS[1:] for cell in (f"patched, {way}", "of stock"))
     return Table(("ms, median (least to most)", "stock", *heads), rows)
 
@@ -34,11 +35,12 @@ def timed(base: str, slug: str) -> Table:
 def _by_size(base: str, slug: str) -> dict[int, list[Record]]:
     """The rows of each amount of memory, in the order of WAYS."""
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
-    return {
-        gib: [row for kernel, way in WAYS for row in boots
-              if (row["gib"], row["kernel"], row["boot"]) == (gib, kernel, way)]
-        for gib in sorted({row["gib"] for row in boots})
-    }  # fmt: skip
+    by_size: dict[int, list[Record]] = {gib: [] for gib in sorted({row["gib"] for row in boots})}
+    for way in WAYS:
+        for row in boots:
+            if (row["kernel"], row["boot"]) == way:
+                by_size[row["gib"]].append(row)
+    return by_size
 
 
 def _ranged(row: Record, key: str) -> str:
@@ -49,19 +51,17 @@ def _ranged(row: Record, key: str) -> str:
 def mail_timed(base: str, slug: str) -> Table:
     """For a message: the time of the node's line."""
     rows = [
-        [f"{gib} GiB, ms", *(figure(records.median(row, "deferred_ms"), 0) for row in found)]
-        for gib, found in _by_size(base, slug).items()
+        [f"{gib} GiB, ms", *(figure(records.median(boot, "deferred_ms"), 0) for boot in boots)]
+        for gib, boots in _by_size(base, slug).items()
     ]
     return Table(("", "before", "boot waits", "boot continues"), rows)
 
 
 def by_threads(base: str, slug: str) -> Table:
     """Deferred init of ours by threads."""
-    found = records.of_cpu(base, slug, "boots.json")["threads"]
-    return Table(
-        ("threads", *(str(row["threads"]) for row in found)),
-        [[f"{found[0]['gib']} GiB, ms", *(_ranged(row, "deferred_ms") for row in found)]],
-    )
+    boots = records.of_cpu(base, slug, "boots.json")["threads"]
+    row = [f"{boots[0]['gib']} GiB, ms", *(_ranged(boot, "deferred_ms") for boot in boots)]
+    return Table(("threads", *(str(boot["threads"]) for boot in boots)), [row])
 
 
 # Predicted
@@ -69,21 +69,20 @@ def by_threads(base: str, slug: str) -> Table:
 
 def predicted(*machines: str) -> Table:
     """With all CPUs of each of these machines."""
-    rows = [_predicted(name) for name in machines]
     head = ("predicted deferred init, ms", "threads a node", "stock", "ours", "ratio", "published, 2020")
-    return Table(head, rows)
+    return Table(head, [_predicted(name) for name in machines])
 
 
 def _predicted(name: str) -> list[str]:
     large = prediction.large_machines().get(name)
-    found = large or machine.load(name)
+    target = large or machine.load(name)
     rows = _csv("predict-large.csv" if large else "predict-published.csv")
     row = max((row for row in rows if row["machine"] == name), key=lambda row: int(row["threads"]))
     cells = [_band(row, kernel) for kernel in ("stock", "ours")]
     value = ratio(float(row["predicted_ours_ms"]), float(row["predicted_stock_ms"]))
-    size = found.mib // 1024
+    size = target.mib // 1024
     memory = f"{size // 1024} TiB" if size >= 1024 else f"{size} GiB"
-    title = f"{memory}, {machine.plural(len(found.nodes), 'node')}" + ("" if large else f" (`{name}`)")
+    title = f"{memory}, {machine.plural(len(target.nodes), 'node')}" + ("" if large else f" (`{name}`)")
     return [title, row["threads"], *cells, value, row["published_ms"].removesuffix(".0")]
 
 
@@ -91,17 +90,14 @@ def errors() -> Table:
     """How far the model is off for the published points, each predicted by a fit without it."""
     by_machine: dict[str, list[float]] = {}
     for row in _csv("predict-published.csv"):
-        published, left_out = float(row["published_ms"]), float(row["predicted_left_out_ms"])
-        by_machine.setdefault(row["machine"], []).append(100 * abs(left_out / published - 1))
-    every = [error for found in by_machine.values() for error in found]
-    rows = [(f"`{name}`", found) for name, found in by_machine.items()]
-    return Table(
-        ("error of points left out, %", "points", "median", "most"),
-        [
-            [name, str(len(found)), f"{statistics.median(found):.1f}", f"{max(found):.0f}"]
-            for name, found in [*rows, ("all", every)]
-        ],
-    )
+        off = float(row["predicted_left_out_ms"]) / float(row["published_ms"]) - 1
+        by_machine.setdefault(f"`{row['machine']}`", []).append(100 * abs(off))
+    by_machine["all"] = [error for errors in by_machine.values() for error in errors]
+    rows = [
+        [name, str(len(errors)), f"{statistics.median(errors):.1f}", f"{max(errors):.0f}"]
+        for name, errors in by_machine.items()
+    ]
+    return Table(("error of points left out, %", "points", "median", "most"), rows)
 
 
 def _band(row: dict[str, str], kernel: str) -> str:

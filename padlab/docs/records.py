@@ -37,8 +37,8 @@ def of_cpu(base: str, slug: str, name: str) -> Record:
 
 def of_all(base: str, name: str) -> dict[str, Record]:
     """By CPU, the one with the most CPUs first."""
-    found = {slug: of_cpu(base, slug, name) for slug in provenance.of_cpus(name, base)}
-    return dict(sorted(found.items(), key=lambda item: -cpus(item[1])))
+    by_cpu = {slug: of_cpu(base, slug, name) for slug in provenance.of_cpus(name, base)}
+    return dict(sorted(by_cpu.items(), key=lambda item: -cpus(item[1])))
 
 
 def cpus(record: Record) -> int:

@@ -70,11 +70,11 @@ def _hooks(step: steps.Step) -> list[Hook]:
 def hooked(base: str) -> Table:
     """What each patch does to files that the kernel owns."""
     with _base(base):
-        found = hooktable.read(paths.PATCHES)
+        table = hooktable.read(paths.PATCHES)
         patches = hooks.read_series(paths.PATCHES)
     rows = []
     for patch in [*patches, ""]:
-        of_patch = [hook for hook in found if patch in ("", hook.patch)]
+        of_patch = [hook for hook in table if patch in ("", hook.patch)]
         cells = []
         for part in (CODE, hooktable.TESTS, DOCS):
             added, removed = hooktable.added(of_patch, part), hooktable.removed(of_patch, part)

@@ -43,7 +43,7 @@ def test_tables_are_replaced_and_nothing_else(style: Style) -> None:
     [
         (["one", "BEGIN", "two"], "d:2: this table has no end"),
         (["one", "END"], "d:2: this ends a table that has no beginning"),
-        (["BEGIN", "BEGIN", "END"], "d:2: the table of line 1 has no end before this one begins"),
+        (["BEGIN", "BEGIN", "END"], "d:1: this table has no end"),
         (["BEGIN", "END", "END"], "d:3: this ends a table that has no beginning"),
     ],
 )

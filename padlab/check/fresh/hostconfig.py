@@ -39,14 +39,14 @@ class HostConfig:
 
     def sources(self, suite: str) -> list[str]:
         """The lines of sources.list that ``suite`` has on the host's mirror."""
-        found = aptsuite.mirrors(self.targets)
-        if "" not in found:
+        mirrors = aptsuite.mirrors(self.targets)
+        if "" not in mirrors:
             raise LabError(
                 "./lab fresh",
                 "apt's sources have no Debian mirror",
                 "add one to /etc/apt/sources.list.d, then run: apt-get update",
             )
-        return [f"deb {uri} {suite}{pocket} main" for pocket, uri in found.items()]
+        return [f"deb {uri} {suite}{pocket} main" for pocket, uri in mirrors.items()]
 
     def files(self) -> list[Path]:
         """Files and folders that a root needs at the same paths."""
@@ -82,10 +82,10 @@ def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
 
 def pip_environment(config: str) -> dict[str, str]:
     """``pip config list`` as environment variables, which a pip elsewhere understands."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     # Later ones win, as in pip: global, for installing, from the environment.
     for section in ("global", "install", ":env:"):
         for name, value in re.findall(rf"^{section}\.([\w.-]+)=(.*)$", config, re.MULTILINE):
             key = "PIP_" + name.lstrip(".").upper().replace("-", "_")
-            found[key] = " ".join(str(ast.literal_eval(value)).split())
-    return found
+            variables[key] = " ".join(str(ast.literal_eval(value)).split())
+    return variables

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from padlab.check.fresh import bareroot, fresh, hostconfig
-from padlab.check.fresh.fresh import Ended
 from padlab.check.fresh.hostconfig import HostConfig
 from padlab.cli.fresh import SUITES
 from padlab.core import packages, paths, process
@@ -237,7 +236,7 @@ WANT = "a bare machine must not make a test be skipped"
 def test_how_a_run_is_judged(
     command: str, status: int, lines: list[str], passed: int, failures: list[str], skips: int
 ) -> None:
-    outcome = fresh.judge(command.split(), Ended(status, lines))
+    outcome = fresh.judge(command.split(), status, lines)
     assert (outcome.passed, len(outcome.skips)) == (passed, skips)
     assert all(said in failure for said, failure in zip(failures, outcome.failures, strict=True))
 
