@@ -41,8 +41,8 @@ def default_base(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that may not depend on the host's QEMU or KVM."""
-    monkeypatch.setattr(emulator, "ensure", lambda: Path("qemu"))
-    monkeypatch.setattr(accel, "choose", lambda _qemu, exact=False: EXACT if exact else EMULATED)
+    monkeypatch.setattr(emulator, "ensure", lambda _arch=None: Path("qemu"))
+    monkeypatch.setattr(accel, "choose", lambda _qemu, exact=False, _arch=None: EXACT if exact else EMULATED)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -64,16 +63,9 @@ def of_file(error: OSError) -> LabError:
     return LabError(name, error.strerror or str(error), todo)
 
 
-def _interrupt(_signum: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt
-
-
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command; the process ends here, with its status."""
-    # A closed terminal or a CI's time limit ends children just as Ctrl-C does.
-    for signum in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup
-            signal.signal(signum, _interrupt)
+    process.interrupt_on_signals()
     sys.exit(_run(args))
 
 

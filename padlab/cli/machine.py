@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, MACHINE, THREADS, command
+from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, JSON, KERNEL, MACHINE, THREADS, command
 from padlab.kernel.kconfig import GDB, Config
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="A machine of machines/.",
 )
-@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
+@KERNEL
 @click.option(
     "--config",
     type=CONFIG,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--shell", is_flag=True, help="A shell on the guest's console, here in the terminal.")
 @click.option("--gdb", is_flag=True, help="Have QEMU wait for gdb; print what to type.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command line; build and start nothing.")
 def boot(
     machine: Machine,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, command
+from padlab.cli.shared import DEFAULT_MACHINE, JSON, MACHINE, command
 from padlab.core import environment
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 )
 @click.option("--exact", is_flag=True, help="Only exact mode: instructions per page.")
 @click.option("--runs", type=int, metavar="N", help="Boots of each kernel.  [default: 5; exact: 2]")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def compare(machines: tuple[Machine, ...], exact: bool, runs: int | None, json: bool) -> int:
     """Boot stock and patched in turn; print how they compare.
 
@@ -59,14 +59,14 @@ def sweep(machine: Machine, runs: int | None) -> int:
 
 @command()
 @click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def growth(large: bool, json: bool) -> int:
     """Count what a boot costs for each GiB of memory; check it.
 
-    Part by part: boots stock and patched on one CPU with 64 and with 256 GiB, and with more
-    and with less of their memory below 4 GiB, counting guest instructions: the
-    figures repeat to the digit.  The exit status is 1 if one of the goals is not
-    reached.  With --large, the result is recorded in results/growth.json.
+    Each part of the boot by itself.  Stock and patched are booted on one CPU with 64 and with
+    256 GiB, and with more and with less of their memory below 4 GiB, counting guest
+    instructions: the figures repeat to the digit.  The exit status is 1 if one of the goals
+    is not reached.  With --large, the result is recorded in results/growth.json.
 
     \b
     Examples:
@@ -79,11 +79,11 @@ def growth(large: bool, json: bool) -> int:
 
 
 @command()
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def parts(json: bool) -> int:
     """Count what a boot costs after each part of the series.
 
-    And of stock: for a base whose series is mailed in parts.  Each kernel is booted on one
+    For a base whose series is mailed in parts.  Each kernel, and stock, is booted on one
     CPU, counting guest instructions, on the machines of ./lab growth.  The result is recorded
     in parts.json of results/ and the base.
 
@@ -100,7 +100,7 @@ def parts(json: bool) -> int:
 @click.option(
     "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
 )
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def starts(machines: tuple[Machine, ...], json: bool) -> int:
     """Trace how the helpers of deferred init start.
 
@@ -121,7 +121,7 @@ def starts(machines: tuple[Machine, ...], json: bool) -> int:
 @click.argument("what", type=click.Choice(["memmap", "hugepages"]), required=False)
 @click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
     """Time struct page init or huge page zeroing natively.
 
@@ -173,7 +173,7 @@ def chart() -> int:
 
 @command(locked=False, based=False)
 @click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def predict(machine: str | None, json: bool) -> int:
     """Predict deferred init on machines that are not here.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JOBS, JSON, command
 
 
 @command()
@@ -16,10 +16,10 @@ from padlab.cli.shared import command
     default="debug",
     help="No dearer checks than these: programs, KUnit under UML, boots, boots of the debug kernel.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@JOBS
 @click.option("--again", is_flag=True, help="Forget what earlier runs have found of these mutants.")
 @click.option("--list", "list_only", is_flag=True, help="Print the mutants, and try none.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only: bool, json: bool) -> int:
     """Put faults into the kernel side; a check has to notice each.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JOBS, JSON, command
 
 
 @command()
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@JOBS
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the programs, and run none.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def outside(globs: tuple[str, ...], jobs: int, list_only: bool, json: bool) -> int:
     """Run kselftests that others wrote on stock and patched.
 

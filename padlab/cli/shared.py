@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from padlab.core import exclusive, paths
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import DEBUG, GDB, PERF
+from padlab.kernel.kconfig import DEBUG, GDB, PERF, USERS
 
 if TYPE_CHECKING:
     from padlab.vm.machine import Machine
@@ -25,8 +25,20 @@ DEFAULT_MACHINE = "epyc-7551-kvm-small"
 # With this in its environment, ./lab answers a shell that asks for completions.
 COMPLETE_VAR = "_LAB_COMPLETE"
 
-KERNEL = click.Choice(["patched", "stock"])
-CONFIG = click.Choice([PERF, DEBUG, GDB, kconfig.ARM64])
+# Options of several commands.
+KERNEL = click.option(
+    "--kernel",
+    type=click.Choice(["patched", "stock"]),
+    default="patched",
+    show_default=True,
+    help="patched has the series, stock is Linux as it is.",
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]"
+)
+JSON = click.option("--json", is_flag=True, help="Print the result as JSON.")
+
+CONFIG = click.Choice([PERF, DEBUG, GDB, USERS, kconfig.ARM64])
 
 
 # As ./lab --help lists them: in the order in which a newcomer meets them.

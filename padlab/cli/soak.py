@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JOBS, JSON, command
 
 
 @command()
 @click.option("--seed", type=click.IntRange(0), help="Of the first machine, then 1 more.  [default: time]")
 @click.option("--boots", "nr", type=click.IntRange(1), default=20, help="Machines.  [default: 20]")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JOBS
+@JSON
 def soak(seed: int | None, nr: int, jobs: int, json: bool) -> int:
     """Compare memory maps on machines drawn at random.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JSON, command
 
 
 @command(locked=False)  # it takes the lock itself: --list needs none
@@ -24,6 +24,12 @@ from padlab.cli.shared import command
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results there, as JUnit XML.",
 )
+@click.option(
+    "--json",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the results there, as JSON.",
+)
 def test(
     globs: tuple[str, ...],
     quick: bool,
@@ -33,6 +39,7 @@ def test(
     list_only: bool,
     last_failed: bool,
     junit: Path | None,
+    json: Path | None,
 ) -> int:
     """Run the checks, all of them or some.
 
@@ -62,7 +69,7 @@ def test(
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(globs, quick, full, last_failed, list_only, junit, brief, again)
+    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief, again)
 
 
 @command()
@@ -70,7 +77,7 @@ def test(
 @click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
 @click.option("--trace", is_flag=True, help="Print the steps that lead to each error.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, json: bool) -> int:
     """Search all that the threads of a job may do, with spin.
 

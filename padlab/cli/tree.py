@@ -13,7 +13,7 @@ from padlab.kernel.kconfig import PERF, Config
 
 
 @command()
-@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
+@KERNEL
 @click.option("--update", is_flag=True, help="Look for a newer version of the base in the package index.")
 @click.option(
     "--source",
@@ -85,8 +85,14 @@ def refresh(own: str) -> None:
 
 
 @command()
-@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
-@click.option("--config", type=CONFIG, default=PERF, show_default=True)
+@KERNEL
+@click.option(
+    "--config",
+    type=CONFIG,
+    default=PERF,
+    show_default=True,
+    help="debug has lockdep and kmemleak, gdb lines and types for a debugger.",
+)
 def build(kernel: str, config: Config) -> None:
     """Build a kernel; print the path of its image.
 

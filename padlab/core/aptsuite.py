@@ -49,9 +49,6 @@ class Suite:
         """Variables with which apt's programs see this suite and no other."""
         return {"APT_CONFIG": str(self.place / "apt.conf")}
 
-    def has_index(self) -> bool:
-        return any((self.place / "lists").glob("*_Packages*"))
-
     def prepare(self, what: str) -> None:
         """Write what apt is told: the host may have got another mirror or proxy since the last time."""
         if shutil.which("apt-get") is None:

@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "gcc-aarch64-linux-gnu": "aarch64-linux-gnu-gcc",
         "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",  # for programs of guests
     },
+    "ovmf": {"ovmf": "/usr/share/ovmf/OVMF.fd"},
     "qemu-arm64": {"qemu-system-arm": "qemu-system-aarch64"},
     "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
     "git": {"git": "git"},

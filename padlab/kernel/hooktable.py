@@ -13,9 +13,6 @@ from pathlib import Path
 
 from padlab.kernel import hooks
 
-# The most lines that may be added to the kernel's own code, by base.
-MAX_ADDED = {"6.12": 220, "7.3": 220}
-
 CODE, TESTS, DOCS = "code", "tests", "documents and MAINTAINERS"
 PARTS = (CODE, TESTS, DOCS)
 

@@ -64,6 +64,7 @@ SPARSE = Config("sparse", ("sparse",))
 NOMEMCG = Config("nomemcg", ("nomemcg",))
 NOSPLIT = Config("nosplit", ("debug", "nosplit"), compilations=920)
 OUTSIDE = Config("outside", ("outside",), compilations=1000)
+USERS = Config("users", ("users",), compilations=1330)
 GDB = Config("gdb", ("gdb",), make=("scripts_gdb",))
 ARM64 = Config("arm64", arch=ARM64_ARCH, compilations=820)
 # KCSAN leaves out the scheduler's files: here, not ours.

@@ -138,10 +138,10 @@ def _show_uses(runs: Sequence[Measured]) -> None:
 
 
 def _warnings(row: Row) -> list[str]:
-    found = []
+    warnings = []
     name = f"{row.bench}, {row.threads} threads, {row.way}"
     if row.ratio and row.ratio.noise:
-        found.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
+        warnings.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
     if row.alone:
-        found.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
-    return found
+        warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
+    return warnings

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
 import shlex
 import sys
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import host, paths, progress
+from padlab.core import host, packages, paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.kconfig import PERF, Config
@@ -188,9 +189,8 @@ def _key(spec: BootSpec, build: builds.Build) -> str:
 
 def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:
     """QEMU, and what it runs the CPUs with."""
-    foreign = spec.machine.arch.foreign
-    binary = emulator.ensure_arm64() if foreign else emulator.ensure()
-    return binary, accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
+    binary = emulator.ensure(spec.machine.arch)
+    return binary, accels.choose(binary, spec.exact, spec.machine.arch)
 
 
 def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> tuple[Path, Accel, list[str]]:
@@ -200,11 +200,17 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     """
     check_config(spec)
     binary, accel = _runs_with(spec)
+    if spec.machine.firmware:
+        packages.ensure(spec.machine.firmware)
     check_memory(spec.machine, host.free_mib())
     if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
-    ports = qemu.Ports(console or f"file:{folder / watch.CONSOLE}", f"file:{folder / watch.GUEST}")
+    ports = qemu.Ports(
+        console or f"file:{folder / watch.CONSOLE}",
+        f"file:{folder / watch.GUEST}",
+        f"{folder.name}-{os.getpid()}",
+    )
     cmd = command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd

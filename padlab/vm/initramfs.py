@@ -28,7 +28,7 @@ from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
-    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks"),
+    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks", "users"),
     *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes", "hibernate", "handover", "hugejob"),
 )
 
@@ -163,16 +163,21 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
-    if role == "handover":
-        return [
-            regular("bin/kexec", native.static(GUEST / "kexec.c", build.arch), executable=True),
-            regular("kernel", build.image.read_bytes()),
-            regular("next", cpio(_base("boot", build.arch))),
-        ]
+    if role in ("handover", "users"):
+        programs = [_own_program("kexec", build.arch), regular("kernel", build.image.read_bytes())]
+        if role == "handover":
+            return [*programs, regular("next", cpio(_base("boot", build.arch)))]
+        last = regular("next", cpio(_base(role, build.arch)))
+        programs.append(_own_program("iommufd", build.arch))
+        return [*programs, regular("next", cpio([*_base(role, build.arch), *programs, last]))]
     if role == "stress":
         packages.ensure("stress")
         return _of_host("stress-ng")
     return []
+
+
+def _own_program(name: str, arch: Arch) -> Entry:
+    return regular(f"bin/{name}", native.static(GUEST / f"{name}.c", arch), executable=True)
 
 
 def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str]) -> list[Entry]:

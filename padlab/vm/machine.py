@@ -10,6 +10,9 @@ A file looks like this::
     threads_per_core = 2        # 1 if left out
     append = ["memmap=..."]     # more kernel arguments, if any
     below_4g_mib = 1024         # RAM below 4 GiB, if not what QEMU makes it
+    firmware = "ovmf"           # EFI, on a board with PCI Express; QEMU's own BIOS if left out
+    monitor = true              # the guest has QEMU's monitor at its third serial port, ttyS2
+    qemu = ["-device", "..."]   # more arguments of QEMU, if any
 
     [[node]]                    # one table per NUMA node, in node order
     gib = 2                     # or mib = 2048
@@ -80,11 +83,14 @@ class Machine:
     below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
     dimms: tuple[Dimm, ...] = ()
     arch: Arch = X86_64
+    firmware: str | None = None
+    monitor: bool = False
+    qemu: tuple[str, ...] = ()
 
     @property
     def config(self) -> Config:
         """What it boots if not told otherwise."""
-        return kconfig.usual(self.arch)
+        return kconfig.USERS if self.firmware else kconfig.usual(self.arch)
 
     @property
     def cpus(self) -> int:
@@ -186,6 +192,9 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     threads_per_core: Annotated[int, Meta(ge=1, le=MAX_CPUS)] = 1
     append: tuple[Annotated[str, Meta(pattern=r"^\S+\Z")], ...] = ()
     below_4g_mib: Annotated[int, Meta(ge=MIN_MIB, le=3584)] | None = None
+    firmware: Literal["ovmf"] | None = None
+    monitor: bool = False
+    qemu: tuple[str, ...] = ()
     node: Annotated[list[_Node], Meta(min_length=1, max_length=MAX_NODES)]
     dimm: Annotated[list[_Dimm], Meta(max_length=MAX_DIMMS)] = []
 
@@ -220,9 +229,14 @@ def _machine(name: str, file: _File) -> Machine:
         file.below_4g_mib,
         tuple(Dimm(_mib(name, f"dimm[{index}]", dimm), dimm.node) for index, dimm in enumerate(file.dimm)),
         archs.ALL[file.arch],
+        file.firmware,
+        file.monitor,
+        file.qemu,
     )
-    if machine.arch.foreign and (machine.dimms or machine.below_4g_mib):
-        _fail(name, f"is of {file.arch}", "DIMMs and below_4g_mib are for x86_64")
+    if machine.arch.foreign and (
+        machine.dimms or machine.below_4g_mib or machine.firmware or machine.monitor
+    ):
+        _fail(name, f"is of {file.arch}", "DIMMs, below_4g_mib, firmware and monitor are for x86_64")
     if not 1 <= machine.cpus <= MAX_CPUS:
         _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
     if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:

@@ -74,7 +74,6 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_index_is_fetched_with_sources_of_its_own(apt: Path) -> None:
     suite = Suite("trixie-backports")
-    assert not suite.has_index()
     suite.update("getting source")
     place = paths.CACHE / "apt/trixie-backports"
     assert (apt / "updates").read_text() == f"{place / 'apt.conf'}\n"

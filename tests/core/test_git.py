@@ -25,13 +25,14 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def test_clean_and_changed(clone: Path) -> None:
+@pytest.mark.parametrize("changed", ["linux/a.c", "linux/new.c"])
+def test_clean_and_changed(clone: Path, changed: str) -> None:
     name = git.commit(clone)
     assert len(name) >= 7 and set(name) <= set("0123456789abcdef")
     (clone / "results/b.json").write_text("2\n")
     (clone / "results/new.json").write_text("2\n")
     assert git.commit(clone) == name
-    (clone / "linux/a.c").write_text("2\n")
+    (clone / changed).write_text("2\n")
     assert git.commit(clone) == f"{name}-dirty"
 
 

@@ -10,6 +10,8 @@ import pytest
 from padlab.core import paths
 from padlab.kernel import hooktable
 
+MAX_ADDED = 220  # lines of the kernel's own code
+
 PATCH = """\
 --- a/mm/a.c
 +++ b/mm/a.c
@@ -55,4 +57,4 @@ def patches_of(base: str) -> Path:
 
 @pytest.mark.parametrize("base", paths.bases())
 def test_hooks_are_small(base: str) -> None:
-    assert hooktable.added(hooktable.read(patches_of(base))) <= hooktable.MAX_ADDED[base]
+    assert hooktable.added(hooktable.read(patches_of(base))) <= MAX_ADDED

@@ -148,6 +148,17 @@ class TestRefresh:
         shutil.rmtree(patched)
         assert (tree.ensure_tree("patched") / "mm/both.c").read_text() == "other\n"
 
+    def test_when_both_sides_changed(self, clone: Path) -> None:
+        patched = tree.ensure_tree("patched")
+        edit(patched / "kernel/engine.c", "line ten\n", "line 10.0\n")
+        edit(clone / "bases/7.3/owned/flags.patch", "+line ten", "+line X")
+        with pytest.raises(
+            LabError, match="linux/kernel/engine.c changed since .* ./lab tree --discard --base 7.3"
+        ):
+            refresh.refresh()
+        with pytest.raises(LabError, match="run ./lab refresh --base 7.3 to keep them or ./lab tree"):
+            tree.ensure_tree("patched")
+
     def test_no_own_patch_on_the_default_base(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tree.ensure_tree("patched")
         monkeypatch.setattr(paths, "OWN", None)

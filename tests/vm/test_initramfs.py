@@ -43,15 +43,6 @@ def test_cpio_unpacks_what_was_packed(tmp_path: Path) -> None:
     assert (root / "proc").is_dir()
 
 
-def test_parents_come_before_their_members() -> None:
-    listing = subprocess.run(
-        ["cpio", "--quiet", "-it"], input=initramfs.cpio(ENTRIES), capture_output=True, check=True
-    ).stdout.decode()
-    names = listing.split()
-    assert names.index("lib") < names.index("lib/modules") < names.index("lib/modules/a.ko")
-    assert len(names) == len(set(names))
-
-
 def test_device_nodes_carry_their_numbers() -> None:
     entry = initramfs.char_device("dev/console", 5, 1)
     assert stat.S_ISCHR(entry.mode)

@@ -9,6 +9,7 @@ import pytest
 
 from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
+from padlab.kernel import kconfig
 from padlab.measure import published
 from padlab.vm import machine
 
@@ -45,23 +46,32 @@ def test_published_machines_are_as_published(row: dict[str, str]) -> None:
     assert {node.mib for node in loaded.nodes} == {int(row["gib_per_node"]) * 1024}
 
 
-@pytest.mark.parametrize("more", ["below_4g_mib = 1024\n" + NODE, NODE + "[[dimm]]\ngib = 1\n"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "below_4g_mib = 1024\n" + NODE,
+        'firmware = "ovmf"\n' + NODE,
+        "monitor = true\n" + NODE,
+        NODE + "[[dimm]]\ngib = 1\n",
+    ],
+)
 def test_what_arm64_cannot_have(more: str) -> None:
     machine.parse("x", GOOD + 'arch = "arm64"\n' + NODE)
     with pytest.raises(LabError, match=r"is of arm64; .* for x86_64"):
         machine.parse("x", GOOD + 'arch = "arm64"\n' + more)
 
 
+def test_with_efi_it_boots_users_kernels() -> None:
+    assert machine.parse("x", GOOD + NODE).config is kconfig.PERF
+    assert machine.parse("x", GOOD + 'firmware = "ovmf"\n' + NODE).config is kconfig.USERS
+    assert machine.load("arm64").config is kconfig.ARM64
+    with pytest.raises(LabError, match="firmware"):
+        machine.parse("x", GOOD + 'firmware = "coreboot"\n' + NODE)
+
+
 def test_summary() -> None:
     assert machine.load("xeon-8167m").summary() == "2 nodes, 104 CPUs (2 threads a core), 768 GiB"
     assert machine.load("three-nodes").summary() == "3 nodes, 4 CPUs (2/1/1 by node), 4105 MiB"
-
-
-def test_mib_and_smt() -> None:
-    made = machine.parse("x", GOOD + "threads_per_core = 2\n[[node]]\nmib = 775\ncores = 3\n")
-    assert made.nodes == (machine.Node(775, 6),)
-    assert made.pages == 775 * 256
-    assert not made.small
 
 
 def test_dimms() -> None:
@@ -75,12 +85,6 @@ def test_unknown_machine_lists_the_known() -> None:
         machine.load("no-such")
     assert "'no-such'" in str(err.value)
     assert "epyc-7551-kvm-small" in err.value.todo and "three-nodes" in err.value.todo
-
-
-@pytest.mark.parametrize("name", ["", "../machines/tiny", "/etc/passwd", "tiny.toml", "TINY"])
-def test_names_are_no_paths(name: str) -> None:
-    with pytest.raises(LabError):
-        machine.load(name)
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,29 @@ def test_arm64_nodes_without_cpus_or_memory() -> None:
     ]
 
 
+def test_efi_is_firmware_on_another_board() -> None:
+    args = command("efi-2")
+    assert (values(args, "-machine"), values(args, "-bios")) == (["q35"], [qemu.OVMF])
+    assert values(args, "-kernel") == [str(KERNEL)]
+    assert not values(command("tiny"), "-bios")
+
+
+def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
+    args = command("users", ports=qemu.Ports(monitor="name"))
+    monitor, guest = values(args, "-chardev")
+    assert monitor == "socket,id=monitor,server=on,wait=off,path=name,abstract=on"
+    assert guest == "socket,id=guest,path=name,abstract=on"
+    devices = values(args, "-device")
+    assert any(device.startswith("isa-serial,chardev=guest,index=2,") for device in devices)
+    assert any(device.startswith("virtio-mem-pci,") for device in devices)
+    assert not {"-chardev", "-mon", "-device"} & set(command("tiny"))
+
+
+def test_a_debugger_can_be_awaited() -> None:
+    assert {"-s", "-S"} <= set(command("tiny", gdb=True))
+    assert not {"-s", "-S"} & set(command("tiny"))
+
+
 def test_host_threads_for_emulated_cpus() -> None:
     assert values(command("tiny", TCG), "-accel")[0].startswith("tcg,thread=single")
     assert values(command("tiny", MULTI), "-accel")[0].startswith("tcg,thread=multi")
@@ -232,7 +255,8 @@ class TestAccel:
     def test_guests_of_another_architecture_are_emulated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         accel.KVM.touch()
         self.probe(monkeypatch, 0.2)
-        assert (accel.foreign(QEMU).name, accel.foreign(QEMU).threads) == ("tcg", "single")
+        chosen = accel.choose(QEMU, arch=ARM64)
+        assert (chosen.name, chosen.threads) == ("tcg", "single")
         assert self.probes == []
 
     @pytest.mark.parametrize(
@@ -283,10 +307,10 @@ class TestWhichQemu:
     def test_arm64_has_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         old, new = (self.fake(tmp_path / name, version) for name, version in (("a", "7.2"), ("b", "10.0")))
         for path in (old, new):
-            path.rename(path.with_name(emulator.ARM64_NAME))
+            path.rename(path.with_name(emulator.NAMES[ARM64]))
         monkeypatch.setenv("PATH", f"{old.parent}:{new.parent}")
         monkeypatch.setenv(emulator.OVERRIDE, str(tmp_path / "qemu-of-x86"))
-        assert emulator.find_arm64() == new.with_name(emulator.ARM64_NAME)
+        assert emulator.find(ARM64) == new.with_name(emulator.NAMES[ARM64])
 
     def test_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(emulator.OVERRIDE, raising=False)

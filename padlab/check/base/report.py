@@ -7,6 +7,7 @@ kept.  The last line has the sums.
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as xml
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -126,3 +127,20 @@ def _case(report: Report) -> xml.Element:
 def _printable(text: str) -> str:
     """Consoles may have what XML cannot."""
     return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in text)
+
+
+def to_json(reports: Sequence[Report]) -> str:
+    """A check a line; times are in seconds."""
+    rows = [
+        {
+            "name": report.name,
+            "passed": report.outcome.passed,
+            "failed": [failure.partition("\n")[0] for failure in report.outcome.failures],
+            "skipped": list(report.outcome.skips),
+            "seconds": round(report.elapsed, 1),
+            "kept": report.kept,
+            "parts": {part.name: round(part.elapsed, 1) for part in report.outcome.took},
+        }
+        for report in reports
+    ]
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"

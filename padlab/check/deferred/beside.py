@@ -14,7 +14,7 @@ from padlab.check.base import guests
 from padlab.check.base.guests import SMALL, SMT
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel.kconfig import FEATURES, PERF, Config
+from padlab.kernel.kconfig import FEATURES, PERF, USERS, Config
 from padlab.vm.boot import SYNC
 from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, Dmesg
 from padlab.vm.trace import Event
@@ -48,7 +48,6 @@ WAITS = {
 }
 
 BULK = ("test_bulk", SLOW)
-
 TAKEN = ("small", "order9", "irq")
 PERCENT = 95
 # Where threads of the jobs have claimed a good part of what is left.
@@ -79,6 +78,7 @@ ASKS = (
 ASKED = {
     PERF: ((SMT, "three-nodes"), ()),
     FEATURES: ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
+    USERS: (("efi-6",), ("soft_offline_page()", "memory_failure()", "cma")),
 }
 
 

@@ -12,13 +12,16 @@ from padlab.check.base.report import Report
 from padlab.check.base.runner import Check
 from padlab.check.guest import singles
 from padlab.check.plan import plan, selection
-from padlab.core import environment, exclusive, packages, paths, progress
+from padlab.core import environment, exclusive, host, packages, paths, progress
+from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from padlab.kernel import source
 from padlab.vm import kept
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
 GROUPS = (*QUICK_GROUPS, "models", "qemu", "arm64", "qemu-arm64")
+FULL_ROOM = 20 << 30  # on disk, for kernels and packages
 SET_UP = "set-up: packages and the patched tree"
 
 
@@ -51,10 +54,11 @@ def main(
     last_failed: bool = False,
     list_only: bool = False,
     junit: Path | None = None,
+    json: Path | None = None,
     brief: bool = False,
     again: bool = False,
 ) -> int:
-    """``junit`` is a file to write the results to."""
+    """``junit`` and ``json`` are files to write the results to."""
     chosen = checks(globs, quick, full, last_failed, brief)
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
@@ -66,15 +70,34 @@ def main(
     if not chosen:
         print("Nothing failed last time.")
         return 0
-    if junit:
-        junit.touch()  # if it cannot be written, that is said now
+    if full and not globs:
+        _check_host(chosen)
+    for path in (junit, json):
+        if path:
+            path.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
         reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
         elapsed = time.monotonic() - start
         if junit:
             junit.write_text(report.junit(reports), encoding="utf-8")
+        if json:
+            json.write_text(report.to_json(reports), encoding="utf-8")
     return report.conclude(reports, elapsed)
+
+
+def _check_host(chosen: Sequence[Check]) -> None:
+    """Refuse hours of work that cannot end well here."""
+    what = paths.command("test --full")
+    source.check_room(paths.BUILD, FULL_ROOM, what)
+    largest = max(chosen, key=lambda check: check.mib)
+    free = host.free_mib()
+    if largest.mib > free:
+        raise LabError(
+            what,
+            f"'{largest.name}' takes {largest.mib / 1024:.0f} GiB of memory, {free / 1024:.0f} GiB are free",
+            "end other programs, or name checks that fit: ./lab test --full GLOB",
+        )
 
 
 def _run(chosen: list[Check], groups: Sequence[str], again: bool) -> list[Report]:

@@ -21,6 +21,7 @@ from padlab.check.guest import costs, endings, lockstat, races, suites
 from padlab.check.memmap import matrix, memmap, soak
 from padlab.check.others import outsideplan
 from padlab.check.source import building, fences, lab
+from padlab.check.users import usersplan
 from padlab.check.userspace import charge, fuzz, outsidehost, spin
 from padlab.core.outcome import Outcome
 from padlab.kernel import kconfig
@@ -83,6 +84,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_memmap(everything),
         *_costs(everything),
         *outsideplan.checks(everything),
+        *usersplan.checks(everything),
         _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
         *(_fresh() if everything else ()),

@@ -16,7 +16,7 @@ from padlab.check.source import checkers, eachstep, remarks
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import kconfig, sharing
-from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, Config
+from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
 MOST_UNSHARED = 60
@@ -37,10 +37,16 @@ def kernels(everything: bool) -> Iterator[Check]:
     """A kernel that few checks need is only in --full: from nothing each takes minutes."""
     kernels = [(kernel, config) for config in (PERF, DEBUG) for kernel in ("stock", "patched")]
     kernels += [("faulty", PERF), ("mirrored", PERF), ("patched", kconfig.ARM64)]
+    kernels += [("stock", USERS), ("patched", USERS)]
     if everything:
         kernels.append(("stock", kconfig.ARM64))
         kernels += [("patched", config) for config in (KASAN, NOSPLIT, RT, races.CONFIG)]
-        kernels += [("faulty", FEATURES), ("patched", outside.CONFIG), ("stock", outside.CONFIG)]
+        kernels += [
+            ("faulty", FEATURES),
+            ("faulty", USERS),
+            ("patched", outside.CONFIG),
+            ("stock", outside.CONFIG),
+        ]
         others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
         kernels += [(kernel, config) for config in others for kernel in ("stock", "patched")]
     for kernel, config in dict.fromkeys(kernels):

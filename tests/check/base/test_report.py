@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as xml
 from dataclasses import replace
 from pathlib import Path
@@ -111,3 +112,9 @@ def test_a_test_in_a_guest_may_be_nearer_to_its_limit_than_its_check() -> None:
     first, second, *_ = report.limits([guest, BAD])
     assert first == "limits: test_x.sh in good used 240 s of 300 s (80 %)"
     assert second.startswith("limits: bad used")
+
+
+def test_json_has_a_check_a_line() -> None:
+    text = report.to_json([GOOD, BAD])
+    assert [row["name"] for row in json.loads(text)] == [GOOD.name, BAD.name]
+    assert len(text.splitlines()) == 4 and json.loads(text)[1]["failed"]

@@ -164,9 +164,19 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 0.0
+        self._looks = threading.Semaphore(0)
 
     def monotonic(self) -> float:
+        if threading.current_thread() is threading.main_thread():
+            self._looks.release()
         return self.now
+
+    def is_looked_at(self) -> None:
+        """Waits until the runner has seen what time it is now, and has done what that asks for."""
+        while self._looks.acquire(blocking=False):
+            pass
+        for _ in range(4):
+            assert self._looks.acquire(timeout=60)
 
 
 @pytest.fixture
@@ -179,7 +189,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def sleeper(clock: Clock, statuses: list[int]) -> Outcome:
     """Is late as soon as its child has been started."""
-    with process.spawn(["sleep", "600"], what="sleeping") as proc:
+    with process.spawn(["sleep", "60"], what="sleeping") as proc:
         clock.now += 10
         statuses.append(proc.wait())
     raise LabError("sleeping", "it was ended", "sleep less")
@@ -198,6 +208,7 @@ def test_what_is_done_apart_does_not_count(clock: Clock) -> None:
     def waits() -> Outcome:
         with process.scope().apart():
             clock.now += 10
+            clock.is_looked_at()
         return Outcome(1)
 
     waiting = Runner([check("waits", waits, limit_s=0.1)], HOST)
@@ -228,7 +239,7 @@ def test_one_over_its_limit_starts_nothing_more(clock: Clock) -> None:
             sleeper(clock, statuses)
         for _ in range(2):
             try:
-                process.run(["sleep", "600"], what="sleeping")
+                process.run(["sleep", "60"], what="sleeping")
             except LabError as err:
                 tried.append(err.why)
         return Outcome(1)

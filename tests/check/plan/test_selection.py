@@ -143,6 +143,22 @@ def test_junit_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Pat
         lab_test.main(["lint"], junit=tmp_path / "no/such/folder.xml")
 
 
+@pytest.mark.parametrize(
+    ("free_mib", "room", "why"),
+    [
+        (1000, 0, r"'memmap oracle, memory-768, plain' takes \d+ GiB of memory"),
+        (1 << 20, 1 << 60, "no room on disk"),
+    ],
+)
+def test_all_of_it_is_refused_where_it_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch, free_mib: int, room: int, why: str
+) -> None:
+    monkeypatch.setattr(lab_test, "FULL_ROOM", room)
+    monkeypatch.setattr(lab_test.host, "free_mib", lambda: free_mib)
+    with pytest.raises(LabError, match=why):
+        lab_test.main(full=True)
+
+
 def test_a_failed_set_up_is_told_and_nothing_else_runs(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,7 +26,7 @@ isolate()
 	[ "$(cat "$GROUP/one/cpuset.cpus.partition")" = isolated ] || return 1
 	begin_chunks 8 0
 	mark "is isolated"
-	begin_chunks 20 50
+	begin_chunks 50 0
 	mark "may change"
 	echo member > "$GROUP/one/cpuset.cpus.partition"
 	mark "is not isolated"
