@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from padlab.core import git
+from tests.conftest import write_all
 
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     top = tmp_path / "clone"
-    for name in ("linux/a.c", "results/b.json"):
-        (top / name).parent.mkdir(parents=True, exist_ok=True)
-        (top / name).write_text("1\n")
+    write_all(top, {"linux/a.c": "1\n", "results/b.json": "1\n"})
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "A")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b.c")

@@ -15,6 +15,7 @@ from padlab.kernel import arch as archs
 from padlab.kernel import build, kconfig, state
 from padlab.kernel.arch import ALL, Arch
 from padlab.kernel.kconfig import DEBUG, PERF, Config
+from tests.conftest import write
 
 MAKE_OUTPUT = """\
 make: Entering directory '/x'
@@ -104,14 +105,6 @@ class TestCache:
 class TestConfig:
     CONFIG = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S=""\nCONFIG_N=512\n# A comment\n'
 
-    def test_parse(self) -> None:
-        assert kconfig.parse_config(self.CONFIG) == {
-            "CONFIG_A": "y",
-            "CONFIG_B": "n",
-            "CONFIG_S": '""',
-            "CONFIG_N": "512",
-        }
-
     def test_all_came_out_and_a_later_fragment_wins(self) -> None:
         asked = "CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\nCONFIG_N=8\n"
         assert kconfig.lost_options([asked, "CONFIG_N=512\n"], self.CONFIG) == []
@@ -182,8 +175,7 @@ class TestWhenItIsBuilt:
         def make(_top: Path, obj: Path, *_args: object) -> None:
             made.append("made")
             for name in ("arch/x86/boot/bzImage", "arch/arm64/boot/Image", "include/config/kernel.release"):
-                (obj / name).parent.mkdir(parents=True, exist_ok=True)
-                (obj / name).write_text("6.12.1\n")
+                write(obj / name, "6.12.1\n")
 
         monkeypatch.setattr(build, "_configure", configure)
         monkeypatch.setattr(build, "make", make)

@@ -11,6 +11,7 @@ import pytest
 from padlab.core import paths
 from padlab.kernel import differences
 from padlab.kernel.differences import CODE, TESTS
+from tests.conftest import write_all
 
 FILES = {
     "linux/mm/a.c": "line\n" * 90,
@@ -40,9 +41,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in {"ROOT": "", "LINUX": "linux", "BASES": "bases"}.items():
         monkeypatch.setattr(paths, name, tmp_path / value)
     monkeypatch.setattr(differences.source, "RECORD", tmp_path / "source.toml")
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_all(tmp_path, FILES)
     return tmp_path
 
 

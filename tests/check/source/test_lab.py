@@ -11,6 +11,7 @@ from padlab.check.source import lab
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from tests.conftest import write_all
 
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
 <testcase classname="tests.test_a" name="test_good"/>
@@ -91,9 +92,7 @@ def test_shell_scripts_are_found_by_suffix_and_first_line(tmp_path: Path) -> Non
         "build/x.sh": "#!/bin/sh\n",
         ".git/hooks/x": "#!/bin/sh\n",
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_all(tmp_path, files)
     (tmp_path / "loop").symlink_to(tmp_path)
     found = {str(path.relative_to(tmp_path)) for path in lab.shell_scripts(tmp_path)}
     assert found == {"lab", ".ci/run", "guest/init", "guest/role.sh", "a/b/dash"}

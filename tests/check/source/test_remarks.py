@@ -15,6 +15,7 @@ from padlab.kernel import mailseries, tree
 from padlab.kernel.kconfig import DEBUG, Config
 from padlab.kernel.steps import Step
 from padlab.kernel.tree import Variant
+from tests.conftest import write
 
 TOP = Path("/trees/patched")
 LOG = Path("/log")
@@ -96,15 +97,8 @@ def trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(mailseries, "touched_files", lambda: {"mm/old.c", "mm/new.c", "mm/Makefile"})
     monkeypatch.setattr(checkers.packages, "ensure", lambda *groups: None)
     for name in ("stock/mm/old.c", "patched/mm/old.c", "patched/mm/new.c"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
+        write(tmp_path / name, "")
     return tmp_path
-
-
-def script(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
 
 
 KERNEL_DOC = """#!/bin/sh
@@ -115,7 +109,7 @@ for file in "$@"; do grep -Hn warning "$file" | sed 's/:warning/: warning/'; don
 
 def test_kernel_doc(trees: Path) -> None:
     for kernel in ("stock", "patched"):
-        script(trees / kernel / "scripts/kernel-doc", KERNEL_DOC)
+        write(trees / kernel / "scripts/kernel-doc", KERNEL_DOC, 0o755)
         (trees / kernel / "mm/old.c").write_text("warning: old\n")
     assert checkers.kernel_doc().passed == 1
     (trees / "patched/mm/new.c").write_text("\nwarning: no description\n")
@@ -132,9 +126,9 @@ grep -rHn "$(cat "$COCCI")" "$KBUILD_EXTMOD" | sed 's/\\(:[0-9]*\\):.*/\\1:1-2: 
 
 def test_coccinelle(trees: Path) -> None:
     for kernel in ("stock", "patched"):
-        script(trees / kernel / "scripts/coccicheck", COCCICHECK)
+        write(trees / kernel / "scripts/coccicheck", COCCICHECK, 0o755)
         for rule, text in (("a", "virtual report"), ("b", "virtual org"), ("c", "virtual report:ocaml")):
-            script(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text)
+            write(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text, 0o755)
     assert checkers.coccinelle().passed == 1
     for name in ("stock/mm/old.c", "patched/mm/old.c"):
         (trees / name).write_text("virtual report\n")
