@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,12 +52,8 @@ class HostConfig:
         """Files and folders that a root needs at the same paths."""
         named = (word.strip('";') for line in self.apt for word in line.split())
         values = (word for value in self.environment.values() for word in value.split())
-        return existing([*_RESOLVER, *_CERTIFICATES, *map(Path, (*named, *values))])
-
-
-def existing(wanted: Iterable[Path]) -> list[Path]:
-    """Those that are there, each once."""
-    return [path for path in dict.fromkeys(wanted) if path.is_absolute() and path.exists()]
+        wanted = dict.fromkeys([*_RESOLVER, *_CERTIFICATES, *map(Path, (*named, *values))])
+        return [path for path in wanted if path.is_absolute() and path.exists()]
 
 
 def read() -> HostConfig:

@@ -45,7 +45,7 @@ def of_perf() -> Outcome:
     """Over packages of a lower version, which they replace; and nothing is left when they are removed."""
     with _place() as place, _root() as root:
         _apt(root, "install", "initramfs-tools", "busybox")
-        _copy(GUEST / "initrd.sh", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
+        bareroot.copy(GUEST / "initrd.sh", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
         debs = package.make(place / "new", package.perf())
         before = _seen(root)
         _install(root, [_older(path, place) for path in debs.files])
@@ -63,8 +63,8 @@ def of_cloud() -> Outcome:
     with _place() as place, _root() as root:
         debs = package.make(place / "new", _debian_config(root, CLOUD))
         _apt(root, "install", "systemd-sysv", "udev", "initramfs-tools", "util-linux", "mount")
-        _copy(GUEST / "look.sh", root.inside("/usr/local/sbin/padlab-look"))
-        _copy(GUEST / "look.service", root.inside("/etc/systemd/system/padlab-look.service"))
+        bareroot.copy(GUEST / "look.sh", root.inside("/usr/local/sbin/padlab-look"))
+        bareroot.copy(GUEST / "look.service", root.inside("/etc/systemd/system/padlab-look.service"))
         root.inside("/etc/fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
         _in(root, "systemctl", "enable", "padlab-look")
         _install(root, debs.files)
@@ -153,15 +153,10 @@ def _apt(root: Root, action: str, *names: str) -> None:
 
 def _install(root: Root, files: tuple[Path, ...] | list[Path]) -> None:
     for path in files:
-        _copy(path, root.inside(f"/root/{path.name}"))
+        bareroot.copy(path, root.inside(f"/root/{path.name}"))
     _apt(root, "install", *(f"/root/{path.name}" for path in files))
     for path in files:
         root.inside(f"/root/{path.name}").unlink()
-
-
-def _copy(path: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(path, target)
 
 
 def _seen(root: Root) -> set[str]:
@@ -212,7 +207,7 @@ def _boot(
     """What was installed in ``root``, as a boot loader would start it."""
     image, initrd = (place / kind for kind in ("vmlinuz", "initrd.img"))
     for path in (image, initrd):
-        _copy(root.inside(f"/boot/{path.name}-{debs.release}"), path)
+        bareroot.copy(root.inside(f"/boot/{path.name}-{debs.release}"), path)
     target = machine.load(name)
     spec = BootSpec(target, "patched", append=append, initrd=initrd, time_limit_s=BOOT_LIMIT_S, disk=disk)
     top = paths.TREES / "patched"

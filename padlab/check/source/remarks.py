@@ -41,11 +41,6 @@ def parse(lines: Iterable[str], top: Path) -> set[str]:
     return remarks
 
 
-def new(stock: set[str], ours: set[str], log: Path) -> Outcome:
-    """One case, which passes if there is no remark that ``stock`` has not got."""
-    return judge(sorted(ours - stock), log)
-
-
 def have(variant: Variant) -> Path:
     """Give the tree what ``variant`` has of the series; return it."""
     tree.VARIANTS[TREE] = variant
@@ -88,4 +83,4 @@ def compilers(config: Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
     stock, ours = (said(config, steps.variant(of_series), *STRICT) for of_series in ([], steps.read_steps()))
-    return new(stock, ours, paths.LOGS / f"objects-{TREE}-{config}.log")
+    return judge(sorted(ours - stock), paths.LOGS / f"objects-{TREE}-{config}.log")

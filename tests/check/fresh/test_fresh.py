@@ -168,13 +168,14 @@ class TestRemove:
         assert caught is end
         assert list((tmp_path / "fresh").iterdir()) == []
 
-    def test_what_a_killed_run_left(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_a_killed_run_left(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         monkeypatch.setattr(bareroot, "ROOTS", tmp_path)
         monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
         (tmp_path / "trixie-x1/proc").mkdir(parents=True)
-        said: list[str] = []
-        bareroot.remove_leftovers(said.append)
-        assert len(said) == 1 and list(tmp_path.iterdir()) == []
+        bareroot.remove_leftovers()
+        assert "killed run left" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
 
 
 class TestCheckHost:
@@ -255,7 +256,7 @@ class TestMain:
 
         monkeypatch.setattr(fresh, "_prove", prove)
         monkeypatch.setattr(bareroot, "check_host", lambda _room: None)
-        monkeypatch.setattr(bareroot, "remove_leftovers", lambda _note: None)
+        monkeypatch.setattr(bareroot, "remove_leftovers", lambda: None)
         monkeypatch.setattr(packages, "ensure", lambda *_groups: None)
         monkeypatch.setattr(hostconfig, "read", config)
         return ran
