@@ -84,7 +84,7 @@ def test_the_most_cpus_come_first(results: Path) -> None:
     other.write_text(
         json.dumps({**MADE, "host": "Intel(R) Xeon(R) Processor (family 6, model 207), 16 CPUs"})
     )
-    assert [records.cpu(found) for found in records.of_all("6.12", "bench.json").values()] == [
+    assert [records.cpu(record) for record in records.of_all("6.12", "bench.json").values()] == [
         "Intel Xeon (family 6, Emerald Rapids), 16 CPUs",
         "AMD EPYC (family 25, Zen 3), 2 CPUs",
     ]

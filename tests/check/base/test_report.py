@@ -50,8 +50,8 @@ def test_the_status(capsys: pytest.CaptureFixture[str], reports: tuple[Report, .
 
 
 def test_the_nearest_to_their_limits() -> None:
-    some = [replace(GOOD, name=f"n{nr}", elapsed=nr) for nr in range(10)]
-    lines = report.limits([*some, BAD])
+    reports = [replace(GOOD, name=f"n{nr}", elapsed=nr) for nr in range(10)]
+    lines = report.limits([*reports, BAD])
     assert len(lines) == report.NEAREST
     assert lines[0] == "limits: bad used 66 s of 300 s (22 %)"
     assert lines[1] == "limits: n9 used 9 s of 100 s (9 %)"

@@ -38,9 +38,9 @@ def crash() -> Outcome:
 
 
 def run(capsys: pytest.CaptureFixture[str], *checks: Check, host: Host = HOST) -> tuple[int, list[str]]:
-    made = Runner(checks, host)
-    made.run()
-    status = report.conclude(made.reports, 1.0)
+    runs = Runner(checks, host)
+    runs.run()
+    status = report.conclude(runs.reports, 1.0)
     return status, capsys.readouterr().out.splitlines()
 
 

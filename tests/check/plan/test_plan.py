@@ -65,9 +65,9 @@ def test_all_that_boots_says_what_it_takes() -> None:
         )
         if not check.alone and not name.startswith(no_boot):
             assert check.mib > 1000, name
-    every = {check.name: check for check in plan.of_any_base(True)}
+    by_name = {check.name: check for check in plan.of_any_base(True)}
     for case in matrix.cases(True):
-        assert every[case.title].mib == case.host_mib()
+        assert by_name[case.title].mib == case.host_mib()
 
 
 def test_kernels_that_write_to_all_memory_take_as_much() -> None:

@@ -47,14 +47,14 @@ def test_globs(glob: str, found: list[int] | None) -> None:
 
 def test_singles_only_if_nothing_else_has_the_name() -> None:
     singles = [Check(name, lambda: Outcome(1), 60) for name in ("test_tiny (debug)", "test_kill (debug)")]
-    for globs, found in {
+    for globs, names in {
         (): NAMES,
         ("tiny",): ["boot, tiny (debug)"],
         ("*debug*",): ["boot, tiny (debug)"],
         ("test_tiny",): ["test_tiny (debug)"],
         ("lint", "test_kill (debug)"): ["lint: mypy", "test_kill (debug)"],
     }.items():
-        assert [one.name for one in selection.choose(CHECKS, globs, NAMES, singles)] == found
+        assert [check.name for check in selection.choose(CHECKS, globs, NAMES, singles)] == names
 
 
 def test_each_kselftest_has_its_own_check() -> None:

@@ -23,9 +23,9 @@ STEPS = [
 ]
 
 
-def contents(made: Sequence[Step]) -> dict[str, Path]:
+def contents(steps: Sequence[Step]) -> dict[str, Path]:
     """One file, which is another one after each step: it is named after what there is."""
-    return {"kernel/a.c": Path(str(sum(len(step.owns) + len(step.hooks) for step in made)))}
+    return {"kernel/a.c": Path(str(sum(len(step.owns) + len(step.hooks) for step in steps)))}
 
 
 class Lab:
@@ -65,16 +65,16 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    made = Lab(tmp_path)
+    fake = Lab(tmp_path)
     monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
-    monkeypatch.setattr(remarks, "have", made.have)
-    monkeypatch.setattr(remarks, "said", made.said)
+    monkeypatch.setattr(remarks, "have", fake.have)
+    monkeypatch.setattr(remarks, "said", fake.said)
     monkeypatch.setattr(eachstep.packages, "ensure", lambda *groups: None)
-    monkeypatch.setattr(eachstep.guests, "build", made.build)
-    monkeypatch.setattr(eachstep.memmap, "case", made.boot)
+    monkeypatch.setattr(eachstep.guests, "build", fake.build)
+    monkeypatch.setattr(eachstep.memmap, "case", fake.boot)
     monkeypatch.setattr(eachstep.series, "read_steps", lambda: STEPS)
     monkeypatch.setattr(eachstep.series, "contents", contents)
-    return made
+    return fake
 
 
 def test_each_has_its_own_and_those_before_it(lab: Lab) -> None:

@@ -94,8 +94,8 @@ def test_shell_scripts_are_found_by_suffix_and_first_line(tmp_path: Path) -> Non
     }
     write_all(tmp_path, files)
     (tmp_path / "loop").symlink_to(tmp_path)
-    found = {str(path.relative_to(tmp_path)) for path in lab.shell_scripts(tmp_path)}
-    assert found == {"lab", ".ci/run", "guest/init", "guest/role.sh", "a/b/dash"}
+    scripts = {str(path.relative_to(tmp_path)) for path in lab.shell_scripts(tmp_path)}
+    assert scripts == {"lab", ".ci/run", "guest/init", "guest/role.sh", "a/b/dash"}
 
 
 def test_our_scripts_have_their_own_dialects() -> None:

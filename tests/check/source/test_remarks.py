@@ -44,11 +44,6 @@ def test_parse() -> None:
     }
 
 
-def test_what_stock_has_elsewhere_in_the_file_is_not_new() -> None:
-    stock = remarks.parse(["mm/a.c:3:5: warning: unused variable 'x'"], TOP)
-    assert remarks.parse(["../mm/a.c:9:5: warning: unused variable 'x'"], TOP) == stock
-
-
 GUARDED = """\
 static void f(void);
 
