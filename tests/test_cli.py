@@ -45,7 +45,7 @@ class TestHelp:
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_a_base_wherever_there_is_a_kernel(self, command: str) -> None:
-        options = {option for one in cli.cli.commands[command].params for option in one.opts}
+        options = {option for parameter in cli.cli.commands[command].params for option in parameter.opts}
         assert ("--base" in options) == (
             command not in ("machines", "predict", "docs", "bases", "completion")
         )
@@ -172,15 +172,6 @@ def start_holder(build: Path, seconds: float, *args: str) -> subprocess.Popen:
 
 
 class TestLock:
-    @pytest.mark.usefixtures("default_base")
-    def test_the_second_run_says_whom_it_waits_for(self, tmp_path: Path) -> None:
-        first = start_holder(tmp_path, 2)
-        assert first.stdout.readline() == "held\n"
-        second = start_holder(tmp_path, 0)
-        assert f"./lab hold (process {first.pid})" in second.stderr.readline()
-        assert second.wait(20) == 0
-        assert first.wait(20) == 0
-
     def test_a_run_of_another_base_waits_too(self, tmp_path: Path) -> None:
         first = start_holder(tmp_path, 2, "--base", "7.3")
         assert first.stdout.readline() == "held\n"

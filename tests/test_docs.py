@@ -17,7 +17,7 @@ from padlab.docs import lab_docs, markers
 README = paths.ROOT / "README.md"
 GUIDES = [README, paths.ROOT / "CONTRIBUTING.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
 SOURCES = [path for path in paths.ROOT.iterdir() if path != paths.SHARED and not path.name.startswith(".")]
-DOCUMENTS = sorted({*paths.ROOT.glob("*.md"), *(found for top in SOURCES for found in top.rglob("*.md"))})
+DOCUMENTS = sorted({*paths.ROOT.glob("*.md"), *(path for top in SOURCES for path in top.rglob("*.md"))})
 # A path in code that begins with one of these is one of the repository.
 FOLDERS = {"linux", "patches", "series", "padlab", "tests", "results", ".ci"} | {
     path.name for path in SOURCES if path.is_dir()
@@ -61,8 +61,8 @@ def code_paths(text: str) -> Iterator[str]:
     """Paths of the repository in code spans and blocks; "*" stands for any name."""
     code = _FENCE.findall(text) + _SPAN.findall(_FENCE.sub("", text))
     for part in code:
-        for found in _PATH.findall(part):
-            yield found.rstrip(".")
+        for name in _PATH.findall(part):
+            yield name.rstrip(".")
 
 
 def measured(name: str, text: str) -> list[str]:
@@ -104,8 +104,8 @@ def test_tables_are_up_to_date(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [README, *sorted((paths.ROOT / "docs").glob("*.md"))], ids=name_of)
 def test_prose_has_no_measured_figures(path: Path) -> None:
-    found = measured(name_of(path), path.read_text())
-    assert not found, "put them into a table that ./lab docs makes, or say it without"
+    figures = measured(name_of(path), path.read_text())
+    assert not figures, "put them into a table that ./lab docs makes, or say it without"
 
 
 @pytest.mark.parametrize("command", list(cli.cli.commands))
@@ -125,8 +125,8 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_names_no_file_that_is_not_there(path: Path) -> None:
-    for found in code_paths(path.read_text()):
-        assert list(paths.ROOT.glob(found)), f"{name_of(path)} names {found}"
+    for name in code_paths(path.read_text()):
+        assert list(paths.ROOT.glob(name)), f"{name_of(path)} names {name}"
 
 
 class TestReaders:

@@ -28,10 +28,10 @@ def name_of(path: Path) -> str:
 def faults(name: str, text: str) -> list[str]:
     """What a record lacks."""
     data = json.loads(text)
-    found = [f"{name}: it does not name its {key}" for key in NAMED if not data.get(key)]
+    lacks = [f"{name}: it does not name its {key}" for key in NAMED if not data.get(key)]
     if text != provenance.to_text(data) + "\n":
-        found.append(f"{name}: a row is not a line: write it with provenance.write_json()")
-    return found
+        lacks.append(f"{name}: a row is not a line: write it with provenance.write_json()")
+    return lacks
 
 
 def missing(name: str, text: str) -> list[str]:

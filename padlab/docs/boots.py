@@ -23,10 +23,11 @@ def timed(base: str, slug: str) -> Table:
     rows = []
     for gib, boots in _by_size(base, slug).items():
         for key, name in FIGURES.items():
-            stock, *others = (_ranged(row, key) for row in boots)
-            ratios = [ratio(records.median(row, key), records.median(boots[0], key)) for row in boots[1:]]
-            pairs = zip(others, ratios, strict=True)
-            rows.append([f"{gib} GiB, {name}", stock, *(cell for pair in pairs for cell in pair)])
+            stock, *ours = boots
+            cells = [f"{gib} GiB, {name}", _ranged(stock, key)]
+            for boot in ours:
+                cells += [_ranged(boot, key), ratio(records.median(boot, key), records.median(stock, key))]
+            rows.append(cells)
     heads = (cell for _, way in WAYS[1:] for cell in (f"patched, {way}", "of stock"))
     return Table(("ms, median (least to most)", "stock", *heads), rows)
 
@@ -34,11 +35,12 @@ def timed(base: str, slug: str) -> Table:
 def _by_size(base: str, slug: str) -> dict[int, list[Record]]:
     """The rows of each amount of memory, in the order of WAYS."""
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
-    return {
-        gib: [row for kernel, way in WAYS for row in boots
-              if (row["gib"], row["kernel"], row["boot"]) == (gib, kernel, way)]
-        for gib in sorted({row["gib"] for row in boots})
-    }  # fmt: skip
+    by_size: dict[int, list[Record]] = {gib: [] for gib in sorted({row["gib"] for row in boots})}
+    for way in WAYS:
+        for row in boots:
+            if (row["kernel"], row["boot"]) == way:
+                by_size[row["gib"]].append(row)
+    return by_size
 
 
 def _ranged(row: Record, key: str) -> str:
@@ -49,7 +51,7 @@ def _ranged(row: Record, key: str) -> str:
 def mail_timed(base: str, slug: str) -> Table:
     """For a message: the time of the node's line."""
     rows = [
-        [f"{gib} GiB, ms", *(figure(records.median(row, "deferred_ms"), 0) for row in boots)]
+        [f"{gib} GiB, ms", *(figure(records.median(boot, "deferred_ms"), 0) for boot in boots)]
         for gib, boots in _by_size(base, slug).items()
     ]
     return Table(("", "before", "boot waits", "boot continues"), rows)
@@ -58,10 +60,8 @@ def mail_timed(base: str, slug: str) -> Table:
 def by_threads(base: str, slug: str) -> Table:
     """Deferred init of ours by threads."""
     boots = records.of_cpu(base, slug, "boots.json")["threads"]
-    return Table(
-        ("threads", *(str(row["threads"]) for row in boots)),
-        [[f"{boots[0]['gib']} GiB, ms", *(_ranged(row, "deferred_ms") for row in boots)]],
-    )
+    row = [f"{boots[0]['gib']} GiB, ms", *(_ranged(boot, "deferred_ms") for boot in boots)]
+    return Table(("threads", *(str(boot["threads"]) for boot in boots)), [row])
 
 
 # Predicted
@@ -69,9 +69,8 @@ def by_threads(base: str, slug: str) -> Table:
 
 def predicted(*machines: str) -> Table:
     """With all CPUs of each of these machines."""
-    rows = [_predicted(name) for name in machines]
     head = ("predicted deferred init, ms", "threads a node", "stock", "ours", "ratio", "published, 2020")
-    return Table(head, rows)
+    return Table(head, [_predicted(name) for name in machines])
 
 
 def _predicted(name: str) -> list[str]:
@@ -91,17 +90,14 @@ def errors() -> Table:
     """How far the model is off for the published points, each predicted by a fit without it."""
     by_machine: dict[str, list[float]] = {}
     for row in _csv("predict-published.csv"):
-        published, left_out = float(row["published_ms"]), float(row["predicted_left_out_ms"])
-        by_machine.setdefault(row["machine"], []).append(100 * abs(left_out / published - 1))
-    every = [error for of_machine in by_machine.values() for error in of_machine]
-    rows = [(f"`{name}`", of_machine) for name, of_machine in by_machine.items()]
-    return Table(
-        ("error of points left out, %", "points", "median", "most"),
-        [
-            [name, str(len(some)), f"{statistics.median(some):.1f}", f"{max(some):.0f}"]
-            for name, some in [*rows, ("all", every)]
-        ],
-    )
+        off = float(row["predicted_left_out_ms"]) / float(row["published_ms"]) - 1
+        by_machine.setdefault(f"`{row['machine']}`", []).append(100 * abs(off))
+    by_machine["all"] = [error for errors in by_machine.values() for error in errors]
+    rows = [
+        [name, str(len(errors)), f"{statistics.median(errors):.1f}", f"{max(errors):.0f}"]
+        for name, errors in by_machine.items()
+    ]
+    return Table(("error of points left out, %", "points", "median", "most"), rows)
 
 
 def _band(row: dict[str, str], kernel: str) -> str:

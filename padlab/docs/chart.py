@@ -61,24 +61,18 @@ def struct_pages(record: Record) -> dict[str, list[plot.Bar]]:
         stock, ours = (records.find(rows, threads=threads, way=way) for way in ("stock", OURS))
         if stock and ours:
             bars = [_bar(stock["ns"], 1, "stock", _STOCK), _bar(ours["ns"], 1, "patched", _PATCHED)]
-            groups[_named(threads)] = bars
+            groups[native.named(threads)] = bars
     return groups
 
 
 def gib_pages(record: Record) -> dict[str, list[plot.Bar]]:
     """Stock, which has one thread, and ours by threads."""
-    of_size = [row for row in record["native"] if row["kib"] == zeroing.GIB]
     groups = {}
-    for row in sorted(of_size, key=lambda row: (row["way"] == zeroing.OURS, row["threads"])):
-        if row["way"] in (zeroing.STOCK, zeroing.OURS):
-            ours = row["way"] == zeroing.OURS
-            bar = _bar(row["us"], 1000, "patched" if ours else "stock", _PATCHED if ours else _STOCK)
-            groups[f"{'patched' if ours else 'stock'}, {_named(row['threads'])}"] = [bar]
+    for way, name, color in ((zeroing.STOCK, "stock", _STOCK), (zeroing.OURS, "patched", _PATCHED)):
+        rows = [row for row in record["native"] if (row["kib"], row["way"]) == (zeroing.GIB, way)]
+        for row in sorted(rows, key=lambda row: row["threads"]):
+            groups[f"{name}, {native.named(row['threads'])}"] = [_bar(row["us"], 1000, name, color)]
     return groups
-
-
-def _named(threads: int) -> str:
-    return f"{threads} thread{'s' * (threads > 1)}"
 
 
 def _bar(summary: Record, divide: float, name: str, color: str) -> plot.Bar:

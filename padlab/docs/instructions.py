@@ -19,109 +19,108 @@ PHASES = {
     "memory blocks": "memory blocks are registered",
     "whole boot to init": "whole boot to init",
 }
+# Goals of growth.json.
 SERIAL = "one CPU alone, but for hash tables, a GiB"
 PAGE, LOWER = "a deferred page", "a page of the lower zones"
+BOOT, REST = "whole boot to init, a GiB", "serial rest after deferred init, a GiB"
+SLOWED = "boot to init with a sleeping initcall, most memory"
+
+Pair = tuple[float, float]  # stock and patched
 
 
-def _goal(record: Record, name: str) -> tuple[float, float]:
-    goal = records.find(record["goals"], name=name) or {}
-    return goal["stock"], goal["patched"]
+def _growth(base: str = "6.12") -> Record:
+    return records.read(base, "growth.json")
 
 
-def _exact(machine: str, name: str) -> tuple[float, float]:
+def _goal(name: str, base: str = "6.12", times: float = 1) -> Pair:
+    goal = records.find(_growth(base)["goals"], name=name) or {}
+    return goal["stock"] * times, goal["patched"] * times
+
+
+def _boots() -> dict[str, Pair]:
+    """Boots to init by GiB, in millions, of base 6.12."""
+    stock, patched = (_growth()["boots"][kernel] for kernel in KERNELS)
+    names = [name for name in stock if name.startswith("memory-")]
+    return {name.removeprefix("memory-"): (stock[name]["boot"], patched[name]["boot"]) for name in names}
+
+
+def _exact(machine: str, name: str) -> Pair:
     """A figure of both kernels on a machine, of base 6.12."""
-    recorded = records.find(records.read("6.12", f"compare-{machine}-exact.json")["figures"], name=name) or {}
-    return recorded["stock"]["median"], recorded["patched"]["median"]
+    figures = records.read("6.12", f"compare-{machine}-exact.json")["figures"]
+    compared = records.find(figures, name=name) or {}
+    return compared["stock"]["median"], compared["patched"]["median"]
 
 
-def _pair(name: str, pair: tuple[float, float], digits: int = 2, of: int = 3) -> list[str]:
-    return [name, *(figure(value, digits) for value in pair), ratio(pair[1], pair[0], of)]
+def _row(name: str, pair: Pair, digits: int = 2, of_ratio: int | None = None) -> list[str]:
+    """Of both kernels, with the ratio if that has digits."""
+    cells = [name, *(figure(value, digits) for value in pair)]
+    return cells if of_ratio is None else [*cells, ratio(pair[1], pair[0], of_ratio)]
 
 
 def boots() -> Table:
     """A page of each kind, and whole boots, of base 6.12."""
-    growth = records.read("6.12", "growth.json")
-    pages = [
-        ("a deferred page, 64 GiB", _goal(growth, PAGE)),
-        (f"a deferred page, 16 GiB VM (`{SMALL}`)", _exact(SMALL, "per deferred page")),
-        (f"a deferred page, 4 GiB on three unaligned nodes (`{UNALIGNED}`)",
-         _exact(UNALIGNED, "per deferred page")),
-        ("a page of the lower zones, from memmap init to being free", _goal(growth, LOWER)),
-    ]  # fmt: skip
-    whole = [("4 GiB on three nodes", _exact(UNALIGNED, "boot to init")),
-             ("16 GiB VM", _exact(SMALL, "boot to init"))]  # fmt: skip
-    sizes = growth["boots"]
-    whole += [
-        (f"{gib} GiB", (sizes["stock"][name]["boot"], sizes["patched"][name]["boot"]))
-        for name in sizes["stock"]
-        if name.startswith("memory-")
-        for gib in [name.removeprefix("memory-")]
-    ]
-    rows = [_pair(name, pair) for name, pair in pages]
-    rows += [_pair(f"whole boot to init, {name}, millions", pair, 1) for name, pair in whole]
+    page = "per deferred page"
+    pages = {
+        "a deferred page, 64 GiB": _goal(PAGE),
+        f"a deferred page, 16 GiB VM (`{SMALL}`)": _exact(SMALL, page),
+        f"a deferred page, 4 GiB on three unaligned nodes (`{UNALIGNED}`)": _exact(UNALIGNED, page),
+        "a page of the lower zones, from memmap init to being free": _goal(LOWER),
+    }
+    whole = {
+        "4 GiB on three nodes": _exact(UNALIGNED, "boot to init"),
+        "16 GiB VM": _exact(SMALL, "boot to init"),
+        **{f"{gib} GiB": pair for gib, pair in _boots().items()},
+    }
+    rows = [_row(name, pair, 2, 3) for name, pair in pages.items()]
+    rows += [_row(f"whole boot to init, {name}, millions", pair, 1, 3) for name, pair in whole.items()]
     return Table(("instructions", *HEAD), rows)
 
 
 def per_gib() -> Table:
     """What grows with memory, of base 6.12."""
-    growth = records.read("6.12", "growth.json")
-    grown = growth["per_gib"]
-    pairs = [(name, (grown["stock"][phase], grown["patched"][phase])) for phase, name in PHASES.items()]
-    pairs.append(("of that, on one CPU only, hash tables and memory blocks aside", _goal(growth, SERIAL)))
-    return Table(("millions of instructions a GiB", *HEAD), [_pair(*pair, 4) for pair in pairs])
+    stock, patched = (_growth()["per_gib"][kernel] for kernel in KERNELS)
+    rows = [_row(name, (stock[phase], patched[phase]), 4, 3) for phase, name in PHASES.items()]
+    rows.append(_row("of that, on one CPU only, hash tables and memory blocks aside", _goal(SERIAL), 4, 3))
+    return Table(("millions of instructions a GiB", *HEAD), rows)
 
 
 def bases() -> Table:
     """The main figures on each base."""
-    kernels = [(base, kernel) for base in ("6.12", "7.3") for kernel in KERNELS]
-    growths = {base: records.read(base, "growth.json") for base in ("6.12", "7.3")}
-
-    def row(name: str, digits: int, pairs: dict[str, tuple[float, float]]) -> list[str]:
-        return [name, *(figure(pairs[base][KERNELS.index(kernel)], digits) for base, kernel in kernels)]
-
-    goals = ((PAGE, 2), (LOWER, 2))
-    rows = [row(name, digits, {b: _goal(g, name) for b, g in growths.items()}) for name, digits in goals]
-    whole = {b: _scaled(_goal(g, "whole boot to init, a GiB"), 1e6) for b, g in growths.items()}
-    rows.append(row("boot to init, a GiB", 0, whole))
-    return Table(("instructions", *(f"{kernel} {base}" for base, kernel in kernels)), rows)
-
-
-def _scaled(pair: tuple[float, float], by: float) -> tuple[float, float]:
-    return pair[0] * by, pair[1] * by
+    both = ("6.12", "7.3")
+    rows = []
+    for goal, times, digits in ((PAGE, 1, 2), (LOWER, 1, 2), (BOOT, 1e6, 0)):
+        values = (value for base in both for value in _goal(goal, base, times))
+        rows.append([goal.removeprefix("whole "), *(figure(value, digits) for value in values)])
+    return Table(("instructions", *(f"{kernel} {base}" for base in both for kernel in KERNELS)), rows)
 
 
 def sleeping(base: str) -> Table:
     """Boot to init beside an initcall that sleeps: ms of a million instructions."""
-    critical = records.read(base, "growth.json")["critical_ms"]
-    by_gib = {int(name.removeprefix("memory-")): name for name in critical["stock"]}
-    pairs = {gib: (critical["stock"][name], critical["patched"][name]) for gib, name in by_gib.items()}
-    return Table(("boot to init, ms", *HEAD), [_pair(f"{gib} GiB", pair, 0) for gib, pair in pairs.items()])
+    stock, patched = (_growth(base)["critical_ms"][kernel] for kernel in KERNELS)
+    rows = [_row(f"{name.removeprefix('memory-')} GiB", (stock[name], patched[name]), 0, 3) for name in stock]
+    return Table(("boot to init, ms", *HEAD), rows)
 
 
 def threads_made(base: str, slug: str) -> Table:
     """Kthreads made while the helpers of deferred init start."""
-    machines = records.of_cpu(base, slug, "starts.json")["machines"]
-    rows = [
-        [f"{of['patched']['queued'] + 1} CPUs", *map(str, (of["patched"]["queued"], *_made(of)))]
-        for of in machines.values()
-    ]
+    rows = []
+    for kernels in records.of_cpu(base, slug, "starts.json")["machines"].values():
+        helpers = kernels["patched"]["queued"]
+        threads = (str(kernels[kernel]["made"]) for kernel in KERNELS)
+        rows.append([f"{helpers + 1} CPUs", str(helpers), *threads])
     return Table(("guest", "helpers", *KERNELS), rows)
-
-
-def _made(of: Record) -> tuple[int, int]:
-    return of["stock"]["made"], of["patched"]["made"]
 
 
 def helpers(base: str, slug: str) -> Table:
     """What a helper executes by back end: that of boot, that of tasks, and with cpu.max."""
     costs = records.of_cpu(base, slug, "hugepages.json")["exact"]["helper"]
     kinds = ("boot", "task", "limited")
-    names = {"chunk": "for each chunk", "end": "when it leaves"}
+    chunks = [costs[kind]["chunk"] for kind in kinds]
     # A helper that leaves has done a chunk before: that is not counted again.
-    less = {"chunk": 0, "end": costs["boot"]["chunk"]}
+    ends = [max(costs[kind]["end"] - chunks[0], 0) for kind in kinds]
     rows = [
-        [name, *(figure(max(costs[kind][key] - less[key], 0), 0) for kind in kinds)]
-        for key, name in names.items()
+        ["for each chunk", *(figure(chunk, 0) for chunk in chunks)],
+        ["when it leaves", *(figure(end, 0) for end in ends)],
     ]
     return Table(("instructions", "boot", "task", "cpu.max"), rows)
 
@@ -129,57 +128,47 @@ def helpers(base: str, slug: str) -> Table:
 # Tables of messages
 
 
+def _before_after(*rows: list[str]) -> Table:
+    return Table(("", "before", "after"), rows)
+
+
 def cover() -> Table:
     """For the cover letter of 6.12."""
-    growth = records.read("6.12", "growth.json")
-    sizes = growth["boots"]
-    slowed = _goal(growth, "boot to init with a sleeping initcall, most memory")
-    pairs = [
-        (PAGE, _goal(growth, PAGE), 2),
-        ("a page below 4 GiB, until it is free", _goal(growth, LOWER), 2),
-        ("boot to init, per GiB", _scaled(_goal(growth, "whole boot to init, a GiB"), 1e6), 0),
-        ("boot to init, 768 GiB, millions", (sizes["stock"]["memory-768"]["boot"],
-                                             sizes["patched"]["memory-768"]["boot"]), 0),
-        ("768 GiB, of 16 GiB, an initcall sleeping", slowed, 3),
-    ]  # fmt: skip
-    return _before_after("", pairs)
-
-
-def _before_after(what: str, pairs: list[tuple[str, tuple[float, float], int]]) -> Table:
-    rows = [[name, *(figure(value, digits) for value in pair)] for name, pair, digits in pairs]
-    return Table((what, "before", "after"), rows)
+    return _before_after(
+        _row("a deferred page", _goal(PAGE)),
+        _row("a page below 4 GiB, until it is free", _goal(LOWER)),
+        _row("boot to init, per GiB", _goal(BOOT, times=1e6), 0),
+        _row("boot to init, 768 GiB, millions", _boots()["768"], 0),
+        _row("768 GiB, of 16 GiB, an initcall sleeping", _goal(SLOWED), 3),
+    )
 
 
 def lower() -> Table:
     """For the message of struct pages in bulk, of 6.12."""
-    growth = records.read("6.12", "growth.json")
-    rest = _scaled(_goal(growth, "serial rest after deferred init, a GiB"), 1e6)
-    pairs = [
-        ("a page below 4 GiB, until it is free", _goal(growth, LOWER), 2),
-        ("from deferred init to devtmpfs, per GiB", rest, 0),
-    ]
-    return _before_after("", pairs)
+    return _before_after(
+        _row("a page below 4 GiB, until it is free", _goal(LOWER)),
+        _row("from deferred init to devtmpfs, per GiB", _goal(REST, times=1e6), 0),
+    )
 
 
 def deferred() -> Table:
     """For the message of deferred init, of 6.12."""
-    growth = records.read("6.12", "growth.json")
-    pairs = [
-        ("64 GiB, one node", _goal(growth, PAGE), 2),
-        ("16 GiB, one node", _exact(SMALL, "per deferred page"), 2),
-        ("4 GiB, three unaligned nodes", _exact(UNALIGNED, "per deferred page"), 2),
-    ]
-    return _before_after("", pairs)
+    return _before_after(
+        _row("64 GiB, one node", _goal(PAGE)),
+        _row("16 GiB, one node", _exact(SMALL, "per deferred page")),
+        _row("4 GiB, three unaligned nodes", _exact(UNALIGNED, "per deferred page")),
+    )
 
 
 def parts(first: str, *more: str) -> Table:
     """After each of these parts of the 7.3 series, "stock" or a number; a word after "=" is its head."""
-    wanted = dict(word.partition("=")[::2] for word in (first, *more))
+    heads = dict(word.partition("=")[::2] for word in (first, *more))
     figures = records.read("7.3", "parts.json")["figures"]
-    by_number = {name.partition("-")[0]: of for name, of in figures.items()}
+    by_number = {name.partition("-")[0]: costs for name, costs in figures.items()}
     rows = [
-        [name, *(figure(by_number[number][name], 0 if "GiB" in name else 2) for number in wanted)]
+        [name, *(figure(by_number[number][name], 0 if "GiB" in name else 2) for number in heads)]
         for name in figures["stock"]
     ]
-    heads = [head.replace("_", " ") or number for number, head in wanted.items()]
-    return Table(("instructions", *heads), rows)
+    return Table(
+        ("instructions", *(head.replace("_", " ") or number for number, head in heads.items())), rows
+    )

@@ -51,24 +51,20 @@ def stale() -> Iterator[tuple[Path, str]]:
 def renew() -> list[str]:
     """Write the documents that are not up to date; return their names."""
     packages.ensure("quilt")
-    outdated = list(stale())
-    for path, text in outdated:
+    renewed = dict(stale())
+    for path, text in renewed.items():
         path.write_text(text)
-    return [paths.shown(path) for path, _ in outdated]
+    return list(map(paths.shown, renewed))
 
 
 def main(check: bool = False) -> int:
     """Rewrite, or with ``check`` only say what would change, which is then an error."""
-    if not check:
-        names = renew()
-        for name in names:
-            progress.result(f"rewrote {name}")
-        if not names:
-            progress.result("all tables were up to date")
-        return 0
-    packages.ensure("quilt")
-    if names := [paths.shown(path) for path, _ in stale()]:
-        todo = "make them again with: ./lab docs"
-        raise LabError("documents", f"tables of {', '.join(names)} are not up to date", todo)
+    if check:
+        packages.ensure("quilt")
+        if names := ", ".join(paths.shown(path) for path, _ in stale()):
+            todo = "make them again with: ./lab docs"
+            raise LabError("documents", f"tables of {names} are not up to date", todo)
+    for name in renew():
+        progress.result(f"rewrote {name}")
     progress.result("all tables are up to date")
     return 0

@@ -52,17 +52,20 @@ def blocks(name: str, text: str, style: Style) -> Iterator[Block]:
     for number, line in enumerate(text.splitlines()):
         if match := style.begin.fullmatch(line):
             if begin is not None:
-                why = f"the table of line {begin + 1} has no end before this one begins"
-                raise _wrong(name, number, why, f"put the line {style.end!r} below its last row")
+                raise _endless(name, begin, style)
             begin, words = number, tuple(match[1].split())
         elif line == style.end:
             if begin is None:
-                why = "this ends a table that has no beginning"
-                raise _wrong(name, number, why, "put the line that names the table above its first row")
+                todo = "put the line that names the table above its first row"
+                raise _wrong(name, number, "this ends a table that has no beginning", todo)
             yield Block(words, begin, number)
             begin = None
     if begin is not None:
-        raise _wrong(name, begin, "this table has no end", f"put the line {style.end!r} below its last row")
+        raise _endless(name, begin, style)
+
+
+def _endless(name: str, line: int, style: Style) -> LabError:
+    return _wrong(name, line, "this table has no end", f"put the line {style.end!r} below its last row")
 
 
 def rewrite(name: str, text: str, style: Style, render: Callable[[tuple[str, ...]], str]) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
@@ -12,21 +12,27 @@ from padlab.measure import zeroing
 from padlab.measure.structpages import LIMIT, OURS, UML, USE_OURS, USERSPACE, USES
 
 KIB_PER_MIB, KIB_PER_GIB = 1 << 10, 1 << 20
+PAGES_PER_GIB = 1 << 18
 THREADS = (1, 2, 4, 8, 16)
 US_PER_MS = 1000
 
 
 def recorded() -> Table:
     """Which CPU was timed when, and at which commit."""
-    cells_by_cpu: dict[str, list[str]] = {}
-    columns = [(base, name) for base in ("6.12", "7.3") for name in ("bench.json", "hugepages.json")]
-    for nr, (base, name) in enumerate(columns):
-        for record in records.of_all(base, name).values():
-            cells = cells_by_cpu.setdefault(records.cpu(record), [""] * len(columns))
-            cells[nr] = f"`{record['commit']}`, {record['date']}"
     names = {"bench.json": "struct pages", "hugepages.json": "huge pages"}
-    head = ("commit and day", *(f"{names[name]}, {base}" for base, name in columns))
-    return Table(head, [[name, *cells] for name, cells in cells_by_cpu.items()])
+    columns = [(base, name) for base in ("6.12", "7.3") for name in names]
+    commits = {
+        (records.cpu(record), base, name): f"`{record['commit']}`, {record['date']}"
+        for base, name in columns
+        for record in records.of_all(base, name).values()
+    }
+    cpus = dict.fromkeys(cpu for cpu, _, _ in commits)
+    rows = [[cpu, *(commits.get((cpu, *column), "") for column in columns)] for cpu in cpus]
+    return Table(("commit and day", *(f"{names[name]}, {base}" for base, name in columns)), rows)
+
+
+def named(threads: int) -> str:
+    return f"{threads} thread{'s' * (threads > 1)}"
 
 
 # Struct pages
@@ -34,83 +40,76 @@ def recorded() -> Table:
 
 def bench_rows(record: Record, bench: str, part: str = "rows") -> list[Record]:
     """The rows of one of the programs, none if it was not run."""
-    bench_record = records.find(record["benches"], bench=bench)
-    return [] if bench_record is None else bench_record[part]
+    of_program = records.find(record["benches"], bench=bench)
+    return [] if of_program is None else of_program[part]
 
 
-def _ns(record: Record, bench: str, threads: int, way: str) -> float | None:
+def _ns(record: Record, bench: str, threads: int) -> list[float | None]:
+    """Of a page: stock's time, ours, and the machine's limit."""
     rows = bench_rows(record, bench)
-    return records.median(records.find(rows, threads=threads, way=way), "ns")
+    ways = ("stock", OURS, LIMIT)
+    return [records.median(records.find(rows, threads=threads, way=way), "ns") for way in ways]
+
+
+def _compared(times: list[float | None]) -> list[str]:
+    stock, ours, limit = times
+    return [figure(stock), figure(ours), ratio(ours, stock), figure(limit), ratio(ours, limit)]
+
+
+COMPARED = ("patched", "of stock", "limit", "of limit")
 
 
 def _threads(record: Record) -> list[int]:
     return sorted({row["threads"] for row in bench_rows(record, USERSPACE)})
 
 
-def by_threads(base: str, slug: str, gib: str = "", least: str = "1") -> Table:
-    """Of one CPU, from ``least`` to all threads; ``gib``: also what so much memory takes by that, in ms."""
+def by_threads(base: str, slug: str, gib: str) -> Table:
+    """Of one CPU, and what so much memory takes by that, in ms."""
     record = records.of_cpu(base, slug, "bench.json")
-    head = ["threads", "stock, ns a page", "patched", "of stock", "limit", "of limit"]
-    pages = int(gib or 0) * (1 << 18)
-    head += [f"{gib} GiB: stock, ms", "patched, ms"] if gib else []
     rows = []
-    for threads in (threads for threads in _threads(record) if threads >= int(least)):
-        stock, ours, limit = (_ns(record, USERSPACE, threads, way) for way in ("stock", OURS, LIMIT))
-        cells = [figure(stock), figure(ours), ratio(ours, stock), figure(limit), ratio(ours, limit)]
-        if gib:
-            cells += [figure(ns and ns * pages / 1e6, 0) for ns in (stock, ours)]
-        rows.append([str(threads), *cells])
-    return Table(head, rows)
+    for threads in _threads(record):
+        times = _ns(record, USERSPACE, threads)
+        whole = (figure(ns and ns * int(gib) * PAGES_PER_GIB / 1e6, 0) for ns in times[:2])
+        rows.append([str(threads), *_compared(times), *whole])
+    return Table(("threads", "stock, ns a page", *COMPARED, f"{gib} GiB: stock, ms", "patched, ms"), rows)
 
 
 def struct_pages(base: str) -> Table:
     """Of each CPU: the kernel's functions under User-mode Linux, and the program on 1 and on all CPUs."""
     rows = []
     for record in records.of_all(base, "bench.json").values():
+        most = _threads(record)[-1]
         for bench, name, threads in (
             (UML, "User-mode Linux", 1),
             (USERSPACE, "userspace, one thread", 1),
-            (USERSPACE, f"userspace, {_threads(record)[-1]} threads", _threads(record)[-1]),
+            (USERSPACE, f"userspace, {most} threads", most),
         ):
-            stock, ours, limit = (_ns(record, bench, threads, way) for way in ("stock", OURS, LIMIT))
-            if stock is not None:
-                cells = (figure(stock), figure(ours), ratio(ours, stock), figure(limit), ratio(ours, limit))
-                rows.append([records.cpu(record), name, *cells])
-    return Table(("ns per struct page", "where", "stock", "patched", "of stock", "limit", "of limit"), rows)
+            times = _ns(record, bench, threads)
+            if times[0] is not None:
+                rows.append([records.cpu(record), name, *_compared(times)])
+    return Table(("ns per struct page", "where", "stock", *COMPARED), rows)
 
 
 def uses(base: str) -> Table:
     """Of stock's time: plain stores, as ours has them there, and movnti."""
-    every = records.of_all(base, "bench.json")
-    rows = []
-    for use, name in USES.items():
-        cells = []
-        for record in every.values():
-            timed = bench_rows(record, USERSPACE, "uses")
-            stock, *others = (
-                records.median(records.find(timed, use=use, way=way), "ns")
-                for way in ("stock", USE_OURS, OURS)
-            )
-            cells.append(" / ".join(ratio(ns, stock) for ns in others))
-        rows.append([name, *cells])
-    return Table(("ours / movnti, of stock", *map(records.cpu, every.values())), rows)
+    benches = records.of_all(base, "bench.json").values()
+
+    def of_stock(record: Record, use: str) -> str:
+        rows = bench_rows(record, USERSPACE, "uses")
+        stock, *others = (
+            records.median(records.find(rows, use=use, way=way), "ns") for way in ("stock", USE_OURS, OURS)
+        )
+        return " / ".join(ratio(ns, stock) for ns in others)
+
+    rows = [[name, *(of_stock(record, use) for record in benches)] for use, name in USES.items()]
+    return Table(("ours / movnti, of stock", *map(records.cpu, benches)), rows)
 
 
 def mail_struct_pages(base: str, slug: str) -> Table:
     """For a message: one CPU, by threads."""
     record = records.of_cpu(base, slug, "bench.json")
-    rows = [
-        [
-            _threads_of(threads),
-            *(figure(_ns(record, USERSPACE, threads, way)) for way in ("stock", OURS, LIMIT)),
-        ]
-        for threads in _threads(record)
-    ]
+    rows = [[named(threads), *map(figure, _ns(record, USERSPACE, threads))] for threads in _threads(record)]
     return Table(("", "before", "after", "limit"), rows)
-
-
-def _threads_of(threads: int) -> str:
-    return f"{threads} thread{'s' * (threads > 1)}"
 
 
 # Huge pages
@@ -121,17 +120,21 @@ def _us(record: Record, kib: int, threads: int, way: str, key: str = "us") -> fl
     return None if row is None or row.get(key) is None else records.median(row, key)
 
 
+def _times(times: Iterable[float | None], divide: float, digits: int) -> list[str]:
+    return [figure(us and us / divide, digits) for us in times]
+
+
 def _by_cpu(base: str, kib: int, unit: str, divide: float, digits: int) -> Table:
     """A page of that size on each CPU: stock, and ours by threads with the ratio."""
     rows = []
     for record in records.of_all(base, "hugepages.json").values():
         stock = _us(record, kib, 1, zeroing.STOCK)
-        cells = [figure(stock and stock / divide, digits)]
+        cells = _times([stock], divide, digits)
         for threads in THREADS:
             us = _us(record, kib, threads, zeroing.OURS)
             cells.append(f"{figure(us / divide, digits)} ({ratio(us, stock)})" if us else "")
         rows.append([records.cpu(record), *cells])
-    return Table((unit, "stock", *(f"ours, {_threads_of(threads)}" for threads in THREADS)), rows)
+    return Table((unit, "stock", *(f"ours, {named(threads)}" for threads in THREADS)), rows)
 
 
 def gib_page(base: str) -> Table:
@@ -154,49 +157,30 @@ WAYS = {
 
 def ways(base: str) -> Table:
     """1 GiB by one thread, in each way that there is, in ms."""
-    every = records.of_all(base, "hugepages.json").values()
     rows = []
-    for record in every:
-        times = [_us(record, KIB_PER_GIB, 1, way) for way in WAYS]
-        rows.append([records.cpu(record), *(figure(us and us / US_PER_MS, 1) for us in times)])
+    for record in records.of_all(base, "hugepages.json").values():
+        times = (_us(record, KIB_PER_GIB, 1, way) for way in WAYS)
+        rows.append([records.cpu(record), *_times(times, US_PER_MS, 1)])
     return Table(("1 GiB by one thread, ms", *WAYS.values()), rows)
+
+
+def _threads_of_ours(record: Record) -> list[int]:
+    return sorted({row["threads"] for row in record["native"] if row["way"] == zeroing.OURS})
 
 
 def sizes(base: str, slug: str) -> Table:
     """Of one CPU, by size: stock, ours by threads as a ratio, and CPU time of the most threads."""
     record = records.of_cpu(base, slug, "hugepages.json")
-    threads = sorted({row["threads"] for row in record["native"] if row["way"] == zeroing.OURS})
+    threads = _threads_of_ours(record)
     rows = []
     for kib in sorted({row["kib"] for row in record["native"] if row["kib"] >= KIB_PER_MIB}):
         stock = _us(record, kib, 1, zeroing.STOCK)
         cpu_time = _us(record, kib, threads[-1], zeroing.OURS, "cpu_us")
         ratios = [ratio(_us(record, kib, n, zeroing.OURS), stock) for n in threads]
-        rows.append([_size(kib), figure(stock, 0), *ratios, ratio(cpu_time, stock)])
-    heads = [f"ours, {_threads_of(n)}, of stock" for n in threads]
+        size = f"{kib // KIB_PER_GIB} GiB" if kib >= KIB_PER_GIB else f"{kib // KIB_PER_MIB} MiB"
+        rows.append([size, figure(stock, 0), *ratios, ratio(cpu_time, stock)])
+    heads = (f"ours, {named(n)}, of stock" for n in threads)
     return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
-
-
-def _size(kib: int) -> str:
-    for unit, name in ((KIB_PER_GIB, "GiB"), (KIB_PER_MIB, "MiB")):
-        if kib >= unit:
-            return f"{kib // unit} {name}"
-    return f"{kib} KiB"
-
-
-def first_use(base: str, slug: str) -> Table:
-    """2 MiB zeroed and then used, and the same with reads that depend on each other."""
-    record = records.of_cpu(base, slug, "hugepages.json")
-    kib = 2 * KIB_PER_MIB
-    rows = []
-    for part, how in (*(("native_first_use", how) for how in ("forward", "backward", "random")),
-                      ("native_dependent_reads", "dependent")):  # fmt: skip
-        timed = [row for row in record[part] if (row["kib"], row["how"]) == (kib, how)]
-        for page, place in zip(sorted({row["page"] for row in timed}), PLACES, strict=True):
-            of = {row["way"]: row for row in timed if row["page"] == page}
-            cells = [_parts(of["stock"]), _parts(of["ours"])]
-            rows.append([f"{place}, {HOW[how]}", *cells, figure(of["ours"]["of_stock"]["value"])])
-    heads = ("stock: zeroed, used, both", "ours: zeroed, used, both", "ratio")
-    return Table(("2 MiB, us: touched, then used", *heads), rows)
 
 
 PLACES = ("at its start", "after a third", "at its end")
@@ -208,6 +192,20 @@ HOW = {
 }
 
 
+def first_use(base: str, slug: str) -> Table:
+    """2 MiB zeroed and then used, and the same with reads that depend on each other."""
+    record = records.of_cpu(base, slug, "hugepages.json")
+    rows = []
+    for how, name in HOW.items():
+        part = record["native_dependent_reads" if how == "dependent" else "native_first_use"]
+        used = [row for row in part if (row["kib"], row["how"]) == (2 * KIB_PER_MIB, how)]
+        for page, place in zip(sorted({row["page"] for row in used}), PLACES, strict=True):
+            stock, ours = (records.find(used, page=page, way=way) or {} for way in ("stock", "ours"))
+            rows.append([f"{place}, {name}", _parts(stock), _parts(ours), figure(ours["of_stock"]["value"])])
+    heads = ("stock: zeroed, used, both", "ours: zeroed, used, both", "ratio")
+    return Table(("2 MiB, us: touched, then used", *heads), rows)
+
+
 def _parts(row: Record) -> str:
     return ", ".join(figure(records.median(row, part), 0) for part in ("zero", "use", "both"))
 
@@ -215,39 +213,36 @@ def _parts(row: Record) -> str:
 # Of messages
 
 
-def mail_ways(base: str, slug: str, *names: str) -> Table:
+MAIL_WAYS = {
+    "6.12 stock": "clear_page(), page by page",
+    "7.3 stock": "rep stosb, one for all, as in stock",
+    "mainline": "rep stosb, extents of 32 MiB",
+    "whole": "rep stosb, one for all",
+    zeroing.CLZERO: "CLZERO, 2 MiB and a fence at a time",
+    zeroing.MOVNTI: "movnti",
+    zeroing.OURS: "this patch",
+}
+
+
+def mail_ways(base: str, slug: str, *ways: str) -> Table:
     """For a message: 1 GiB by one thread in these ways."""
     record = records.of_cpu(base, slug, "hugepages.json")
     rows = []
-    for name in names:
-        us = _us(record, KIB_PER_GIB, 1, name)
-        rows.append([MAIL_WAYS.get((base, name)) or MAIL_WAYS["", name], figure(us and us / US_PER_MS, 1)])
+    for way in ways:
+        name = MAIL_WAYS[f"{base} {way}" if way == zeroing.STOCK else way]
+        rows.append([name, *_times([_us(record, KIB_PER_GIB, 1, way)], US_PER_MS, 1)])
     return Table(("", "ms"), rows)
-
-
-MAIL_WAYS = {
-    ("6.12", zeroing.STOCK): "clear_page(), page by page",
-    ("7.3", zeroing.STOCK): "rep stosb, one for all, as in stock",
-    ("", "mainline"): "rep stosb, extents of 32 MiB",
-    ("", "whole"): "rep stosb, one for all",
-    ("", zeroing.CLZERO): "CLZERO, 2 MiB and a fence at a time",
-    ("", zeroing.MOVNTI): "movnti",
-    ("", zeroing.OURS): "this patch",
-}
 
 
 def mail_zeroing(base: str, slug: str) -> Table:
     """For a message: 2 MiB and 1 GiB, stock and ours by threads."""
     record = records.of_cpu(base, slug, "hugepages.json")
-    threads = sorted({row["threads"] for row in record["native"] if row["way"] == zeroing.OURS})
+    threads = _threads_of_ours(record)
     rows = []
     for kib, name, divide in ((2 * KIB_PER_MIB, "2 MiB, us", 1), (KIB_PER_GIB, "1 GiB, ms", US_PER_MS)):
-        times: Sequence[float | None] = [
-            _us(record, kib, 1, zeroing.STOCK),
-            *(_us(record, kib, n, zeroing.OURS) for n in threads),
-        ]
-        rows.append([name, *(figure(us and us / divide, 1) for us in times)])
-    return Table(("", "stock", *(_threads_of(n) for n in threads)), rows)
+        times = [_us(record, kib, 1, zeroing.STOCK), *(_us(record, kib, n, zeroing.OURS) for n in threads)]
+        rows.append([name, *_times(times, divide, 1)])
+    return Table(("", "stock", *map(named, threads)), rows)
 
 
 def mail_first_use(base: str, slug: str) -> Table:
@@ -261,6 +256,8 @@ def mail_first_use(base: str, slug: str) -> Table:
             ("native_first_use", "random", "both", "  and half of it used at random"),
             ("native_dependent_reads", "dependent", "both", "  and all read, dependent reads"),
         ):
-            of = [records.find(record[part], kib=2048, page=page, how=how, way=w) for w in ("stock", "ours")]
-            rows.append([name, *(figure(records.median(row, key), 0) for row in of)])
+            used = [
+                records.find(record[part], kib=2048, page=page, how=how, way=w) for w in ("stock", "ours")
+            ]
+            rows.append([name, *(figure(records.median(row, key), 0) for row in used)])
     return Table(("us", "before", "after"), rows)

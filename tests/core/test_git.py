@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from padlab.core import git
+from tests.conftest import write_all
 
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     top = tmp_path / "clone"
-    for name in ("linux/a.c", "results/b.json"):
-        (top / name).parent.mkdir(parents=True, exist_ok=True)
-        (top / name).write_text("1\n")
+    write_all(top, {"linux/a.c": "1\n", "results/b.json": "1\n"})
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "A")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b.c")
@@ -34,11 +33,6 @@ def test_clean_and_changed(clone: Path, changed: str) -> None:
     assert git.commit(clone) == name
     (clone / changed).write_text("2\n")
     assert git.commit(clone) == f"{name}-dirty"
-
-
-def test_a_tag_is_its_name(clone: Path) -> None:
-    subprocess.run(["git", "tag", "-a", "-m", "t", "v3"], cwd=clone, check=True)
-    assert git.commit(clone) == "v3"
 
 
 def test_a_copy_without_git_in_another_clone(clone: Path) -> None:

@@ -10,9 +10,7 @@ def test_summary() -> None:
     s = stats.summarize([4.0, 1.0, 10.0, 3.0])
     assert (s.n, s.median, s.mean, s.low, s.high) == (4, 3.5, 4.5, 1.0, 10.0)
     assert s.stdev == pytest.approx(3.8730, abs=1e-4)
-
-
-def test_nothing_is_an_error() -> None:
+    assert stats.summarize([7.0]).stdev == 0.0
     with pytest.raises(ValueError):
         stats.summarize([])
 

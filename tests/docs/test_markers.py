@@ -43,13 +43,13 @@ def test_tables_are_replaced_and_nothing_else(style: Style) -> None:
     [
         (["one", "BEGIN", "two"], "d:2: this table has no end"),
         (["one", "END"], "d:2: this ends a table that has no beginning"),
-        (["BEGIN", "BEGIN", "END"], "d:2: the table of line 1 has no end before this one begins"),
+        (["BEGIN", "BEGIN", "END"], "d:1: this table has no end"),
         (["BEGIN", "END", "END"], "d:3: this ends a table that has no beginning"),
     ],
 )
 def test_faults_name_file_line_and_what_to_do(style: Style, lines: list[str], message: str) -> None:
-    known = {"BEGIN": begin(style, "a"), "END": style.end}
-    text = "".join(f"{known.get(line, line)}\n" for line in lines)
+    marks = {"BEGIN": begin(style, "a"), "END": style.end}
+    text = "".join(f"{marks.get(line, line)}\n" for line in lines)
     with pytest.raises(LabError, match=message) as fault:
         markers.rewrite("d", text, style, render)
     assert fault.value.todo.startswith("put the line ")

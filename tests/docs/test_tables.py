@@ -66,15 +66,15 @@ def test_a_table_follows_its_record(results: Path) -> None:
 
 
 def test_struct_pages_by_threads(results: Path) -> None:
-    found = [
+    rows = [
         {"threads": threads, "way": way, "ns": {"median": ns / threads}}
         for threads in (1, 2)
         for way, ns in (("stock", 8.0), ("movnti", 4.0), ("limit", 2.0))
     ]
-    record(results, "bench.json", benches=[{"bench": "userspace", "rows": found, "uses": []}])
-    table = native.by_threads("6.12", SLUG, "1", "2")
-    assert table.rows == [["2", "4.00", "2.00", "0.50", "1.00", "2.00", "1", "1"]]
-    assert table.head[-2:] == ["1 GiB: stock, ms", "patched, ms"]
+    record(results, "bench.json", benches=[{"bench": "userspace", "rows": rows, "uses": []}])
+    table = native.by_threads("6.12", SLUG, "1")
+    assert table.rows[1:] == [["2", "4.00", "2.00", "0.50", "1.00", "2.00", "1", "1"]]
+    assert table.head[-2:] == ("1 GiB: stock, ms", "patched, ms")
 
 
 def test_the_most_cpus_come_first(results: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_most_cpus_come_first(results: Path) -> None:
     other.write_text(
         json.dumps({**MADE, "host": "Intel(R) Xeon(R) Processor (family 6, model 207), 16 CPUs"})
     )
-    assert [records.cpu(found) for found in records.of_all("6.12", "bench.json").values()] == [
+    assert [records.cpu(record) for record in records.of_all("6.12", "bench.json").values()] == [
         "Intel Xeon (family 6, Emerald Rapids), 16 CPUs",
         "AMD EPYC (family 25, Zen 3), 2 CPUs",
     ]

@@ -10,7 +10,8 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import AbsentError, LabError
-from padlab.kernel import hooks, kconfig, mailseries, owned, refresh, source, state, steps, tree
+from padlab.kernel import hooks, kconfig, mailseries, refresh, source, state, steps, tree
+from tests.conftest import edit, write, write_all
 
 VERSION = "7.3.1-1"
 ENGINE = "".join(f"line {number}\n" for number in range(1, 21))
@@ -33,17 +34,6 @@ FILES = {
 }
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone that works on base 7.3."""
@@ -55,8 +45,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tree.packages, "ensure", lambda *groups: None)
     base = source.Base("linux-source-7.3", VERSION, "trixie-backports")
     monkeypatch.setattr(source, "base", lambda: base)
-    for name, text in FILES.items():
-        write(tmp_path / name, text)
+    write_all(tmp_path, FILES)
     state.write_state(paths.TREES / "stock", state.State(VERSION))
     return tmp_path
 
@@ -112,11 +101,6 @@ class TestTree:
         shutil.rmtree(clone / "bases/7.3/owned")
         patched = tree.ensure_tree("patched")
         assert (patched / "mm/old.c").exists() and not (patched / "mm/new.c").exists()
-
-    def test_the_default_base_has_none(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(paths, "OWN", None)
-        assert owned.owned_files() == owned.shared_files()
-        assert set(owned.shared_files()) == {"kernel/engine.c", "mm/both.c", "mm/old.c"}
 
 
 @pytest.mark.usefixtures("installed")

@@ -14,6 +14,7 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, refresh, state, tree
+from tests.conftest import edit, write
 
 VERSION = "6.12.1-1"
 LINES = [f"line {number}\n" for number in range(1, 31)]
@@ -58,17 +59,6 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> 
     write(stock / "obj-perf/fork.o", "object\n")
     state.write_state(stock, state.State(VERSION))
     return tmp_path
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
 
 
 @needs_quilt

@@ -57,10 +57,10 @@ def main(
             run.forget(chosen)
         for level in TIERS[: TIERS.index(tier) + 1]:
             run.try_all(chosen, level)
-    known = {fault.id: log.verdict(fault, checks_of(fault)) for fault in everything}
-    rows = {name: msgspec.to_builtins(verdict) for name, verdict in known.items()}
+    of_all = {fault.id: log.verdict(fault, checks_of(fault)) for fault in everything}
+    rows = {name: msgspec.to_builtins(verdict) for name, verdict in of_all.items()}
     provenance.keep("mutants.json", {**provenance.of_native("./lab mutants"), "mutants": list(rows.values())})
-    verdicts = [known[fault.id] for fault in chosen]
+    verdicts = [of_all[fault.id] for fault in chosen]
     if json:
         print(provenance.to_text([rows[fault.id] for fault in chosen]))
     else:

@@ -43,8 +43,10 @@ def checks(
         chosen = [check for check in candidates if check.name in names]
         if not chosen:
             return []
-    known = [check.name for check in (*plan.of_any_base(True), *alone)]
-    return selection.choose(chosen, globs, known, [] if quick or brief or last else singles.checks(full))
+    names_of_all = [check.name for check in (*plan.of_any_base(True), *alone)]
+    return selection.choose(
+        chosen, globs, names_of_all, [] if quick or brief or last else singles.checks(full)
+    )
 
 
 def main(

@@ -67,18 +67,18 @@ def _matching(glob: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if matches(glob, name)]
 
 
-def _unknown(glob: str, known: Sequence[str]) -> LabError:
+def _unknown(glob: str, names: Sequence[str]) -> LabError:
     what = f"test {glob}"
-    others = _matching(glob, known)
+    others = _matching(glob, names)
     if not others:
-        return _no_such(glob, known, "test", "check")
+        return _no_such(glob, names, "test", "check")
     if all(map(expected.why_left_out, others)):
         return LabError(what, expected.left_out(others[:NEAR])[0], f"see {paths.command('test --list')}")
     return LabError(what, f"not in this set of checks: {_quoted(others)}", "run: ./lab test --full")
 
 
-def _no_such(glob: str, known: Sequence[str], command: str, kind: str) -> LabError:
-    near = close(glob, known)
+def _no_such(glob: str, names: Sequence[str], command: str, kind: str) -> LabError:
+    near = close(glob, names)
     like = f", nearest are {_quoted(near)}" if near else ""
     return LabError(f"{command} {glob}", f"no {kind} has that name{like}", f"see ./lab {command} --list")
 
@@ -87,7 +87,7 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:NEAR])
 
 
-def close(glob: str, known: Iterable[str]) -> list[str]:
+def close(glob: str, names: Iterable[str]) -> list[str]:
     """Names like ``glob`` as a whole, or with a word like it; the most alike first."""
     wanted = glob.lower().strip("*?")
 
@@ -95,7 +95,7 @@ def close(glob: str, known: Iterable[str]) -> list[str]:
         parts = [name.lower(), *re.split(r"[\s,()]+", name.lower())]
         return max(difflib.SequenceMatcher(None, wanted, part).ratio() for part in parts)
 
-    return sorted((name for name in known if likeness(name) >= _LIKE), key=likeness, reverse=True)[:NEAR]
+    return sorted((name for name in names if likeness(name) >= _LIKE), key=likeness, reverse=True)[:NEAR]
 
 
 # What failed last time
@@ -104,10 +104,9 @@ def close(glob: str, known: Iterable[str]) -> list[str]:
 def failed() -> set[str]:
     """The names of those that have not passed since they failed."""
     try:
-        names = json.loads(STATE.read_text())
-    except (OSError, ValueError):
+        return set(json.loads(STATE.read_text()))
+    except (OSError, ValueError, TypeError):
         return set()
-    return set(names) if isinstance(names, list) else set()
 
 
 def remember(reports: Iterable[Report]) -> None:

@@ -35,24 +35,28 @@ def sources(everything: bool = False) -> Iterator[Check]:
 
 def kernels(everything: bool) -> Iterator[Check]:
     """A kernel that few checks need is only in --full: from nothing each takes minutes."""
-    some = [("stock", PERF), ("patched", PERF), ("stock", DEBUG), ("patched", DEBUG)]
-    some += [("faulty", PERF), ("mirrored", PERF)]
-    some += [("patched", kconfig.ARM64), ("stock", USERS), ("patched", USERS)]
-    more = [
-        ("stock", kconfig.ARM64),
-        ("patched", KASAN),
-        ("patched", NOSPLIT),
-        ("patched", RT),
-        ("patched", races.CONFIG),
-        ("faulty", FEATURES),
-        ("faulty", USERS),
-    ]
-    more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
-    others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
-    more += [(kernel, config) for config in others for kernel in ("stock", "patched")]
-    for kernel, config in dict.fromkeys(some + (more if everything else [])):
+    kernels = [(kernel, config) for config in (PERF, DEBUG) for kernel in ("stock", "patched")]
+    kernels += [("faulty", PERF), ("mirrored", PERF), ("patched", kconfig.ARM64)]
+    kernels += [("stock", USERS), ("patched", USERS)]
+    if everything:
+        kernels.append(("stock", kconfig.ARM64))
+        kernels += [("patched", config) for config in (KASAN, NOSPLIT, RT, races.CONFIG)]
+        kernels += [
+            ("faulty", FEATURES),
+            ("faulty", USERS),
+            ("patched", outside.CONFIG),
+            ("stock", outside.CONFIG),
+        ]
+        others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
+        kernels += [(kernel, config) for config in others for kernel in ("stock", "patched")]
+    for kernel, config in dict.fromkeys(kernels):
         run = partial(_build, kernel, config)
         yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
+
+
+def _build(kernel: str, config: Config) -> Outcome:
+    guests.build(kernel, config)
+    return Outcome(1)
 
 
 def shared() -> Iterator[Check]:
@@ -63,11 +67,11 @@ def shared() -> Iterator[Check]:
 
 
 def _shared(config: Config) -> Outcome:
-    found = sharing.unshared(guests.built("patched", config), guests.built("stock", config))
-    progress.note(f"{len(found)} objects of patched ({config}) are not those of stock")
-    if len(found) <= MOST_UNSHARED:
+    unshared = sharing.unshared(guests.built("patched", config), guests.built("stock", config))
+    progress.note(f"{len(unshared)} objects of patched ({config}) are not those of stock")
+    if len(unshared) <= MOST_UNSHARED:
         return Outcome(1)
-    return judge([f"{len(found)} objects are to be compiled anew:", *found])
+    return judge([f"{len(unshared)} objects are to be compiled anew:", *unshared])
 
 
 def compilers(everything: bool) -> Iterator[Check]:
@@ -87,8 +91,3 @@ def installing(everything: bool) -> Iterator[Check]:
         yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)
         name = "packages with Debian's configuration for clouds: its system comes up, huge pages have helpers"
         yield Check(name, installed.of_cloud, CLOUD_LIMIT_S, alone=True)
-
-
-def _build(kernel: str, config: Config) -> Outcome:
-    guests.build(kernel, config)
-    return Outcome(1)

@@ -33,17 +33,12 @@ _LINE = re.compile(r"\bline \d+")
 
 def parse(lines: Iterable[str], top: Path) -> set[str]:
     """The remarks in the output of a compiler or checker that ran on the tree ``top``."""
-    found = set()
+    remarks = set()
     for line in lines:
         if match := _REMARK.match(line):
             name = (match["file"] or match["matched"]).removeprefix(f"{top}/").removeprefix("../")
-            found.add(f"{name}: {_LINE.sub('another line', match['text'] or match['rule'])}")
-    return found
-
-
-def new(stock: set[str], ours: set[str], log: Path) -> Outcome:
-    """One case, which passes if there is no remark that ``stock`` has not got."""
-    return judge(sorted(ours - stock), log)
+            remarks.add(f"{name}: {_LINE.sub('another line', match['text'] or match['rule'])}")
+    return remarks
 
 
 def have(variant: Variant) -> Path:
@@ -64,9 +59,9 @@ def said(config: Config, variant: Variant, *variables: str) -> set[str]:
     top = have(variant)
     guests.built("patched", config)  # which says what is compiled
     files = [name for name in touched(".c") if builds.is_built("patched", config, name)]
-    there = [name for name in files if (top / name).exists()]
-    found = parse(builds.objects(TREE, config, there, variables), top)
-    return {remark for remark in found if not _of_a_guard(remark, top)}
+    files = [name for name in files if (top / name).exists()]
+    remarks = parse(builds.objects(TREE, config, files, variables), top)
+    return {remark for remark in remarks if not _of_a_guard(remark, top)}
 
 
 _IMBALANCE = re.compile(r"(?P<file>\S+): warning: context imbalance in '(?P<function>\w+)'")
@@ -87,5 +82,5 @@ def _of_a_guard(remark: str, top: Path) -> bool:
 def compilers(config: Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
-    stock, ours = (said(config, steps.variant(some), *STRICT) for some in ([], steps.read_steps()))
-    return new(stock, ours, paths.LOGS / f"objects-{TREE}-{config}.log")
+    stock, ours = (said(config, steps.variant(of_series), *STRICT) for of_series in ([], steps.read_steps()))
+    return judge(sorted(ours - stock), paths.LOGS / f"objects-{TREE}-{config}.log")

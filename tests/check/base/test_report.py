@@ -50,8 +50,8 @@ def test_the_status(capsys: pytest.CaptureFixture[str], reports: tuple[Report, .
 
 
 def test_the_nearest_to_their_limits() -> None:
-    some = [replace(GOOD, name=f"n{nr}", elapsed=nr) for nr in range(10)]
-    lines = report.limits([*some, BAD])
+    reports = [replace(GOOD, name=f"n{nr}", elapsed=nr) for nr in range(10)]
+    lines = report.limits([*reports, BAD])
     assert len(lines) == report.NEAREST
     assert lines[0] == "limits: bad used 66 s of 300 s (22 %)"
     assert lines[1] == "limits: n9 used 9 s of 100 s (9 %)"
@@ -100,11 +100,6 @@ def test_junit_has_each_check_with_time_failure_and_skip() -> None:
     (skip,) = skipped.findall("skipped")
     assert skip.get("message") == "needs 9 GiB"
     assert strange.findtext("failure") == "a?[0m <b> & ?\nc\nlast line"
-
-
-def test_judge() -> None:
-    assert judge([]) == Outcome(1)
-    assert judge(["a", "b"], Path("/log")) == Outcome(0, ("a\nb",), (), Path("/log"))
 
 
 def test_outcomes_add_up() -> None:

@@ -34,26 +34,26 @@ FAULT = Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", ("asan",), id="engine/b"
 
 
 def test_there_are_enough() -> None:
-    assert len({one.id for one in OURS}) == len(OURS) >= 100
-    assert sum(one.file in AFTER_BOOT for one in OURS) >= 30
+    assert len({fault.id for fault in OURS}) == len(OURS) >= 100
+    assert sum(fault.file in AFTER_BOOT for fault in OURS) >= 30
     tested = ("tools/", "lib/test_", "include/trace/", "kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
     code = {name for name in owned_files() if name.endswith(".c") and not name.startswith(tested)}
-    assert code <= {one.file for one in OURS}
+    assert code <= {fault.file for fault in OURS}
 
 
-@pytest.mark.parametrize("file", sorted({one.file for one in OURS}))
+@pytest.mark.parametrize("file", sorted({fault.file for fault in OURS}))
 def test_each_can_be_seeded(file: str) -> None:
     source = (tree.ensure_tree("patched") / file).read_text()
-    for one in OURS:
-        if one.file == file:
-            assert mutant.seeded(one, source) != source
+    for fault in OURS:
+        if fault.file == file:
+            assert mutant.seeded(fault, source) != source
 
 
 def test_no_two_are_the_same() -> None:
-    assert len({one.key for one in OURS}) == len(OURS)
+    assert len({fault.key for fault in OURS}) == len(OURS)
 
 
-@pytest.mark.parametrize("name", sorted({name for one in OURS for name in one.checks}))
+@pytest.mark.parametrize("name", sorted({name for fault in OURS for name in fault.checks}))
 def test_the_checks_exist(name: str) -> None:
     check = detectors.named(name)
     assert check.tier in detectors.TIERS and not expected.why_left_out(name)
@@ -62,9 +62,9 @@ def test_the_checks_exist(name: str) -> None:
 
 def test_programs_are_of_what_they_are_made_of() -> None:
     """A program can notice nothing in a file that it does not read."""
-    for one in OURS:
-        for check in mutants.checks_of(one):
-            assert check.tier != "userspace" or check.reads(one.file), f"{one.id}: {check.name}"
+    for fault in OURS:
+        for check in mutants.checks_of(fault):
+            assert check.tier != "userspace" or check.reads(fault.file), f"{fault.id}: {check.name}"
 
 
 @pytest.mark.parametrize("name", ["test_nothing", "oracle", "memmap oracle, nowhere", "debug:test_nothing"])
@@ -77,8 +77,8 @@ def test_cheap_checks_come_first() -> None:
     names = ("debug:kunit", "test_kill", "kunit", "memmap oracle, smt-numa", "kunit-uml", "tsan", "asan")
     checks = mutants.checks_of(replace(FAULT, checks=names))
     assert [check.name for check in checks] == list(reversed(names))
-    known = replace(FAULT, checks=("asan", "tsan"), build="tsan")
-    assert [check.name for check in mutants.checks_of(known)] == ["tsan", "asan"]
+    bug = replace(FAULT, checks=("asan", "tsan"), build="tsan")
+    assert [check.name for check in mutants.checks_of(bug)] == ["tsan", "asan"]
 
 
 def test_a_mutant_is_seeded_once() -> None:
@@ -111,7 +111,10 @@ def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (shared / "t.toml").write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew='n'\n")
     (own / "t.toml").write_text("[mutants]\na=false\n[mutants.b]\nold='q'\n")
     (own / "s.toml").write_text(TABLE)
-    assert [(one.id, one.old, one.new) for one in mutant.all_of()] == [("s/a", "o", "n"), ("t/b", "q", "n")]
+    assert [(fault.id, fault.old, fault.new) for fault in mutant.all_of()] == [
+        ("s/a", "o", "n"),
+        ("t/b", "q", "n"),
+    ]
     with pytest.raises(LabError, match=r"not once; correct it in .*own/checks/mutants/t.toml"):
         mutant.seeded(mutant.of_table("t")[0], "")
 
@@ -143,13 +146,13 @@ class Checks:
         self.ran: list[tuple[str, str]] = []
 
     def named(self, name: str) -> Detector:
-        def build(one: Mutant | None) -> Callable[[float], Outcome]:
-            if one and one.new == "does not compile":
+        def build(fault: Mutant | None) -> Callable[[float], Outcome]:
+            if fault and fault.new == "does not compile":
                 raise LabError("building", "1 error", "mend it")
 
             def run(_limit_s: float) -> Outcome:
-                self.ran.append((name, one.name if one else ""))
-                noticed = (one.name if one else "") in self.noticing.get(name, set())
+                self.ran.append((name, fault.name if fault else ""))
+                noticed = (fault.name if fault else "") in self.noticing.get(name, set())
                 return judge(["noticed"] if noticed else [])
 
             return run
@@ -159,10 +162,10 @@ class Checks:
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
-    found = Checks()
-    monkeypatch.setattr(detectors, "named", found.named)
+    checks = Checks()
+    monkeypatch.setattr(detectors, "named", checks.named)
     monkeypatch.setattr(mutantlog, "_sources", lambda check: check.name)
-    return found
+    return checks
 
 
 def of(name: str, **fields: str) -> Mutant:
@@ -181,8 +184,8 @@ def tried(
 
 
 def outcomes(log: Log, *chosen: Mutant) -> list[tuple[str, str]]:
-    verdicts = [log.verdict(one, mutants.checks_of(one)) for one in chosen]
-    return [(one.outcome, one.by) for one in verdicts]
+    verdicts = [log.verdict(fault, mutants.checks_of(fault)) for fault in chosen]
+    return [(verdict.outcome, verdict.by) for verdict in verdicts]
 
 
 def test_a_run(checks: Checks, tmp_path: Path) -> None:
@@ -222,10 +225,10 @@ def test_a_check_that_fails_without_a_mutant(checks: Checks, tmp_path: Path) -> 
 
 def test_what_does_not_compile_is_not_killed(checks: Checks, tmp_path: Path) -> None:
     log = Log(tmp_path / "kept.json")
-    one = of("a", new="does not compile")
-    run = tried(log, one)
+    fault = of("a", new="does not compile")
+    run = tried(log, fault)
     assert list(run.broken) == ["engine/a"]
-    assert outcomes(log, one) == [(OPEN, "")]
+    assert outcomes(log, fault) == [(OPEN, "")]
     assert mutants.conclude([], run.broken, 1.0) == 1
 
 
@@ -260,13 +263,13 @@ def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what differs is written, so that make does again what it has to."""
     monkeypatch.setattr(detectors, "_TOP", tmp_path)
-    one = next(one for one in OURS if one.file == "mm/folio_zero.c")
-    place = tmp_path / one.file
+    fault = next(fault for fault in OURS if fault.file == "mm/folio_zero.c")
+    place = tmp_path / fault.file
     detectors._bare_tree(None)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.c")}
-    detectors._bare_tree(one)
-    good = owned_files()[one.file].read_text()
-    assert place.read_text() == mutant.seeded(one, good)
+    detectors._bare_tree(fault)
+    good = owned_files()[fault.file].read_text()
+    assert place.read_text() == mutant.seeded(fault, good)
     changed = [path for path, then in times.items() if path.stat().st_mtime_ns != then]
     assert changed == [place]
     detectors._bare_tree(None)

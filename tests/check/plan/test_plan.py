@@ -33,11 +33,6 @@ def test_each_set_has_what_a_smaller_one_has() -> None:
     assert "build stock (kasan)" in everything - full
 
 
-def test_lint_and_tests_of_the_lab_come_first() -> None:
-    for checks in SETS.values():
-        assert [check.name for check in checks()][:7] == [*plan.lab.LINT, *plan.lab.PARTS]
-
-
 def test_what_takes_all_cores_is_alone() -> None:
     alone = {check.name for check in plan.full() if check.alone}
     for part in ("build ", "KUnit, one CPU (UML)", "engine in userspace"):
@@ -70,9 +65,9 @@ def test_all_that_boots_says_what_it_takes() -> None:
         )
         if not check.alone and not name.startswith(no_boot):
             assert check.mib > 1000, name
-    every = {check.name: check for check in plan.of_any_base(True)}
+    by_name = {check.name: check for check in plan.of_any_base(True)}
     for case in matrix.cases(True):
-        assert every[case.title].mib == case.host_mib()
+        assert by_name[case.title].mib == case.host_mib()
 
 
 def test_kernels_that_write_to_all_memory_take_as_much() -> None:
