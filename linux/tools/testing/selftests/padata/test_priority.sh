@@ -129,12 +129,13 @@ make_hogs()
 	done
 }
 
-# The caller has nothing left to do, and sleeps until its helpers have left.
+# The caller has nothing left to do, and sleeps until its helpers have left; or it had too few
+# of them, did the rest itself, and has ended.
 caller_waits()
 {
 	progress
 	[ $((nr_own + nr_helped - begun)) -gt "$1" ] &&
-		grep -q '^State:.[DS]' "/proc/$caller/status"
+		! grep -qs '^State:.R' "/proc/$caller/status"
 }
 
 # The caller's own chunk is short, its helpers' last until they are released.  When it waits
