@@ -80,7 +80,7 @@ def test_checks_that_do_not_exist(name: str) -> None:
 
 
 def test_cheap_checks_come_first() -> None:
-    names = ("debug:kunit", "test_kill", "kunit", "memmap oracle, smt-numa", "kunit-uml", "tsan", "asan")
+    names = ("debug:kunit", "test_kill", "kunit-uml", "asan")
     checks = mutants.checks_of(replace(FAULT, checks=names))
     assert [check.name for check in checks] == list(reversed(names))
     bug = replace(FAULT, checks=("asan", "tsan"), build="tsan")
