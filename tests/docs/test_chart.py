@@ -42,6 +42,9 @@ def test_shows_what_is_recorded(results: Path, monkeypatch: pytest.MonkeyPatch) 
     bar = seen[0].groups[f"{records.cpus(record)} threads"][1]
     assert (bar.value, bar.low, bar.high) == tuple(row["ns"][key] for key in ("median", "low", "high"))
     assert list(seen[1].groups)[:2] == ["stock, 1 thread", "patched, 1 thread"]
+    zeroed = records.of_cpu("6.12", chart.chosen(), "hugepages.json")["native"]
+    row = records.find(zeroed, kib=1 << 20, threads=1, way="stock")
+    assert row is not None and seen[1].groups["stock, 1 thread"][0].value == row["us"]["median"] / 1000
 
 
 def test_without_both_records_there_is_no_chart(results: Path) -> None:

@@ -24,7 +24,6 @@ mostly not at all (mutantkernel.py).
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,9 +57,6 @@ _SELFTESTS = "tools/testing/selftests/padata/"
 _KUNIT = ("kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
 _MODULE = "lib/test_padata_mt.c"
 
-# Where a check is among those of its tier, the quickest first; others come after these.
-_QUICK = ("asan", "tsan", "fences", "deferred_init_threads", "memmap oracle", "placement", "kunit")
-
 # What was built, run for at most so many seconds; and a kernel booted, by its name.
 Run = Callable[[float], Outcome]
 Boot = Callable[[str, float], Outcome]
@@ -76,12 +72,6 @@ class Detector:
     build: Callable[[Mutant | None], Run]
     reads: Callable[[str], bool]  # whether it depends on an owned file
     faulty: bool = False  # whether it boots the faulty kernel
-
-    @property
-    def cost(self) -> tuple[int, int]:
-        """Cheaper ones come first."""
-        kind = re.split("[,=]", self.name.removeprefix("debug:"))[0]
-        return TIERS.index(self.tier), _QUICK.index(kind) if kind in _QUICK else len(_QUICK)
 
     def sources(self) -> str:
         """Changes when something does that its outcome depends on."""

@@ -75,9 +75,9 @@ def choose(everything: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
 
 
 def checks_of(fault: Mutant) -> list[Detector]:
-    """From the cheapest; a build of the engine that is known to find a bug is the first."""
+    """By tier, and as the table has them; a build of the engine that is known to find a bug is the first."""
     checks = map(detectors.named, fault.checks)
-    return sorted(checks, key=lambda check: (check.name != fault.build, *check.cost))
+    return sorted(checks, key=lambda check: (check.name != fault.build, TIERS.index(check.tier)))
 
 
 class Unfit(LabError):

@@ -97,6 +97,11 @@ def test_no_results_is_a_failure(text: str, kernel: Path) -> None:
     assert outcome.failures
 
 
+def test_a_suite_may_fail_though_its_cases_do_not(kernel: Path) -> None:
+    text = "KTAP version 1\n1..1\n    KTAP version 1\n    1..1\n    ok 1 case\nnot ok 1 suite\n"
+    assert parse(text, kernel) == Outcome(1, ("suite: failed as a whole",))
+
+
 def test_misnumbered_results_are_a_failure(kernel: Path) -> None:
     outcome = parse(KSELFTEST.replace("ok 3 after", "ok 7 after"), kernel)
     assert outcome.failures

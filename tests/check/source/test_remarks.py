@@ -115,12 +115,16 @@ grep -rHn "$(cat "$COCCI")" "$KBUILD_EXTMOD" | sed 's/\\(:[0-9]*\\):.*/\\1:1-2: 
 def test_coccinelle(trees: Path) -> None:
     for kernel in ("stock", "patched"):
         write(trees / kernel / "scripts/coccicheck", COCCICHECK, 0o755)
-        for rule, text in (("a", "virtual report"), ("b", "virtual org"), ("c", "virtual report:ocaml")):
+        for rule, text in (
+            ("a", "virtual report$"),
+            ("b", "virtual org"),
+            ("c", ":ocaml virtual report too"),
+        ):
             write(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text, 0o755)
     assert checkers.coccinelle().passed == 1
     for name in ("stock/mm/old.c", "patched/mm/old.c"):
         (trees / name).write_text("virtual report\n")
-    (trees / "patched/mm/new.c").write_text("virtual org\n")  # of a rule that does not report
+    (trees / "patched/mm/new.c").write_text("virtual org\n:ocaml virtual report too\n")  # of other rules
     assert checkers.coccinelle().passed == 1
     (trees / "patched/mm/new.c").write_text("virtual report\n")
     assert checkers.coccinelle().failures == ("mm/new.c: WARNING: it is there",)
