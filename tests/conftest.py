@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,25 @@ from padlab.vm import accel, emulator
 
 EMULATED = accel.Accel("tcg", "TCG, emulated (a test)", "10.0.2", "multi")
 EXACT = accel.Accel("tcg", "TCG, exact (a test)", "10.0.2", "single", exact=True)
+
+
+def write(path: Path, text: str, mode: int = 0o644) -> None:
+    """A file, with the folders that it is in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def write_all(top: Path, files: Mapping[str, str]) -> None:
+    """Files by their paths below ``top``."""
+    for name, text in files.items():
+        write(top / name, text)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
 
 
 def is_gone(pid: int) -> bool:
@@ -41,8 +61,8 @@ def default_base(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that may not depend on the host's QEMU or KVM."""
-    monkeypatch.setattr(emulator, "ensure", lambda: Path("qemu"))
-    monkeypatch.setattr(accel, "choose", lambda _qemu, exact=False: EXACT if exact else EMULATED)
+    monkeypatch.setattr(emulator, "ensure", lambda _arch=None: Path("qemu"))
+    monkeypatch.setattr(accel, "choose", lambda _qemu, exact=False, _arch=None: EXACT if exact else EMULATED)
 
 
 @pytest.fixture(scope="session")

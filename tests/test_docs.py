@@ -11,16 +11,28 @@ import pytest
 
 from padlab import cli
 from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.docs import lab_docs, markers
 
 README = paths.ROOT / "README.md"
 GUIDES = [README, paths.ROOT / "CONTRIBUTING.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
 SOURCES = [path for path in paths.ROOT.iterdir() if path != paths.SHARED and not path.name.startswith(".")]
-DOCUMENTS = sorted({*paths.ROOT.glob("*.md"), *(found for top in SOURCES for found in top.rglob("*.md"))})
+DOCUMENTS = sorted({*paths.ROOT.glob("*.md"), *(path for top in SOURCES for path in top.rglob("*.md"))})
 # A path in code that begins with one of these is one of the repository.
 FOLDERS = {"linux", "patches", "series", "padlab", "tests", "results", ".ci"} | {
     path.name for path in SOURCES if path.is_dir()
 }
 README_LINES = 100
+# Lines that may be around the tables of a document.
+PROSE_LINES = {
+    "docs/results.md": 150,
+    "docs/measuring.md": 120,
+    "docs/testing.md": 200,
+    "docs/design.md": 220,
+}
+# What is measured has one of these units, or is a share; sizes, limits of time and versions are none.
+_UNITS = r"ns|us|ms|%|[GM]i?B/s|times|fold|(?:million )?instructions|instructions a page"
+_MEASURED = re.compile(rf"(?<![\w.])\d[\d.,]*(?: to \d[\d.,]*)? ?(?:{_UNITS})(?!\w)|(?<![\w.-])[01]\.\d\d+\b")
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -49,8 +61,24 @@ def code_paths(text: str) -> Iterator[str]:
     """Paths of the repository in code spans and blocks; "*" stands for any name."""
     code = _FENCE.findall(text) + _SPAN.findall(_FENCE.sub("", text))
     for part in code:
-        for found in _PATH.findall(part):
-            yield found.rstrip(".")
+        for name in _PATH.findall(part):
+            yield name.rstrip(".")
+
+
+def measured(name: str, text: str) -> list[str]:
+    """Figures in prose: not in tables that are generated, in code, in headings or in targets of links."""
+    prose = markers.prose(name, _hidden(text), markers.MARKDOWN)
+    return [
+        f"{name}:{number}: {figure[0]}"
+        for number, line in prose
+        if not line.startswith("#")
+        for figure in _MEASURED.finditer(_LINK.sub("", _SPAN.sub("", line)))
+    ]
+
+
+def _hidden(text: str) -> str:
+    """The text without its blocks of code, with as many lines."""
+    return _FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
 
 
 def test_the_guides_are_found() -> None:
@@ -60,6 +88,24 @@ def test_the_guides_are_found() -> None:
 
 def test_readme_is_short() -> None:
     assert len(README.read_text().splitlines()) <= README_LINES
+
+
+@pytest.mark.parametrize("name", PROSE_LINES)
+def test_documents_are_short(name: str) -> None:
+    lines = markers.prose(name, (paths.ROOT / name).read_text(), markers.MARKDOWN)
+    assert len(lines) <= PROSE_LINES[name]
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("path", lab_docs.documents(), ids=name_of)
+def test_tables_are_up_to_date(path: Path) -> None:
+    assert lab_docs.renewed(path) == path.read_text(), "make its tables again with: ./lab docs"
+
+
+@pytest.mark.parametrize("path", [README, *sorted((paths.ROOT / "docs").glob("*.md"))], ids=name_of)
+def test_prose_has_no_measured_figures(path: Path) -> None:
+    figures = measured(name_of(path), path.read_text())
+    assert not figures, "put them into a table that ./lab docs makes, or say it without"
 
 
 @pytest.mark.parametrize("command", list(cli.cli.commands))
@@ -79,8 +125,8 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_names_no_file_that_is_not_there(path: Path) -> None:
-    for found in code_paths(path.read_text()):
-        assert list(paths.ROOT.glob(found)), f"{name_of(path)} names {found}"
+    for name in code_paths(path.read_text()):
+        assert list(paths.ROOT.glob(name)), f"{name_of(path)} names {name}"
 
 
 class TestReaders:
@@ -95,3 +141,38 @@ class TestReaders:
     def test_code_paths(self) -> None:
         text = "`linux/mm/x.c`, linux/y `build/linux/z` `tests/a*.py` `mm/b.c`\n```\n$EDITOR linux/c.\n```\n"
         assert set(code_paths(text)) == {"linux/mm/x.c", "tests/a*.py", "linux/c"}
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "It took 3.5 ms.", "12 ns a page", "gains 30 %", "0.95 of it", "2.4 times", "17.3 to 42.2 GB/s",
+            "11,600 instructions", "1 GiB in 20.7ms",
+        ],
+    )  # fmt: skip
+    def test_figures(self, text: str) -> None:
+        assert len(measured("d", f"Before.\n{text}\n")) == 1
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "pages of 2 MiB and 4 KiB", "Linux 6.12.117 and 7.3", "in 15 minutes", "`12 ms`", "```\n12 ms\n```",
+            "## 12 ms", "<!-- table: a -->\n| 12 ms |\n<!-- end -->", "[a](b-12%)", "QEMU 10.0", "2020",
+            "up to 512 CPUs", "nice 19",
+        ],
+    )  # fmt: skip
+    def test_what_is_no_measured_figure(self, text: str) -> None:
+        assert measured("d", text) == []
+
+
+def test_a_document_whose_table_is_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_docs.packages, "ensure", lambda *_groups: None)
+    monkeypatch.setattr(lab_docs, "documents", lambda: [tmp_path / "a.md"])
+    document = tmp_path / "a.md"
+    document.write_text("<!-- table: bench-limits -->\n<!-- end -->\n")
+    with pytest.raises(
+        LabError, match="tables of .*a.md are not up to date; make them again with: ./lab docs"
+    ):
+        lab_docs.main(check=True)
+    assert document.read_text().count("|") == 0
+    assert lab_docs.main() == 0 and lab_docs.main(check=True) == 0
+    assert "| a struct page, of the machine's limit | 1.10 |" in document.read_text()

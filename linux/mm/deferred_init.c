@@ -14,7 +14,7 @@
  * something looks at struct pages without that check: see deferred_can_go_on().
  *
  * An allocation that finds its zone empty initialises a section itself, by
- * deferred_grow_zone(): before deferred_init_prepare() the first that is left, and from
+ * deferred_init_zone(): before deferred_init_prepare() the first that is left, and from
  * then on one that no thread has claimed yet.  Code that needs certain struct pages calls
  * deferred_init_pfns(); code that needs all of them calls deferred_init_wait().
  *
@@ -59,6 +59,7 @@
 #include <linux/wait.h>
 
 #include "internal.h"
+#include "memmap_bulk.h"
 #include "shuffle.h"
 
 /* A range of pages that memblock says are free. */
@@ -734,14 +735,14 @@ static bool __init deferred_alloc_node(struct deferred_node *node, pg_data_t *pg
 	return true;
 }
 
-/* From here on deferred_grow_zone() claims sections of the node. */
+/* From here on deferred_init_zone() claims sections of the node. */
 static void __init deferred_prepare_node(struct deferred_node *node)
 {
 	unsigned long nr = deferred_section_idx(node, node->end_pfn - 1) + 1;
 	pg_data_t *pgdat = node->zone->zone_pgdat;
 	unsigned long flags, i;
 
-	/* Pairs with the lock in deferred_grow_early(): a page is its or the node's. */
+	/* Pairs with the lock in deferred_grow_zone(): a page is its or the node's. */
 	pgdat_resize_lock(pgdat, &flags);
 	deferred_fill_free(node, pgdat->first_deferred_pfn);
 	deferred_fill_sections(node, pgdat->first_deferred_pfn);
@@ -1178,7 +1179,7 @@ unsigned long __ref deferred_init_reserved(unsigned long pfn,
 }
 
 /* Grow a zone whose job is not ready, from its first deferred page on. */
-static bool __init deferred_grow_early(struct zone *zone, unsigned int order)
+bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 {
 	unsigned long want = ALIGN(1UL << order, PAGES_PER_SECTION);
 	pg_data_t *pgdat = zone->zone_pgdat;
@@ -1299,7 +1300,7 @@ static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gf
 
 	/* Pairs with the release in deferred_prepare_node(), so that its node is found below. */
 	if (smp_load_acquire(&zone->zone_pgdat->first_deferred_pfn) != ULONG_MAX)
-		return deferred_grow_early(zone, order);
+		return deferred_grow_zone(zone, order);
 
 	nodes = deferred_get_nodes();
 	for (i = 0; nodes && i < nodes->nr; i++) {
@@ -1315,7 +1316,7 @@ static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gf
 }
 
 /**
- * deferred_grow_zone - initialise some deferred pages of a zone on demand
+ * deferred_init_zone - initialise some deferred pages of a zone on demand
  * @zone: where an allocation found nothing
  * @order: of the allocation
  * @gfp: of the allocation
@@ -1329,7 +1330,7 @@ static bool __init deferred_grow(struct zone *zone, unsigned int order, gfp_t gf
  * Return: true if the zone may have grown, by this or another thread: the allocation is
  * worth one more try.
  */
-bool __ref deferred_grow_zone(struct zone *zone, unsigned int order, gfp_t gfp)
+bool __ref deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp)
 {
 	bool grown;
 

@@ -51,6 +51,7 @@
 #include <trace/events/kmem.h>
 
 #include "internal.h"
+#include "memmap_bulk.h"
 
 /* Pages whose struct pages are one array. */
 #ifdef CONFIG_SPARSEMEM

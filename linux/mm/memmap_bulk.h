@@ -22,6 +22,12 @@ enum memmap_state {
 	MEMMAP_SECTION_INFO,	/* PageReserved, and what get_page_bootmem() adds */
 };
 
+/*
+ * A context of memmap_free_pages() and __free_pages_core() beside those of mmzone.h: the
+ * pages count as managed already.
+ */
+#define MEMINIT_DEFERRED	((enum meminit_context)(MEMINIT_HOTPLUG + 1))
+
 unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
 unsigned long memmap_step_end(unsigned long pfn, unsigned long end_pfn);
 void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,

@@ -40,6 +40,7 @@
 #include <linux/vmstat.h>
 
 #include "internal.h"
+#include "memmap_bulk.h"
 
 /* What deferred init does at a time on x86-64.  The same size without sections. */
 #ifdef CONFIG_SPARSEMEM

@@ -5,15 +5,27 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-# In the order of ./lab --help.
-from padlab.cli import machine, test, mutants, soak, outside, fresh, measure, tree, package, bases, completion  # isort: skip  # noqa: F401
+# Each adds its commands to the group.
+from padlab.cli import (  # noqa: F401
+    bases,
+    completion,
+    docs,
+    fresh,
+    machine,
+    measure,
+    mutants,
+    outside,
+    package,
+    soak,
+    test,
+    tree,
+)
 from padlab.cli.shared import COMPLETE_VAR, cli
 from padlab.core import paths, process
 from padlab.core.errors import LabError
@@ -51,16 +63,9 @@ def of_file(error: OSError) -> LabError:
     return LabError(name, error.strerror or str(error), todo)
 
 
-def _interrupt(_signum: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt
-
-
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command; the process ends here, with its status."""
-    # A closed terminal or a CI's time limit ends children just as Ctrl-C does.
-    for signum in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup
-            signal.signal(signum, _interrupt)
+    process.interrupt_on_signals()
     sys.exit(_run(args))
 
 

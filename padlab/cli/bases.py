@@ -11,7 +11,7 @@ from padlab.cli.shared import command
 @command(locked=False, based=False)
 @click.option("--json", is_flag=True, help="Print it as JSON.")
 def bases(json: bool) -> int:
-    """List the bases, what differs from one to the other, and how many lines that is.
+    """List the bases, and how many lines differ between them.
 
     A base is the Linux that is built, or that the series is for.  Hooks are its own; owned
     files are shared, and a base may have its own version of some lines.  A line that is

@@ -13,7 +13,9 @@ from padlab.core.paths import ROOT
 @command(locked=False, based=False)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete commands, options and names of machines.
+    """Print what makes a shell complete the lab's commands.
+
+    Commands, options, and names of machines.
 
     \b
     Examples:

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, MACHINE, THREADS, command
+from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, JSON, KERNEL, MACHINE, THREADS, command
+from padlab.kernel.kconfig import GDB, Config
+
+if TYPE_CHECKING:
+    from padlab.vm.machine import Machine
 
 
 @command()
@@ -19,7 +23,7 @@ from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, MACHINE, THREADS,
     show_default=True,
     help="A machine of machines/.",
 )
-@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
+@KERNEL
 @click.option(
     "--config",
     type=CONFIG,
@@ -34,9 +38,20 @@ from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, MACHINE, THREADS,
 )
 @click.option("--shell", is_flag=True, help="A shell on the guest's console, here in the terminal.")
 @click.option("--gdb", is_flag=True, help="Have QEMU wait for gdb; print what to type.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command line; build and start nothing.")
-def boot(**options: Any) -> int:
+def boot(
+    machine: Machine,
+    kernel: str,
+    config: Config | None,
+    threads: str | None,
+    exact: bool,
+    append: tuple[str, ...],
+    shell: bool,
+    gdb: bool,
+    json: bool,
+    dry_run: bool,
+) -> int:
     """Boot once in QEMU; print the node lines and a summary.
 
     The newest QEMU in PATH is used, or the one that PADLAB_QEMU names.
@@ -52,16 +67,18 @@ def boot(**options: Any) -> int:
     """
     from padlab.vm import lab_boot
 
-    if options["json"] and (options["shell"] or options["dry_run"]):
+    if json and (shell or dry_run):
         raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
-    options["config"] = options["config"] or ("gdb" if options["gdb"] else options["machine"].arch.config)
-    return lab_boot.main(**options)
+    config = config or (GDB if gdb else machine.config)
+    return lab_boot.main(machine, kernel, config, threads, exact, append, shell, gdb, json, dry_run)
 
 
 @command(locked=False, based=False)
 @click.option("--json", is_flag=True, help="Print the table as JSON.")
 def machines(json: bool) -> int:
-    """List the machines that can be booted, with the memory that each takes of the host.
+    """List the machines that can be booted.
+
+    Each with its nodes, CPUs and memory, and the memory that it takes of the host.
 
     \b
     Example:

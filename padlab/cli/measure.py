@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, command
+from padlab.cli.shared import DEFAULT_MACHINE, JSON, MACHINE, command
 from padlab.core import environment
 
 if TYPE_CHECKING:
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 )
 @click.option("--exact", is_flag=True, help="Only exact mode: instructions per page.")
 @click.option("--runs", type=int, metavar="N", help="Boots of each kernel.  [default: 5; exact: 2]")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def compare(machines: tuple[Machine, ...], exact: bool, runs: int | None, json: bool) -> int:
-    """Boot stock and patched in turn; print medians, spread and ratios.
+    """Boot stock and patched in turn; print how they compare.
+
+    Medians, their spread and ratios; with --exact, instructions, which repeat to the digit.
 
     \b
     Examples:
@@ -41,7 +43,9 @@ def compare(machines: tuple[Machine, ...], exact: bool, runs: int | None, json: 
 @click.option("--machine", metavar="M", type=MACHINE, required=True, help="A machine of machines/.")
 @click.option("--runs", type=int, metavar="N", help="Boots of each row.  [default: 3]")
 def sweep(machine: Machine, runs: int | None) -> int:
-    """Boot with more and more threads; print the table as the published ones are.
+    """Boot with more and more threads; print a table of times.
+
+    The table is as the published ones are.
 
     \b
     Example:
@@ -55,48 +59,33 @@ def sweep(machine: Machine, runs: int | None) -> int:
 
 @command()
 @click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
-@click.option("--elapsed", is_flag=True, help="Time boots that wait for deferred init, and that do not.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
-def growth(large: bool, elapsed: bool, json: bool) -> int:
-    """Count what a boot costs for each GiB of memory, part by part, and check it.
+@JSON
+def growth(large: bool, json: bool) -> int:
+    """Count what a boot costs for each GiB of memory; check it.
 
-    Boots stock and patched on one CPU with 64 and with 256 GiB, and with more
-    and with less of their memory below 4 GiB, counting guest instructions: the
-    figures repeat to the digit.  The exit status is 1 if one of the goals is not
-    reached.  With --large, the result is recorded in results/growth.json.
-
-    With --elapsed nothing is counted: nine boots each with 16, 64 and 256 GiB and
-    two CPUs are timed by the host's clock, of stock, of ours if it waits for
-    deferred init at once, and of ours, in turns.  The result is recorded in
-    elapsed.json of results/ and the CPU.  Emulated CPUs have to run at the same
-    time for that, which takes QEMU 8.1 or later, and nothing else should run on
-    the host.
+    Each part of the boot by itself.  Stock and patched are booted on one CPU with 64 and with
+    256 GiB, and with more and with less of their memory below 4 GiB, counting guest
+    instructions: the figures repeat to the digit.  The exit status is 1 if one of the goals
+    is not reached.  With --large, the result is recorded in results/growth.json.
 
     \b
     Examples:
       ./lab growth
       ./lab growth --large
-      ./lab growth --elapsed
     """
-    if elapsed and large:
-        raise click.UsageError("--elapsed and --large exclude each other")
-    if elapsed:
-        from padlab.measure import elapsed as times
-
-        return times.main(json=json)
     from padlab.measure import growth as growths
 
     return growths.main(large=large, json=json)
 
 
 @command()
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def parts(json: bool) -> int:
-    """Count what a boot costs after each part of the series, and of stock.
+    """Count what a boot costs after each part of the series.
 
-    For a base whose series is mailed in parts.  Each kernel is booted on one CPU, counting
-    guest instructions, on the machines of ./lab growth.  The result is recorded in parts.json
-    of results/ and the base.
+    For a base whose series is mailed in parts.  Each kernel, and stock, is booted on one
+    CPU, counting guest instructions, on the machines of ./lab growth.  The result is recorded
+    in parts.json of results/ and the base.
 
     \b
     Example:
@@ -111,9 +100,9 @@ def parts(json: bool) -> int:
 @click.option(
     "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
 )
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def starts(machines: tuple[Machine, ...], json: bool) -> int:
-    """Trace how the helpers of deferred init come to work, stock's and ours.
+    """Trace how the helpers of deferred init start.
 
     By default on machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.
     The exit status is 1 if ours had to make a thread for a helper.
@@ -132,18 +121,18 @@ def starts(machines: tuple[Machine, ...], json: bool) -> int:
 @click.argument("what", type=click.Choice(["memmap", "hugepages"]), required=False)
 @click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
-    """Time struct page init or the zeroing of huge pages natively, stock's way beside ours.
+    """Time struct page init or huge page zeroing natively.
 
-    The code of the kernel runs at native speed on real memory.  memmap (the
-    default): struct pages, under User-mode Linux with the kernel's own functions
-    on one CPU, and compiled in userspace, on 1 to all CPUs of this host.
-    hugepages: pages of 512 KiB to 1 GiB in userspace on 1 to all CPUs, then the
-    whole page fault in a guest, and what a job costs before the first byte is
-    zeroed.  The ways take turns in one run.  What each can show, and what not,
-    is printed below the table.  Results go to bench.json and .csv, or hugepages.json, in
-    the folder of this CPU in results/.  Nothing else should run on the host meanwhile.
+    Stock's way beside ours: the code of the kernel runs at native speed on real memory.
+    memmap (the default): struct pages, under User-mode Linux with the kernel's own functions
+    on one CPU, and compiled in userspace, on 1 to all CPUs of this host. hugepages: pages of
+    512 KiB to 1 GiB in userspace on 1 to all CPUs, then the whole page fault in a guest, and
+    what a job costs before the first byte is zeroed.  The ways take turns in one run.  What
+    each can show, and what not, is printed below the table.  Results go to bench.json or
+    hugepages.json in the folder of this CPU in results/.  Nothing else should run
+    on the host meanwhile.
 
     With --check, ours is compared with the machine's limit, with stock and with the best way of
     this CPU.  For each ratio there is a bound and a verdict.  The exit status is 1 if a bound is
@@ -167,34 +156,34 @@ def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
 
 @command(locked=False)
 def chart() -> int:
-    """Draw the README's chart from what growth and bench have recorded.
+    """Draw the README's chart from recorded results.
 
-    Nothing is built, booted or measured.  The picture is results/chart.png, of
-    growth.json and bench.json in results/ of all bases and CPUs.
+    Nothing is built, booted or measured.  The picture is results/chart.png, of bench.json and
+    hugepages.json of the machine with the most CPUs.
 
     \b
     Example:
       ./lab chart
     """
     environment.need("measure")
-    from padlab.measure import chart as charts
+    from padlab.docs import chart as charts
 
     return charts.main()
 
 
 @command(locked=False, based=False)
 @click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def predict(machine: str | None, json: bool) -> int:
-    """Predict deferred init, stock's and ours, on machines that are not here.
+    """Predict deferred init on machines that are not here.
 
     A model of threads, chunks, memory bandwidth and locks is fitted to the
     published thread sweeps of six machines.  It shows its errors on them,
     points left out included, then predicts those machines and larger ones, of 1
     to 24 TiB with up to 512 CPUs.  Nothing is booted and nothing is measured:
-    all of it is labelled as predicted.  Without --machine, tables and plots are
+    all of it is labelled as predicted.  Without --machine, the tables are
     recorded in results/.  What is assumed about the two kernels is in
-    padlab/model/data/assumptions.toml.
+    padlab/predict/data/assumptions.toml.
 
     \b
     Examples:

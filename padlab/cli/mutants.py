@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JOBS, JSON, command
 
 
 @command()
@@ -18,18 +16,19 @@ from padlab.cli.shared import command
     default="debug",
     help="No dearer checks than these: programs, KUnit under UML, boots, boots of the debug kernel.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@JOBS
 @click.option("--again", is_flag=True, help="Forget what earlier runs have found of these mutants.")
 @click.option("--list", "list_only", is_flag=True, help="Print the mutants, and try none.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
-def mutants(globs: tuple[str, ...], **options: Any) -> int:
-    """Put small faults into the kernel side, one at a time; some check has to notice each.
+@JSON
+def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only: bool, json: bool) -> int:
+    """Put faults into the kernel side; a check has to notice each.
 
-    The faults are in checks/mutants/.  Each is tried on the checks that its table names, the
-    cheapest first, until one fails.  What is known is kept, as long as neither the fault nor
-    what the check depends on changes, so a run that was ended goes on where it was.  The
-    exit status is 1 if a mutant survives that is not marked as equivalent, or if one does
-    not compile.  All that is known of all mutants is recorded in results/mutants.csv.
+    The faults, small ones, are in checks/mutants/.  Each is tried by itself, on the checks
+    that its table names, the cheapest first, until one fails.  What is known is kept, as long
+    as neither the fault nor what the check depends on changes, so a run that was ended goes
+    on where it was.  The exit status is 1 if a mutant survives that is not marked as
+    equivalent, or if one does not compile.  What is known of all mutants is kept in
+    build/records.
 
     A GLOB chooses as in ./lab test, by table and name.
 
@@ -42,4 +41,4 @@ def mutants(globs: tuple[str, ...], **options: Any) -> int:
     """
     from padlab.check.mutants import mutants as runs
 
-    return runs.main(globs, **options)
+    return runs.main(globs, tier, jobs, again, list_only, json)

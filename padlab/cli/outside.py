@@ -3,26 +3,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JOBS, JSON, command
 
 
 @command()
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
+@JOBS
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the programs, and run none.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
-def outside(globs: tuple[str, ...], **options: Any) -> int:
-    """Run kselftests that others wrote on stock and patched, and compare them case by case.
+@JSON
+def outside(globs: tuple[str, ...], jobs: int, list_only: bool, json: bool) -> int:
+    """Run kselftests that others wrote on stock and patched.
 
-    They are those of checks/outside/programs.toml, of mm, cgroup, memory-hotplug and sched.
-    Patched runs them with jobs on huge pages from 4 MiB on, as it does by default, from the
-    least size on, and with none.  A program in which a case is worse on patched runs again
-    on both, twice at most.  The exit status is 1 if a case is worse in all tries, or if the
-    kernel reports what stock does not.  All of them are recorded in results/outside.json.
+    They are compared case by case, and are those of checks/outside/programs.toml, of mm,
+    cgroup, memory-hotplug and sched.  Patched runs them with jobs on huge pages from 4 MiB on,
+    as it does by default, from the least size on, and with none.  A program in which a case
+    is worse on patched runs again on both, twice at most.  The exit status is 1 if a case is
+    worse in all tries, or if the kernel reports what stock does not.  What came of all is
+    kept in build/records.
 
     A GLOB chooses programs as in ./lab test, by suite and name.
 
@@ -34,4 +33,4 @@ def outside(globs: tuple[str, ...], **options: Any) -> int:
     """
     from padlab.check.others import outsiderun
 
-    return outsiderun.main(globs, **options)
+    return outsiderun.main(globs, jobs, list_only, json)

@@ -24,11 +24,11 @@ from padlab.cli.shared import command
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def package(directory: Path, config: Path | None, as_json: bool) -> None:
-    """Make Debian packages of the patched kernel and of its headers in DIR.
+    """Make Debian packages of the patched kernel in DIR.
 
-    Their names end with -padata-mt and what Debian calls the configuration, so that they
-    are installed beside Debian's kernels.  Each option that comes out different
-    from the configuration is listed.  More in docs/packages.md.
+    One is the kernel, one its headers.  Their names end with -padata-mt and what Debian calls
+    the configuration, so that they are installed beside Debian's kernels.  Each option that
+    comes out different from the configuration is listed.  More in docs/packages.md.
 
     \b
     Examples:
@@ -41,13 +41,13 @@ def package(directory: Path, config: Path | None, as_json: bool) -> None:
 
     start = time.monotonic()
     packaging.check_directory(directory)
-    made = packaging.make(directory, packaging.choose(config))
+    packages = packaging.make(directory, packaging.choose(config))
     if as_json:
-        click.echo(json.dumps(asdict(made), default=str, indent=2))
+        click.echo(json.dumps(asdict(packages), default=str, indent=2))
         return
-    progress.note(f"{made.config}:")
-    for line in made.remarks:
+    progress.note(f"{packages.config}:")
+    for line in packages.remarks:
         progress.note(f"  {line}")
     progress.note(f"took {progress.seconds(time.monotonic() - start)}")
-    for path in made.files:
+    for path in packages.files:
         click.echo(path)

@@ -5,30 +5,69 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from padlab.core import exclusive, paths
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import DEBUG, GDB, PERF, USERS
 
 if TYPE_CHECKING:
     from padlab.vm.machine import Machine
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 DEFAULT_MACHINE = "epyc-7551-kvm-small"
 
 # With this in its environment, ./lab answers a shell that asks for completions.
 COMPLETE_VAR = "_LAB_COMPLETE"
 
-KERNEL = click.Choice(["patched", "stock"])
-CONFIG = click.Choice(["perf", "debug", "gdb", "arm64"])
+# Options of several commands.
+KERNEL = click.option(
+    "--kernel",
+    type=click.Choice(["patched", "stock"]),
+    default="patched",
+    show_default=True,
+    help="patched has the series, stock is Linux as it is.",
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]"
+)
+JSON = click.option("--json", is_flag=True, help="Print the result as JSON.")
+
+CONFIG = click.Choice([PERF, DEBUG, GDB, USERS, kconfig.ARM64])
+
+
+# As ./lab --help lists them: in the order in which a newcomer meets them.
+GROUPS = {
+    "Boot and try": ("boot", "machines", "package"),
+    "Change the kernel": ("tree", "build", "refresh", "series", "bases"),
+    "Test": ("test", "models", "mutants", "soak", "outside", "fresh"),
+    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "chart", "predict"),
+    "Documents and shell": ("docs", "completion"),
+}
 
 
 class Commands(click.Group):
-    """Commands in the order a newcomer meets them."""
+    """Commands by group."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return [name for group in GROUPS.values() for name in group if name in self.commands]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.commands))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), self.commands[name].get_short_help_str(formatter.width))
+                        for name in group
+                        if name in self.commands
+                    ]
+                )
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -44,7 +83,6 @@ def cli() -> None:
       ./lab compare --exact           both, in guest instructions
       ./lab test --quick              the tests that need neither build nor boot
       ./lab boot --base 7.3           the series on Linux 7.3
-      ./lab report                    all recorded results on one page
       ./lab package /tmp/kernel       Debian packages of our kernel
 
     \b
@@ -84,16 +122,16 @@ _BASE = click.option(
 )
 
 
-def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[..., Any]], click.Command]:
+def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[P, R]], click.Command]:
     """Make a function a command of that name; ``locked`` ones run one at a time in a clone.
 
     Arguments are checked before the lock is waited for: bad ones are answered at once.
     ``based`` ones work on the base that the user names.
     """
 
-    def add(function: Callable[..., Any]) -> click.Command:
+    def add(function: Callable[P, R]) -> click.Command:
         @functools.wraps(function)
-        def run(*args: Any, **options: Any) -> Any:
+        def run(*args: P.args, **options: P.kwargs) -> R:
             if not based:
                 paths.use_base(paths.DEFAULT_BASE)
             # A dry run leaves everything as it is.

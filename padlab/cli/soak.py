@@ -3,24 +3,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JOBS, JSON, command
 
 
 @command()
 @click.option("--seed", type=click.IntRange(0), help="Of the first machine, then 1 more.  [default: time]")
 @click.option("--boots", "nr", type=click.IntRange(1), default=20, help="Machines.  [default: 20]")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
-def soak(**options: Any) -> int:
-    """Boot stock and patched on machines drawn at random, and compare their memory maps.
+@JOBS
+@JSON
+def soak(seed: int | None, nr: int, jobs: int, json: bool) -> int:
+    """Compare memory maps on machines drawn at random.
 
-    Nodes, sizes, holes, CPUs, DIMMs, command lines and kernel configurations are drawn from
-    a seed, one for each machine, so that any can be drawn again.  The exit status is 1 if one
-    differs.  More than one machine is recorded in results/soak.json.
+    Stock and patched are booted.  Nodes, sizes, holes, CPUs, DIMMs, command lines and kernel
+    configurations are drawn from a seed, one for each machine, so that any can be drawn
+    again.  The exit status is 1 if one differs.  What came of more than one machine is kept
+    in build/records.
 
     \b
     Examples:
@@ -30,4 +29,4 @@ def soak(**options: Any) -> int:
     """
     from padlab.check.memmap import soak as soaks
 
-    return soaks.main(**options)
+    return soaks.main(seed, nr, jobs, json)

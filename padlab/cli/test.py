@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from padlab.cli.shared import command
+from padlab.cli.shared import JSON, command
 
 
 @command(locked=False)  # it takes the lock itself: --list needs none
@@ -16,6 +15,7 @@ from padlab.cli.shared import command
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
+@click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option(
@@ -30,11 +30,28 @@ from padlab.cli.shared import command
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results there, as JSON.",
 )
-def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
-    """Run the checks: lint, lab, engine in userspace, KUnit, kselftests, memmap oracle.
+def test(
+    globs: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    brief: bool,
+    again: bool,
+    list_only: bool,
+    last_failed: bool,
+    junit: Path | None,
+    json: Path | None,
+) -> int:
+    """Run the checks, all of them or some.
+
+    They are lint, the lab's own tests, the engine in userspace, KUnit, kselftests, the memory
+    maps of stock and patched, and what they cost.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
     whose names have it anywhere.  Upper and lower case are the same.
+
+    A guest is not booted again while nothing that it sees has changed: kernel, initramfs, command
+    line, machine and QEMU.  What it said is kept in the user's cache, and judged anew; --again
+    boots all of them.
 
     \b
     Examples:
@@ -52,7 +69,7 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(quick=quick, full=full, brief=brief, **options)
+    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief, again)
 
 
 @command()
@@ -60,16 +77,16 @@ def test(quick: bool, full: bool, brief: bool, **options: Any) -> int:
 @click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
 @click.option("--trace", is_flag=True, help="Print the steps that lead to each error.")
-@click.option("--json", is_flag=True, help="Print the result as JSON.")
-def models(**options: Any) -> int:
-    """Search all that two or three threads of a job may do, with weakly ordered memory.
+@JSON
+def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, json: bool) -> int:
+    """Search all that the threads of a job may do, with spin.
 
-    The C code of the engine and of its task back end runs under the search of the model
-    checker spin, with every order of its threads' steps and every value that a load may
-    see.  Three parts: what the model of memory allows; jobs, in which there must be no
-    error; and what each piece of the handshakes is there for: without it, an error has
-    to be found.  GLOB chooses by name, as in ./lab test.  All of it with --full is
-    recorded in results/models.json.
+    Two or three threads, with weakly ordered memory.  The C code of the engine and of its
+    task back end runs under the search of the model checker spin, with every order of its
+    threads' steps and every value that a load may see.  Three parts: what the model of memory
+    allows; jobs, in which there must be no error; and what each piece of the handshakes is
+    there for: without it, an error has to be found.  GLOB chooses by name, as in ./lab test.
+    What came of all of it with --full is kept in build/records.
 
     \b
     Examples:
@@ -79,4 +96,4 @@ def models(**options: Any) -> int:
     """
     from padlab.check.userspace import spin
 
-    return spin.main(**options)
+    return spin.main(globs, full, list_only, trace, json)

@@ -9,10 +9,11 @@ import click
 
 from padlab.cli.shared import CONFIG, KERNEL, command
 from padlab.core import progress
+from padlab.kernel.kconfig import PERF, Config
 
 
 @command()
-@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
+@KERNEL
 @click.option("--update", is_flag=True, help="Look for a newer version of the base in the package index.")
 @click.option(
     "--source",
@@ -22,7 +23,7 @@ from padlab.core import progress
 )
 @click.option("--discard", is_flag=True, help="Drop edits made in the tree.")
 def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
-    """Prepare a kernel tree, up to date with linux/ and patches/; print its path last.
+    """Prepare a kernel tree with linux/ and patches/; print its path.
 
     \b
     Examples:
@@ -51,11 +52,11 @@ def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
     help="Edits of owned files are for this base alone: they go to that patch of bases/NAME/owned.",
 )
 def refresh(own: str) -> None:
-    """Write edits made in build/trees/patched back to linux/ and patches/, and the table of docs/hooks.md.
+    """Write edits of the tree back to linux/ and patches/.
 
-    Owned files go to linux/, hooked ones through quilt to the patch that edits
-    them.  To hook another file, let quilt know before you edit it (it finds the
-    series by itself in the tree):
+    The tree is build/trees/patched; the table of docs/hooks.md is written, too.  Owned files
+    go to linux/, hooked ones through quilt to the patch that edits them.  To hook another
+    file, let quilt know before you edit it (it finds the series by itself in the tree):
 
     \b
       cd build/trees/patched
@@ -68,13 +69,10 @@ def refresh(own: str) -> None:
     files are shared by all bases: an edit goes to linux/, unless the base already has a
     patch for that file, or --own names one.
     """
-    from padlab.core import paths
-    from padlab.kernel import hooktable
+    from padlab.docs import lab_docs
     from padlab.kernel import refresh as edits
 
-    written = edits.refresh(own)
-    if hooktable.rewrite(hooktable.DOCUMENT, paths.PATCHES, paths.BASE):
-        written.append("docs/hooks.md")
+    written = [*edits.refresh(own), *lab_docs.renew()]
     for name in written:
         click.echo(f"written: {name}")
     if not written:
@@ -87,10 +85,16 @@ def refresh(own: str) -> None:
 
 
 @command()
-@click.option("--kernel", type=KERNEL, default="patched", show_default=True)
-@click.option("--config", type=CONFIG, default="perf", show_default=True)
-def build(kernel: str, config: str) -> None:
-    """Build a kernel; print the image's path last.
+@KERNEL
+@click.option(
+    "--config",
+    type=CONFIG,
+    default=PERF,
+    show_default=True,
+    help="debug has lockdep and kmemleak, gdb lines and types for a debugger.",
+)
+def build(kernel: str, config: Config) -> None:
+    """Build a kernel; print the path of its image.
 
     \b
     Examples:
@@ -108,11 +112,11 @@ def build(kernel: str, config: str) -> None:
 @click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--check", is_flag=True, help="Also apply it with git am, compare, and run checkpatch.")
 def series(directory: Path, check: bool) -> None:
-    """Export the mailable series to DIR: a cover letter and one patch per step.
+    """Export the mailable series to DIR.
 
-    The series of a base that has it in parts has a folder for each of them, to be applied
-    in the order of their numbers.  An earlier export in DIR is deleted; a folder with other
-    patches is refused.
+    That is a cover letter and one patch per step.  The series of a base that has it in parts
+    has a folder for each of them, to be applied in the order of their numbers.  An earlier
+    export in DIR is deleted; a folder with other patches is refused.
 
     \b
     Examples:

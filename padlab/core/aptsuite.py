@@ -49,9 +49,6 @@ class Suite:
         """Variables with which apt's programs see this suite and no other."""
         return {"APT_CONFIG": str(self.place / "apt.conf")}
 
-    def has_index(self) -> bool:
-        return any((self.place / "lists").glob("*_Packages*"))
-
     def prepare(self, what: str) -> None:
         """Write what apt is told: the host may have got another mirror or proxy since the last time."""
         if shutil.which("apt-get") is None:
@@ -139,7 +136,7 @@ def _explain(suite: str, what: str, log: Path) -> LabError:
 
 def mirrors(targets: str) -> dict[str, str]:
     """Debian's mirror by what a suite's name ends with, of apt-get indextargets."""
-    found: dict[str, str] = {}
+    mirrors_by_pocket: dict[str, str] = {}
     for paragraph in targets.split("\n\n"):
         target = dict(re.findall(r"^([\w-]+): (.+)$", paragraph, re.MULTILINE))
         # Before the first update apt does not know whose index it will be.
@@ -147,8 +144,8 @@ def mirrors(targets: str) -> dict[str, str]:
             continue
         name, dash, pocket = target.get("Release", "").partition("-")
         if name in _NAMES and dash + pocket in POCKETS:
-            found.setdefault(dash + pocket, target["Repo-URI"])
-    return {pocket: found[pocket] for pocket in POCKETS if pocket in found}
+            mirrors_by_pocket.setdefault(dash + pocket, target["Repo-URI"])
+    return {pocket: mirrors_by_pocket[pocket] for pocket in POCKETS if pocket in mirrors_by_pocket}
 
 
 def acquire_settings(dump: str) -> list[str]:

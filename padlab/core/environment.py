@@ -15,12 +15,10 @@ import contextlib
 import fcntl
 import os
 import shutil
-import signal
 import site
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 from padlab.core import paths, process
 from padlab.core.errors import LabError
@@ -76,8 +74,8 @@ def _wanted(name: str) -> str:
 
 
 def _is_made(name: str) -> bool:
-    made = _place(name) / MADE
-    return made.exists() and made.read_text() == _wanted(name)
+    mark = _place(name) / MADE
+    return mark.exists() and mark.read_text() == _wanted(name)
 
 
 @contextlib.contextmanager
@@ -192,15 +190,9 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _interrupt(_signum: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt
-
-
 def main() -> int:
     """What ./lab runs when there is no good environment."""
-    for signum in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup
-            signal.signal(signum, _interrupt)
+    process.interrupt_on_signals()
     try:
         make()
     except LabError as err:

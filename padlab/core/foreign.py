@@ -26,10 +26,10 @@ def extract(package: str, architecture: str, file: str) -> bytes:
         todo = f"if it is damaged, delete it and try again: {deb}"
         process.run(["dpkg-deb", "--extract", deb, tmp], what=what, todo=todo)
         # Since Debian 13, /bin and the like are links, and packages have files below /usr only.
-        found = [path for path in (Path(tmp, file), Path(tmp, "usr", file)) if path.is_file()]
-        if not found:
+        files = [path for path in (Path(tmp, file), Path(tmp, "usr", file)) if path.is_file()]
+        if not files:
             raise LabError(what, f"it has no {file}", todo)
-        return found[0].read_bytes()
+        return files[0].read_bytes()
 
 
 def _ensure(package: str, architecture: str) -> Path:

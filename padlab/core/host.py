@@ -41,15 +41,15 @@ class Cpu:
 
     @property
     def slug(self) -> str:
-        """A name for a folder."""
+        """For the name of a folder."""
         words = (_VENDORS.get(self.vendor, self.vendor), "family", self.family, "model", self.model)
         return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
 
 
 def parse_cpu(text: str) -> Cpu:
     def field(name: str) -> str:
-        found = re.search(rf"^{name}[ \t]*:[ \t]*(\S.*?)[ \t]*$", text, re.MULTILINE)
-        return found[1] if found else "unknown"
+        match = re.search(rf"^{name}[ \t]*:[ \t]*(\S.*?)[ \t]*$", text, re.MULTILINE)
+        return match[1] if match else "unknown"
 
     return Cpu(*map(field, ("vendor_id", "model name", "cpu family", "model")))
 
@@ -60,8 +60,8 @@ def cpu() -> str:
 
 
 def cpu_slug() -> str:
-    """The folder of what is recorded on such a CPU, such as "amd-family-26-model-2"."""
-    return parse_cpu(CPUINFO.read_text()).slug
+    """The folder of what is recorded on so many of such CPUs, such as "amd-family-26-model-2-2cpus"."""
+    return f"{parse_cpu(CPUINFO.read_text()).slug}-{os.cpu_count()}cpus"
 
 
 def is_intel() -> bool:
@@ -70,8 +70,8 @@ def is_intel() -> bool:
 
 def free_mib() -> int:
     """Memory that is free or can be freed."""
-    found = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    return int(found[1]) >> 10 if found else 0
+    match = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return int(match[1]) >> 10 if match else 0
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def cpu_time() -> CpuTime:
     hertz = os.sysconf("SC_CLK_TCK")
     busy, steal = parse_stat(STAT.read_text())
     usage = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    own = sum(one.ru_utime + one.ru_stime for one in usage)
+    own = sum(times.ru_utime + times.ru_stime for times in usage)
     return CpuTime(busy / hertz, steal / hertz, own, time.monotonic())
 
 
@@ -108,15 +108,15 @@ def why_busy(
     """
     elapsed = after.at - before.at
     cpus = cpus or os.cpu_count() or 1
-    found = []
+    reasons = []
     steal = (after.steal - before.steal) / (elapsed * cpus)
     others = ((after.busy - before.busy) - (after.own - before.own)) / elapsed
     if steal > MAX_STEAL:
-        found.append(f"{steal:.0%} of its CPU time stolen")
+        reasons.append(f"{steal:.0%} of its CPU time stolen")
     if others > MAX_OTHERS:
-        found.append(f"other programs used {others:.0%} of a CPU")
+        reasons.append(f"other programs used {others:.0%} of a CPU")
     if reference:
         spread = max(reference) / sorted(reference)[len(reference) // 2]
         if spread > MAX_SPREAD:
-            found.append(f"a reference loop took up to {spread:.2f} of its usual time")
-    return found
+            reasons.append(f"a reference loop took up to {spread:.2f} of its usual time")
+    return reasons

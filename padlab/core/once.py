@@ -31,9 +31,9 @@ class once(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         key = (args, tuple(sorted(kwargs.items())))
         with self._lock:
-            known = self._results.get(key)
-            future = known or self._results.setdefault(key, Future())
-        if known is None:
+            earlier = self._results.get(key)
+            future = earlier or self._results.setdefault(key, Future())
+        if earlier is None:
             self._work_out(key, future, *args, **kwargs)
         return future.result()
 

@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "gcc-aarch64-linux-gnu": "aarch64-linux-gnu-gcc",
         "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",  # for programs of guests
     },
+    "ovmf": {"ovmf": "/usr/share/ovmf/OVMF.fd"},
     "qemu-arm64": {"qemu-system-arm": "qemu-system-aarch64"},
     "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
     "git": {"git": "git"},
@@ -79,10 +80,10 @@ _STALE = ("Unable to locate package", "has no installation candidate", "404", "U
 
 def missing(*groups: str) -> list[str]:
     """Return the packages of ``groups`` that are not installed."""
-    found: dict[str, str] = {}
+    witnesses: dict[str, str] = {}
     for group in groups:
-        found |= GROUPS[group]
-    return [package for package, witness in found.items() if not _present(package, witness)]
+        witnesses |= GROUPS[group]
+    return [package for package, witness in witnesses.items() if not _present(package, witness)]
 
 
 def _present(package: str, witness: str) -> bool:

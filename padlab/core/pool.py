@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextvars
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -16,7 +17,8 @@ R = TypeVar("R")
 def in_order(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
     """What ``function`` makes of each item, ``jobs`` at a time; after an error no other one is begun."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(function, item) for item in items]
+        # Each in a context of its own: two threads cannot be in one.
+        futures = [pool.submit(contextvars.copy_context().run, function, item) for item in items]
         try:
             for future in futures:
                 yield future.result()

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from padlab.core.errors import LabError
 
@@ -188,6 +188,17 @@ def kill(proc: subprocess.Popen[Any]) -> None:
         raise
     _signal_group(proc, signal.SIGKILL)
     proc.wait()
+
+
+def interrupt_on_signals() -> None:
+    """A closed terminal or a CI's time limit ends children just as Ctrl-C does."""
+
+    def interrupt(_signum: int, _frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup
+            signal.signal(signum, interrupt)
 
 
 def kill_all() -> None:

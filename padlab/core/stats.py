@@ -120,4 +120,4 @@ def least(
     items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
 ) -> list[Item]:
     """Of all items with the same key that of least value: what a busy host has disturbed least."""
-    return [min(found, key=value) for found in group(items, key).values()]
+    return [min(same, key=value) for same in group(items, key).values()]

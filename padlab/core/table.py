@@ -28,10 +28,10 @@ def plain(text: str) -> str:
 
 def grid(names: Iterable[str], left: Collection[str]) -> Table:
     """Columns without lines, of figures but for those named in ``left``."""
-    found = Table(box=None, padding=(0, 2), pad_edge=False)
+    columns = Table(box=None, padding=(0, 2), pad_edge=False)
     for name in names:
-        found.add_column(name, justify="left" if name in left else "right")
-    return found
+        columns.add_column(name, justify="left" if name in left else "right")
+    return columns
 
 
 def ratio(value: stats.Ratio | None) -> str:

@@ -3,7 +3,7 @@
 # another.  The output is printed when a test has ended.
 #
 # padlab_tests=KIND on the command line runs those named test_KIND_*, which are not
-# run otherwise: they want a machine, or an outcome, of their own.  padlab_only=NAME runs
+# run otherwise: they want a machine, or an outcome, of their own.  padlab_only=NAME[,NAME...] runs
 # NAME.sh and no other.  padlab_limit=SECONDS is how long each may take, if not as their
 # settings say.
 
@@ -14,7 +14,7 @@ limit=${padlab_limit:-$(sed -n 's/^timeout=//p' settings)}
 limit=${limit:-45}
 kinds='time\|report\|huge\|nodes'
 if [ -n "$padlab_only" ]; then
-	tests=$(grep "^$padlab_only\.sh$" /selftests/progs)
+	tests=$(echo "$padlab_only" | tr , '\n' | sed 's/$/.sh/' | grep -Fxf /selftests/progs)
 elif [ -n "$padlab_tests" ]; then
 	tests=$(grep "^test_${padlab_tests}_" /selftests/progs)
 else

@@ -14,7 +14,6 @@ class Arch:
     """``prefix`` is that of its compiler's name, ``target`` make's for its image, ``image`` where that is."""
 
     name: str
-    config: str  # what its machines boot if not told otherwise: see kconfig.CONFIGS
     fragment: str  # of configs/: what only this architecture has
     target: str
     image: str
@@ -41,13 +40,6 @@ class Arch:
         return [*cross, f"CC={COMPILE} {self.compiler}", f"HOSTCC={COMPILE} gcc", "RUSTC=", "PAHOLE="]
 
 
-X86_64 = Arch("x86_64", "perf", "x86.config", "bzImage", "arch/x86/boot/bzImage")
-ARM64 = Arch(
-    "arm64", "arm64", "arm64.config", "Image", "arch/arm64/boot/Image", "aarch64-linux-gnu-", ("arm64",)
-)
+X86_64 = Arch("x86_64", "x86.config", "bzImage", "arch/x86/boot/bzImage")
+ARM64 = Arch("arm64", "arm64.config", "Image", "arch/arm64/boot/Image", "aarch64-linux-gnu-", ("arm64",))
 ALL = {arch.name: arch for arch in (X86_64, ARM64)}
-
-
-def of_config(config: str) -> Arch:
-    """The architecture of a configuration: x86-64, but for that of another one's machines."""
-    return next((arch for arch in ALL.values() if arch.config == config), X86_64)

@@ -22,14 +22,14 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import compiler, instrument, kconfig, source, tree
+from padlab.kernel import autoconf, compiler, kconfig, source, tree
 from padlab.kernel.arch import Arch
 from padlab.kernel.content import Stamp, fingerprint, read
-from padlab.kernel.kconfig import CONFIGS, fragments_of, kunit_config, lost_options
+from padlab.kernel.kconfig import PERF, Config, kunit_config, lost_options
 from padlab.kernel.state import known_state
 
 BUILD_ROOM = 1 << 30
-_RECIPE = "3"  # change when the way of building changes
+_RECIPE = "4"  # change when the way of building changes
 _STAMP = ".padlab-built"
 _CONFIG_STAMP = ".padlab-configured"
 _COMMAND = re.compile(r"^\s+(\[[CMS]\]\s+)?[A-Z][A-Z0-9_]*(\s+\[M\])?\s+\S")
@@ -39,23 +39,6 @@ _ERROR = re.compile(
     r"|No space left on device"
 )
 _NO_ROOM = os.strerror(errno.ENOSPC)
-# Compilations of a build from nothing, to draw the progress against.
-_COMPILATIONS = {
-    "perf": 900,
-    "debug": 920,
-    "rt": 920,
-    "kasan": 920,
-    "features": 920,
-    "sparse": 900,
-    "nomemcg": 900,
-    "nosplit": 920,
-    "outside": 1000,
-    "gdb": 900,
-    "arm64": 820,
-    "kcsan": 920,
-    "gcov": 900,
-}
-_TARGETS = {"gdb": ("scripts_gdb",)}  # besides image and modules
 
 
 @dataclass(frozen=True)
@@ -63,7 +46,7 @@ class Build:
     """A built kernel."""
 
     kernel: str
-    config: str
+    config: Config
     tree: Path
     obj: Path
     image: Path
@@ -72,14 +55,12 @@ class Build:
 
     @property
     def arch(self) -> Arch:
-        return archs.of_config(self.config)
+        return self.config.arch
 
 
-def ensure_build(kernel: str, config: str = "perf") -> Build:
+def ensure_build(kernel: str, config: Config = PERF) -> Build:
     """Build ``kernel`` with ``config`` unless nothing changed since the last time."""
-    if config not in CONFIGS:
-        raise LabError("config", f"there is no {config!r}", f"choose one of: {', '.join(CONFIGS)}")
-    arch = archs.of_config(config)
+    arch = config.arch
     packages.ensure("build", *arch.packages)
     top = tree.ensure_tree(kernel)
     obj = top / f"obj-{config}"
@@ -89,30 +70,30 @@ def ensure_build(kernel: str, config: str = "perf") -> Build:
         what = f"building {kernel} ({config}, Linux {version})"
         if not stamp.path.exists():
             source.check_room(paths.TREES, BUILD_ROOM, what)
-        targets = [arch.target, "modules", *_TARGETS.get(config, ()), *instrument.settings(config)]
+        targets = [arch.target, "modules", *config.make]
         with stamp.renewed():
             _configure(kernel, config, top, obj)
             log = f"build-{kernel}-{config}.log"
-            make(top, obj, arch, targets, what, log, _COMPILATIONS[config])
+            make(top, obj, arch, targets, what, log, config.compilations)
     release = (obj / "include/config/kernel.release").read_text().strip()
     return Build(kernel, config, top, obj, image(kernel, config), version, release)
 
 
-def configuration(kernel: str, config: str) -> str:
+def configuration(kernel: str, config: Config) -> str:
     """The .config that ``kernel`` is built with; the kernel need not have been built."""
-    packages.ensure("build", *archs.of_config(config).packages)
+    packages.ensure("build", *config.arch.packages)
     top = tree.ensure_tree(kernel)
     obj = top / f"obj-{config}"
     _configure(kernel, config, top, obj)
     return read(obj / ".config")
 
 
-def image(kernel: str, config: str) -> Path:
+def image(kernel: str, config: Config) -> Path:
     """Where a kernel's image is once it is built."""
-    return paths.TREES / kernel / f"obj-{config}" / archs.of_config(config).image
+    return paths.TREES / kernel / f"obj-{config}" / config.arch.image
 
 
-def is_built(kernel: str, config: str, file: str) -> bool:
+def is_built(kernel: str, config: Config, file: str) -> bool:
     """Whether the kernel, once it is built, has an object of this C file."""
     return (paths.TREES / kernel / f"obj-{config}" / file).with_suffix(".o").exists()
 
@@ -120,8 +101,8 @@ def is_built(kernel: str, config: str, file: str) -> bool:
 def modules(build: Build) -> dict[str, Path]:
     """Modules built with the kernel: name -> .ko."""
     order = read(build.obj / "modules.order").split()
-    found = [(build.obj / line).with_suffix(".ko") for line in order]
-    return {path.stem.replace("-", "_"): path for path in found}
+    files = [(build.obj / line).with_suffix(".ko") for line in order]
+    return {path.stem.replace("-", "_"): path for path in files}
 
 
 def ensure_module(build: Build, srcdir: Path) -> Path:
@@ -152,12 +133,12 @@ def ensure_module(build: Build, srcdir: Path) -> Path:
     return result[0]
 
 
-def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[str]) -> list[str]:
+def objects(kernel: str, config: Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
     """Compile ``files`` anew, apart from the kernel's own objects; what make says, a line each.
 
     ``variables`` are more arguments of make.
     """
-    arch = archs.of_config(config)
+    arch = config.arch
     top = tree.ensure_tree(kernel)
     obj = top / f"obj-{config}-alone"
     packages.ensure("build", *arch.packages)
@@ -171,28 +152,31 @@ def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[
     return read(paths.LOGS / log).splitlines()
 
 
-def _build_stamp(kernel: str, config: str, obj: Path) -> Stamp:
-    fragments = [path.read_text() for path in fragments_of(config, tree.has_series(kernel))]
-    identity = compiler.identity(archs.of_config(config))
-    parts = [_RECIPE, tree.content_key(kernel), *fragments, *instrument.settings(config), identity]
+def _build_stamp(kernel: str, config: Config, obj: Path) -> Stamp:
+    fragments = [path.read_text() for path in config.files(tree.has_series(kernel))]
+    identity = compiler.identity(config.arch)
+    parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, identity]
     return Stamp(obj / _STAMP, parts)
 
 
 # Configuring
 
 
-def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
+def _configure(kernel: str, config: Config, top: Path, obj: Path) -> None:
     """Write .config from tinyconfig and the fragments, unless nothing of that changed."""
-    fragments = fragments_of(config, tree.has_series(kernel))
+    fragments = config.files(tree.has_series(kernel))
     state = known_state(top)
     kconfigs = [f"{name} {fingerprint(top / name)}" for name in state.files() if "Kconfig" in name]
     texts = [path.read_text() for path in fragments]
-    stamp = Stamp(obj / _CONFIG_STAMP, [_RECIPE, state.version, *kconfigs, *texts])
+    series = [path.read_text() for path in config.files(series=True)]
+    own = sorted(autoconf.own_options())
+    parts = [_RECIPE, state.version, *kconfigs, *texts, *own, *series]
+    stamp = Stamp(obj / _CONFIG_STAMP, parts)
     if stamp.matches() and (obj / ".config").exists():
         return
     what = f"configuring {kernel} ({config})"
     obj.mkdir(exist_ok=True)
-    make = partial(make_command, top, obj, archs.of_config(config))
+    make = partial(make_command, top, obj, config.arch)
     log = paths.LOGS / f"config-{kernel}-{config}.log"
     with stamp.renewed(), progress.step(what):
         dot_config = obj / ".config"
@@ -211,6 +195,20 @@ def _configure(kernel: str, config: str, top: Path, obj: Path) -> None:
                 log=log,
                 detail=lost,
             )
+        process.run(make(["syncconfig"]), what=what, env=environment(), log=log)
+        _share_header(kernel, config, obj)
+
+
+def _share_header(kernel: str, config: Config, obj: Path) -> None:
+    """Have the series' own options in autoconf.h as in that of a patched kernel: see autoconf.py."""
+    series = obj
+    if kernel != "patched":
+        top = tree.ensure_tree("patched")
+        series = top / obj.name
+        _configure("patched", config, top, series)
+    header = obj / autoconf.HEADER
+    text, own = header.read_text(), autoconf.own_options()
+    header.write_text(autoconf.options_last(text, own, (series / autoconf.HEADER).read_text()))
 
 
 # Running make

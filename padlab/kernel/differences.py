@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from padlab.core import paths, table
-from padlab.kernel import hooks, hooktable, instrument, owned, source
+from padlab.kernel import hooks, hooktable, owned, source
 from padlab.kernel.hooktable import Hook
 
 GOAL_PERCENT = 5.0  # of the lines of owned files, what may differ stays below this
@@ -20,7 +20,7 @@ CODE, TESTS = PARTS = ("code", "tests")
 
 
 def _part(file: str) -> str:
-    return TESTS if instrument.is_test(file) else CODE
+    return TESTS if owned.is_test(file) else CODE
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Difference:
 
     def differing(self, *parts: str) -> int:
         """Lines of owned files, or of one part of them, that are otherwise."""
-        return sum(one.differing for one in self.owned if _part(one.file) in (parts or PARTS))
+        return sum(lines.differing for lines in self.owned if _part(lines.file) in (parts or PARTS))
 
     def percent(self, *parts: str) -> float:
         lines = sum(self.owned_lines[part] for part in parts or PARTS)
@@ -83,25 +83,25 @@ def read(name: str) -> Difference:
         len(hooks.read_series(patches)),
         tuple(_summed(hooktable.read(patches))),
         {part: sum(_count(path) for file, path in shared.items() if _part(file) == part) for part in PARTS},
-        tuple(Lines(one.file, one.added, one.removed) for one in differing),
+        tuple(Lines(hook.file, hook.added, hook.removed) for hook in differing),
         tuple(without),
         _others(own) if own else {},
     )
 
 
-def _summed(found: list[Hook]) -> list[Lines]:
+def _summed(table: list[Hook]) -> list[Lines]:
     return [
-        Lines(part, hooktable.added(found, part), hooktable.removed(found, part)) for part in hooktable.PARTS
+        Lines(part, hooktable.added(table, part), hooktable.removed(table, part)) for part in hooktable.PARTS
     ]
 
 
 def _others(own: Path) -> dict[str, dict[str, int]]:
-    found = {}
+    kinds = {}
     for folder, what in _OTHER.items():
         files = sorted(path for path in (own / folder).rglob("*") if path.is_file())
         if files:
-            found[what] = {str(path.relative_to(own / folder)): _count(path) for path in files}
-    return found
+            kinds[what] = {str(path.relative_to(own / folder)): _count(path) for path in files}
+    return kinds
 
 
 def _count(path: Path) -> int:
@@ -113,27 +113,27 @@ def _count(path: Path) -> int:
 
 def main(json: bool = False) -> int:
     """Print every base; the exit status is 1 if too much of the owned files differs."""
-    found = [read(name) for name in paths.bases()]
+    bases = [read(name) for name in paths.bases()]
     if json:
-        print(jsonlib.dumps([one.as_dict() for one in found], indent=2))
+        print(jsonlib.dumps([base.as_dict() for base in bases], indent=2))
     else:
-        print("\n\n".join("\n".join(describe(one)) for one in found))
-        _print_files([one for one in found if one.owned])
-    return int(any(one.percent() >= GOAL_PERCENT for one in found))
+        print("\n\n".join("\n".join(describe(base)) for base in bases))
+        _print_files([base for base in bases if base.owned])
+    return int(any(base.percent() >= GOAL_PERCENT for base in bases))
 
 
 def describe(base: Difference) -> list[str]:
     """A base in a few lines."""
     default = ", the default" if base.name == paths.DEFAULT_BASE else ""
     where = base.suite or "the host's own suites"
-    hooked = "; ".join(f"{one.file} {one.added} lines in, {one.removed} out" for one in base.hooked)
+    hooked = "; ".join(f"{file.file} {file.added} lines in, {file.removed} out" for file in base.hooked)
     lines = [
         f"base {base.name}{default}: {base.package} of {where}, tested with {base.tested}",
         f"  hooks        {base.patches} patches; {hooked}",
     ]
     if base.name == paths.DEFAULT_BASE:
         return [*lines, f"  owned files  {sum(base.owned_lines.values()):,} lines, written for it"]
-    added, removed = (sum(getattr(one, key) for one in base.owned) for key in ("added", "removed"))
+    added, removed = (sum(getattr(file, key) for file in base.owned) for key in ("added", "removed"))
     lines.append(
         f"  owned files  {sum(base.owned_lines.values()):,} lines, of which {base.differing():,} differ "
         f"({base.percent():.1f} %, goal below {GOAL_PERCENT:g} %; without tests {base.percent(CODE):.1f} %): "
@@ -142,8 +142,8 @@ def describe(base: Difference) -> list[str]:
     if base.without:
         lines.append(f"  left out     {', '.join(base.without)}")
     for what, files in base.other.items():
-        each = ", ".join(f"{name} ({count} lines)" for name, count in files.items())
-        lines.append(f"  {what:<12} {each}")
+        counts = ", ".join(f"{name} ({count} lines)" for name, count in files.items())
+        lines.append(f"  {what:<12} {counts}")
     return lines
 
 
@@ -154,7 +154,7 @@ def _print_files(bases: list[Difference]) -> None:
         ("base", "owned file that differs", "lines in", "lines out"), {"owned file that differs"}
     )
     for base in bases:
-        for one in base.owned:
-            grid.add_row(base.name, table.plain(one.file), str(one.added), str(one.removed))
+        for file in base.owned:
+            grid.add_row(base.name, table.plain(file.file), str(file.added), str(file.removed))
     print()
     table.console().print(grid)

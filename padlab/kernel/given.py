@@ -46,15 +46,15 @@ def _bad(what: str, why: str) -> LabError:
 
 def check_version(makefile: str, what: str) -> str:
     """The version in the text of the Makefile at the top of the source: one of the base in use."""
-    found = dict(re.findall(r"^(\w+) *= *(\S*) *$", makefile, re.MULTILINE))
-    if not all(found.get(name, "").isdigit() for name in _NUMBERS[:2]):
+    numbers = dict(re.findall(r"^(\w+) *= *(\S*) *$", makefile, re.MULTILINE))
+    if not all(numbers.get(name, "").isdigit() for name in _NUMBERS[:2]):
         raise _bad(what, "it is no kernel source: there is no version in its Makefile")
-    series = ".".join(found[name] for name in _NUMBERS[:2])
-    version = f"{series}.{found.get('SUBLEVEL') or '0'}{found.get('EXTRAVERSION', '')}"
+    series = ".".join(numbers[name] for name in _NUMBERS[:2])
+    version = f"{series}.{numbers.get('SUBLEVEL') or '0'}{numbers.get('EXTRAVERSION', '')}"
     if series != source.base().series:
-        known = f"; base {series} is for that" if series in paths.bases() else ""
+        hint = f"; base {series} is for that" if series in paths.bases() else ""
         raise _bad(
-            what, f"it is Linux {version}, and base {paths.BASE} is for {source.base().series}.N{known}"
+            what, f"it is Linux {version}, and base {paths.BASE} is for {source.base().series}.N{hint}"
         )
     return version
 

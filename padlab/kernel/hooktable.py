@@ -11,13 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import paths
-from padlab.core.errors import LabError
 from padlab.kernel import hooks
-
-DOCUMENT = paths.ROOT / "docs/hooks.md"
-# The most lines that may be added to the kernel's own code, by base.
-MAX_ADDED = {"6.12": 220, "7.3": 220}
 
 CODE, TESTS, DOCS = "code", "tests", "documents and MAINTAINERS"
 PARTS = (CODE, TESTS, DOCS)
@@ -48,12 +42,12 @@ def part_of(file: str) -> str:
 
 def read(patches: Path) -> list[Hook]:
     """Each file of each patch, in the order of the series."""
-    found = []
+    table = []
     for name in hooks.read_series(patches):
         for part in hooks.parse((patches / name).read_text(errors="replace")):
             lines = [line[:1] for hunk in part.hunks for line in hunk[1:]]
-            found.append(Hook(name, part.path, lines.count("+"), lines.count("-")))
-    return found
+            table.append(Hook(name, part.path, lines.count("+"), lines.count("-")))
+    return table
 
 
 def added(table: Iterable[Hook], part: str = CODE) -> int:
@@ -65,44 +59,10 @@ def removed(table: Iterable[Hook], part: str = CODE) -> int:
 
 
 def markdown(table: list[Hook]) -> str:
-    """As docs/hooks.md has it: code first, each patch's files together."""
+    """Code first, each patch's files together."""
     lines = ["| patch | file | lines added | lines removed |", "|---|---|---|---|"]
     for part in PARTS:
         hooked = [hook for hook in table if hook.part == part]
         lines += [f"| {hook.patch} | {hook.file} | {hook.added} | {hook.removed} |" for hook in hooked]
         lines.append(f"| **{part}** | | **{added(hooked, part)}** | **{removed(hooked, part)}** |")
     return "\n".join(lines) + "\n"
-
-
-def heading(base: str) -> str:
-    """Of the section that has the table of a base."""
-    return f"## Linux {base}\n"
-
-
-def _bounds(text: str, base: str) -> tuple[int, int]:
-    """Where in a document the section about a base is."""
-    start = text.find(heading(base))
-    if start < 0:
-        return 0, 0
-    end = text.find("\n## ", start)
-    return start, end if end > 0 else len(text)
-
-
-def section(text: str, base: str) -> str:
-    """The section of a document about a base, empty if there is none."""
-    start, end = _bounds(text, base)
-    return text[start : end + 1]
-
-
-def rewrite(document: Path, patches: Path, base: str) -> bool:
-    """Put the table of ``patches`` into its section of ``document``; return whether that changed it."""
-    old = document.read_text()
-    start, end = (old.count("\n", 0, place) for place in _bounds(old, base))
-    lines = old.splitlines(keepends=True)
-    rows = [number for number, line in enumerate(lines[:end]) if number > start and line.startswith("|")]
-    if not rows:
-        todo = "take the file from the last commit"
-        raise LabError(f"docs/{document.name}", f"it has no table of Linux {base}", todo)
-    new = "".join(lines[: rows[0]]) + markdown(read(patches)) + "".join(lines[rows[-1] + 1 :])
-    document.write_text(new)
-    return new != old

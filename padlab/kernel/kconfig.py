@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernel configurations: which fragments of configs/ each is merged from, and what came out.
+"""Kernel configurations: what each is merged from, how its kernels are built and run, and what came out.
 
 A fragment of the same name in the base's own folder is merged after that of configs/, and
 has what the base's Linux calls otherwise.
@@ -8,38 +8,80 @@ has what the base's Linux calls otherwise.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import paths
-from padlab.kernel import arch as archs
+from padlab.kernel.arch import ARM64 as ARM64_ARCH
+from padlab.kernel.arch import X86_64, Arch
 
-CONFIGS: dict[str, tuple[str, ...]] = {
-    "perf": ("perf.config",),
-    "debug": ("perf.config", "debug.config"),
-    "rt": ("perf.config", "debug.config", "rt.config"),
-    "kasan": ("perf.config", "kasan.config"),
-    "features": ("perf.config", "features.config"),
-    "sparse": ("perf.config", "sparse.config"),
-    "nomemcg": ("perf.config", "nomemcg.config"),
-    "nosplit": ("perf.config", "debug.config", "nosplit.config"),
-    "outside": ("perf.config", "outside.config"),
-    "gdb": ("perf.config", "gdb.config"),
-    "arm64": ("perf.config",),
-    "kcsan": ("perf.config", "kcsan.config"),
-    "gcov": ("perf.config", "gcov.config"),
-}
+# What every configuration begins with, after its architecture's.
+_FIRST = "perf"
 # Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
 PATCHED_FRAGMENT = "patched.config"
 UNKNOWN = "not available"
+# How long one kselftest may take, as in their settings: one that hangs is to be ended by that.
+TEST_S = 600
 
 
-def fragments_of(config: str, series: bool) -> list[Path]:
-    """The files that ``config`` is merged from, of a kernel that has the series or has not."""
-    fragments = [paths.CONFIGS / name for name in (archs.of_config(config).fragment, *CONFIGS[config])]
-    if series:
-        more = [path.with_name(f"patched-{path.name}") for path in fragments]
-        fragments += [paths.CONFIGS / PATCHED_FRAGMENT, *filter(Path.exists, more)]
-    return [path for fragment in fragments for path in (fragment, *_own(fragment.name))]
+@dataclass(frozen=True)
+class Config:
+    """A configuration that kernels are built with; its name stands for it in texts and file names."""
+
+    name: str
+    fragments: tuple[str, ...] = ()  # of configs/, after perf.config: "debug" is debug.config
+    arch: Arch = X86_64
+    compilations: int = 900  # of a build from nothing, to draw the progress against
+    make: tuple[str, ...] = ()  # targets and variables of make, besides image and modules
+    slowness: int = 1  # how many times the time limit of perf's boots
+    test_s: int = TEST_S  # on the slowest, one took 608 s, beside another guest on two slow cores
+    checks: bool = False  # as it goes, and its threads may be preempted anywhere
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def watched(self) -> bool:
+        """By kmemleak and lockdep."""
+        return "debug" in self.fragments
+
+    def files(self, series: bool) -> list[Path]:
+        """What it is merged from, for a kernel that has the series or has not."""
+        names = [self.arch.fragment, *(f"{name}.config" for name in (_FIRST, *self.fragments))]
+        fragments = [paths.CONFIGS / name for name in names]
+        if series:
+            more = [path.with_name(f"patched-{path.name}") for path in fragments]
+            fragments += [paths.CONFIGS / PATCHED_FRAGMENT, *filter(Path.exists, more)]
+        return [path for fragment in fragments for path in (fragment, *_own(fragment.name))]
+
+
+PERF = Config("perf")
+DEBUG = Config("debug", ("debug",), compilations=920, slowness=4, checks=True)
+RT = Config("rt", ("debug", "rt"), compilations=920, slowness=8, test_s=2 * TEST_S)
+KASAN = Config("kasan", ("kasan",), compilations=920)
+FEATURES = Config("features", ("features",), compilations=920)
+SPARSE = Config("sparse", ("sparse",))
+NOMEMCG = Config("nomemcg", ("nomemcg",))
+NOSPLIT = Config("nosplit", ("debug", "nosplit"), compilations=920)
+OUTSIDE = Config("outside", ("outside",), compilations=1000)
+USERS = Config("users", ("users",), compilations=1330)
+GDB = Config("gdb", ("gdb",), make=("scripts_gdb",))
+ARM64 = Config("arm64", arch=ARM64_ARCH, compilations=820)
+# KCSAN leaves out the scheduler's files: here, not ours.
+KCSAN = Config(
+    "kcsan",
+    ("kcsan",),
+    compilations=920,
+    make=("KCSAN_SANITIZE_charge.o=y",),
+    slowness=8,
+    test_s=2 * TEST_S,
+    checks=True,
+)
+
+
+def usual(arch: Arch) -> Config:
+    """What machines of an architecture boot if not told otherwise."""
+    return ARM64 if arch.foreign else PERF
 
 
 def _own(name: str) -> list[Path]:

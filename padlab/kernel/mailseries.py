@@ -241,25 +241,25 @@ def check(directory: Path) -> None:
     checkpatch.check(patched, mails)
 
 
-def differing_files(one: Path, other: Path) -> list[str]:
+def differing_files(left: Path, right: Path) -> list[str]:
     """Files that differ in content or are in only one of two trees; what is made in them is left out."""
     excluded = ["obj-*", ".pc", "__pycache__", state.STATE]
-    command = ["diff", "-rq", "--no-dereference", *(f"--exclude={name}" for name in excluded), one, other]
+    command = ["diff", "-rq", "--no-dereference", *(f"--exclude={name}" for name in excluded), left, right]
     output = process.run(command, what="comparing trees", ok=(0, 1))
-    return parse_diff(output, one, other)
+    return parse_diff(output, left, right)
 
 
-def parse_diff(output: str, one: Path, other: Path) -> list[str]:
+def parse_diff(output: str, left: Path, right: Path) -> list[str]:
     """The names in the output of diff -rq; a folder that is only in one tree gives its files."""
     names = []
     for line in output.splitlines():
         if match := re.match(r"Files (.*) and .* differ$", line):
-            names.append(os.path.relpath(match[1], one))
+            names.append(os.path.relpath(match[1], left))
         elif match := re.match(r"Only in (.*?): (.*)$", line):
             path = Path(match[1]) / match[2]
-            top = one if path.is_relative_to(one) else other
-            found = [file for file in path.rglob("*") if not file.is_dir()] if path.is_dir() else [path]
-            names += [os.path.relpath(file, top) for file in found]
+            top = left if path.is_relative_to(left) else right
+            files = [file for file in path.rglob("*") if not file.is_dir()] if path.is_dir() else [path]
+            names += [os.path.relpath(file, top) for file in files]
         elif line:
             names.append(line)
     return sorted(names)

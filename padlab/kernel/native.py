@@ -45,9 +45,7 @@ def make(tool: Tool, program: str, *variables: str) -> Path:
     """Have ``tool`` make ``program``; ``variables`` are more arguments of make, as NAME=VALUE."""
     packages.ensure("build")
     top = tree.ensure_tree("patched")
-    files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
-    parts = [f"{file.relative_to(top)} {fingerprint(file)}" for file in files]
-    stamp = Stamp(tool.place / ".padlab-sources", [compiler.identity(), *parts])
+    stamp = Stamp(tool.place / ".padlab-sources", marks(tool))
     with _alone(tool.place), contextlib.ExitStack() as making:
         if not stamp.matches():
             shutil.rmtree(tool.place, ignore_errors=True)
@@ -56,6 +54,13 @@ def make(tool: Tool, program: str, *variables: str) -> Path:
         making.enter_context(stamp.renewed())
         _make(tool, top, tool.place, program, variables)
     return tool.place / program
+
+
+def marks(tool: Tool) -> list[str]:
+    """What its programs are made from: the compiler, and the content of each file."""
+    top = tree.ensure_tree("patched")
+    files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
+    return [compiler.identity(), *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files)]
 
 
 def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:

@@ -51,6 +51,10 @@ def owned_files() -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
+def is_test(file: str) -> bool:
+    return file.startswith("tools/") or Path(file).stem.startswith("test_") or "_kunit" in file
+
+
 def left_out(folder: Path) -> list[str]:
     """The files of linux/ that the base does not have."""
     path = folder / WITHOUT
@@ -60,15 +64,15 @@ def left_out(folder: Path) -> list[str]:
 
 def patch_of(folder: Path) -> dict[str, str]:
     """file -> the patch that has the difference."""
-    found = hooks.touched(folder)
-    twice = sorted(name for name, patches in found.items() if len(patches) > 1)
+    touched = hooks.touched(folder)
+    twice = sorted(name for name, patches in touched.items() if len(patches) > 1)
     if twice:
         raise LabError(
             paths.shown(folder),
             f"more than one patch edits {some(twice)}",
             "put all edits of a file into one of them",
         )
-    return {name: patches[0] for name, patches in found.items()}
+    return {name: patches[0] for name, patches in touched.items()}
 
 
 def _applied(folder: Path, files: dict[str, Path]) -> Path:

@@ -25,11 +25,10 @@ from padlab.kernel import build as builds
 from padlab.kernel import givenconfig, source, tree
 from padlab.kernel.content import Stamp
 from padlab.kernel.givenconfig import GivenConfig
-from padlab.kernel.kconfig import parse_config
+from padlab.kernel.kconfig import PERF, parse_config
 
 NAME = "padata-mt"
 FRAGMENT = paths.CONFIGS / "package.config"
-PERF = "perf"
 # What deferred init depends on: mm/Kconfig.
 NEEDS = {
     "CONFIG_64BIT": "y",
@@ -118,7 +117,7 @@ def choose(config: Path | None) -> GivenConfig:
 
 def perf() -> GivenConfig:
     """What the lab measures with."""
-    return GivenConfig(f"kernel configuration {PERF}", PERF, builds.configuration("patched", PERF))
+    return GivenConfig(f"kernel configuration {PERF}", PERF.name, builds.configuration("patched", PERF))
 
 
 # Configuring
@@ -143,8 +142,8 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
             process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
             command = builds.make_command(top, obj, archs.X86_64, [*tools(given), "olddefconfig"])
             process.run(command, what=what, env=builds.environment(), log=log)
-            found = parse_config(dot_config.read_text())
-            if missing := lacks(found):
+            options = parse_config(dot_config.read_text())
+            if missing := lacks(options):
                 raise LabError(
                     given.what,
                     f"it lacks what the series needs: {', '.join(missing)}",
@@ -191,22 +190,22 @@ def lacks(options: Mapping[str, str]) -> list[str]:
     return wrong or ["CONFIG_DEFERRED_STRUCT_PAGE_INIT is off"]
 
 
-def differences(given: Mapping[str, str], made: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
+def differences(given: Mapping[str, str], result: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
     """What the packages have otherwise than the configuration that was given.  Pure."""
     lines = []
     for name, wanted in asked.items():
-        before, after = given.get(name, "n"), made.get(name, "n")
+        before, after = given.get(name, "n"), result.get(name, "n")
         if name == _VERSION:
             continue
         if before != after:
             lines.append(f"{_become(after)}: {name}, which was {'off' if before == 'n' else before}")
         if wanted != after:
             lines.append(f"not {_become(wanted)}, as other options rule that out: {name}")
-    changed = (name for name, value in given.items() if value != made.get(name, "n") and name not in asked)
+    changed = (name for name, value in given.items() if value != result.get(name, "n") and name not in asked)
     rest = [name for name in changed if not _COMPILER.match(name)]
     if rest:
         lines.append(f"{len(rest)} more that depend on those or on this Linux: {', '.join(rest)}")
-    lines += [f"boot waits for struct pages: {name} is on" for name in _WAITS if made.get(name) == "y"]
+    lines += [f"boot waits for struct pages: {name} is on" for name in _WAITS if result.get(name) == "y"]
     return lines
 
 
@@ -250,18 +249,18 @@ def _pack(top: Path, obj: Path, directory: Path, version: str, given: GivenConfi
     try:
         what = f"packing {version}"
         builds.make(top, obj, archs.X86_64, ["bindeb-pkg", *variables], what, "package-pack.log", None)
-        made = sorted((*top.glob("linux-image-*.deb"), *top.glob("linux-headers-*.deb")))
-        if not any(path.name.startswith("linux-image-") for path in made):
+        debs = sorted((*top.glob("linux-image-*.deb"), *top.glob("linux-headers-*.deb")))
+        if not any(path.name.startswith("linux-image-") for path in debs):
             log = paths.LOGS / "package-pack.log"
             raise LabError(what, "no package of a kernel came out of it", "see the log", log=log)
-        return _deliver(made[::-1], directory, what)
+        return _deliver(debs[::-1], directory, what)
     finally:
         _remove_left(top)
 
 
-def _deliver(made: list[Path], directory: Path, what: str) -> tuple[Path, ...]:
+def _deliver(debs: list[Path], directory: Path, what: str) -> tuple[Path, ...]:
     """Replace earlier packages in the user's folder once it has the new ones whole."""
-    partials = {path: directory / f".{path.name}.partial" for path in made}
+    partials = {path: directory / f".{path.name}.partial" for path in debs}
     try:
         for path, partial in partials.items():
             shutil.copyfile(path, partial)
@@ -275,7 +274,7 @@ def _deliver(made: list[Path], directory: Path, what: str) -> tuple[Path, ...]:
         for old in directory.glob(f"{path.name.partition('_')[0]}_*.deb"):
             old.unlink()
         partial.rename(directory / path.name)
-    return tuple(directory / path.name for path in made)
+    return tuple(directory / path.name for path in debs)
 
 
 def _remove_left(top: Path) -> None:

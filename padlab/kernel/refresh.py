@@ -60,9 +60,9 @@ def _own_patches(files: list[str], difference: str) -> dict[str, str]:
         if difference:
             raise LabError("refresh", f"linux/ is as base {paths.BASE} has it", "leave out --own")
         return {}
-    known = owned.patch_of(folder)
-    found = {name: known.get(name, difference) for name in files}
-    return {name: patch for name, patch in found.items() if patch}
+    patch_of = owned.patch_of(folder)
+    patches = {name: patch_of.get(name, difference) for name in files}
+    return {name: patch for name, patch in patches.items() if patch}
 
 
 def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[str]) -> None:
@@ -99,15 +99,15 @@ def strays() -> list[str]:
     """Files of the patched tree that were added or edited and that neither linux/ nor a patch has."""
     tree, stock = paths.TREES / "patched", paths.TREES / "stock"
     state = known_state(tree)
-    known = set(state.files()) | set(hooks.owner_in(tree))
-    found = []
+    accounted = set(state.files()) | set(hooks.owner_in(tree))
+    names = []
     base = _listing(stock)
     for name, signature in _listing(tree).items():
-        if name in known or base.get(name) == signature:
+        if name in accounted or base.get(name) == signature:
             continue
         if fingerprint(tree / name) != fingerprint(stock / name):
-            found.append(name)
-    return sorted(found)
+            names.append(name)
+    return sorted(names)
 
 
 def _listing(tree: Path) -> dict[str, tuple[int, int]]:

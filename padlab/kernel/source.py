@@ -38,11 +38,9 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
     ``suite`` is where to find it, if that is none of the host's own.
     """
 
-    package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z", description='as "linux-source-6.12"')]
-    tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z", description='a Debian version, as "6.12.9-1"')]
-    suite: Annotated[
-        str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z", description='a suite, as "trixie-backports"')
-    ] = ""
+    package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z")]
+    tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z")]
+    suite: Annotated[str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z")] = ""
 
     @property
     def series(self) -> str:
@@ -52,10 +50,10 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
 
 def of(name: str) -> Base:
     """What source.toml says of the base ``name``."""
-    found = toml.load(RECORD, dict[str, Base])
-    if name not in found:
+    bases = toml.load(RECORD, dict[str, Base])
+    if name not in bases:
         raise LabError(RECORD.name, f'has no table ["{name}"]', f"restore it: git checkout {RECORD.name}")
-    return found[name]
+    return bases[name]
 
 
 @functools.cache
@@ -215,14 +213,14 @@ def cached() -> list[str]:
 def newest(sources: list[Source]) -> Source | None:
     """The last in Debian's order of versions."""
 
-    def order(one: Source, other: Source) -> int:
-        return -1 if _is_older(one.version, other.version) else 1
+    def order(left: Source, right: Source) -> int:
+        return -1 if _is_older(left.version, right.version) else 1
 
     return max(sources, key=functools.cmp_to_key(order), default=None)
 
 
-def _is_older(one: str, other: str) -> bool:
-    command = ["dpkg", "--compare-versions", one, "lt", other]
+def _is_older(left: str, right: str) -> bool:
+    command = ["dpkg", "--compare-versions", left, "lt", right]
     return process.stream(command, lambda _line: None, what="comparing versions", ok=(0, 1)) == 0
 
 

@@ -57,12 +57,12 @@ def write_state(tree: Path, state: State) -> None:
 
 def find_edits(tree: Path, state: State) -> list[str]:
     """Files of the series that differ from what the tree was given."""
-    found = [name for name, given in state.files().items() if fingerprint(tree / name) != given]
+    edited = [name for name, given in state.files().items() if fingerprint(tree / name) != given]
     stock = paths.TREES / "stock"
     for name in hooks.owner_in(tree):
         if name not in state.files() and fingerprint(tree / name) != fingerprint(stock / name):
-            found.append(name)
-    return sorted(found)
+            edited.append(name)
+    return sorted(edited)
 
 
 def refuse_edits(tree: Path, edits: list[str]) -> None:

@@ -13,7 +13,8 @@ of patches/ that belong to it, and its message::
 An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is
 the cover letter: a subject and a text.  Lines before the subject that begin
 with # are comments.  Every owned file and every hook is in exactly one step.  What
-another base says instead is in its own folder (see messages()).
+another base says instead is in its own folder (see messages()).  Lines around a table that
+``./lab docs`` makes, "# table: NAME" and "# end", are no part of the message.
 
 A base may cut the series into parts that are mailed one after the other: its
 ``parts.toml`` names them in order, each with its cover letter and its steps.  Without
@@ -51,6 +52,9 @@ COVER = "00-cover.msg"
 PARTS = "parts.toml"
 # The tree that has stock, a part of the series or all of it, one after the other.
 TREE = "steps"
+# Lines around a table that is made from results/.
+TABLE, TABLE_END = "# table: (.+)", "# end"
+_MARKERS = re.compile(rf"^(?:{TABLE}|{TABLE_END})\n?", re.MULTILINE)
 _COMMENTS = re.compile(r"^#.*\n?|^\s*\n", re.MULTILINE)
 _HEADERS = ("Subject", "Owns", "Hook", "Without")
 
@@ -90,6 +94,7 @@ class _Parts(msgspec.Struct, forbid_unknown_fields=True):
 def parse_step(name: str, text: str) -> Step:
     """Read one description."""
     head, _, body = text.partition("\n\n")
+    body = _MARKERS.sub("", body)
     fields: dict[str, list[str]] = {header: [] for header in _HEADERS}
     for line in head.splitlines():
         if line.startswith("#"):
@@ -116,21 +121,21 @@ def messages() -> dict[str, Path]:
     One that has only comments there says that the base does not have the step.
     """
     own = paths.OWN / "series" if paths.OWN else None
-    found = {path.name: path for folder in (STEPS, own) if folder for path in folder.glob("*.msg")}
-    return {name: found[name] for name in sorted(found) if _COMMENTS.sub("", found[name].read_text())}
+    files = {path.name: path for folder in (STEPS, own) if folder for path in folder.glob("*.msg")}
+    return {name: files[name] for name in sorted(files) if _COMMENTS.sub("", files[name].read_text())}
 
 
 def read_parts() -> list[Part]:
     """The parts in order, checked: everything is in exactly one step, and each message in one part."""
-    known = messages()
+    texts = messages()
     cut = _cut()
     owned = owned_files()
     parts = [
-        Part(name, cover, tuple(_step(step, known, owned) for step in names)) for name, cover, names in cut
+        Part(name, cover, tuple(_step(step, texts, owned) for step in names)) for name, cover, names in cut
     ]
     count = Counter(name for _, cover, names in cut for name in (cover, *names))
     problems = [
-        f"{name}: in no part" for name in sorted(set(known) - set(count) - ({COVER} if _named() else set()))
+        f"{name}: in no part" for name in sorted(set(texts) - set(count) - ({COVER} if _named() else set()))
     ]
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
     problems += coverage(_steps(parts), set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
@@ -144,10 +149,10 @@ def read_parts() -> list[Part]:
     return parts
 
 
-def _step(name: str, known: dict[str, Path], owned: Iterable[str]) -> Step:
-    if name not in known:
+def _step(name: str, texts: dict[str, Path], owned: Iterable[str]) -> Step:
+    if name not in texts:
         raise _bad(name, "there is no such message", f"correct {PARTS}")
-    return expand(parse_step(name, known[name].read_text()), owned)
+    return expand(parse_step(name, texts[name].read_text()), owned)
 
 
 def _named() -> list[_Named]:
@@ -248,13 +253,13 @@ def _taken_out(patch: str) -> list[str]:
 def contents(steps: Sequence[Step]) -> dict[str, Path]:
     """The owned files as they are after these steps."""
     owned = owned_files()
-    found = {name: owned[name] for step in steps for name in step.owns}
+    files = {name: owned[name] for step in steps for name in step.owns}
     last = {name: step for step in steps for name in step.owns}
     for step in steps:
         for patch in step.without:
-            made = _without(patch, owned)
-            found |= {name: path for name, path in made.items() if last[name] == step}
-    return found
+            edited = _without(patch, owned)
+            files |= {name: path for name, path in edited.items() if last[name] == step}
+    return files
 
 
 def names_of(steps: Iterable[Step]) -> list[str]:
@@ -274,8 +279,8 @@ def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:
     if not names:
         raise LabError(patch, "there is no such patch, or it edits nothing", "correct the Without line")
     with exclusive.alone(paths.BUILD / ".without.lock"):
-        made = [f"{name} {fingerprint(owned[name])}" for name in names]
-        stamp = Stamp(place / ".padlab-made", [*made, fingerprint(_patch(patch)) or ""])
+        parts = [f"{name} {fingerprint(owned[name])}" for name in names]
+        stamp = Stamp(place / ".padlab-made", [*parts, fingerprint(_patch(patch)) or ""])
         if not stamp.matches():
             remove(place)
             place.mkdir(parents=True)

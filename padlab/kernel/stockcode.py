@@ -44,8 +44,8 @@ def text_of(source: str, name: str) -> str | None:
     code = _COMMENT.sub(" ", source)
     # From the name to the first brace that closes in the first column.
     pattern = rf"^(?:[A-Za-z_][^;{{}}()#]*?[\s*])?{re.escape(name)}\([^;{{}}]*\)\s*^\{{.*?^\}}"
-    found = re.findall(pattern, code, re.MULTILINE | re.DOTALL)
-    return " ".join(found[0].split()) if len(found) == 1 else None
+    definitions = re.findall(pattern, code, re.MULTILINE | re.DOTALL)
+    return " ".join(definitions[0].split()) if len(definitions) == 1 else None
 
 
 def digest_of(stock: Path, file: str, name: str) -> str:
@@ -57,9 +57,12 @@ def digest_of(stock: Path, file: str, name: str) -> str:
 
 def changed(stock: Path, functions: list[Function]) -> list[str]:
     """A line for each function that is not what it was."""
-    return [
-        f"stock changed {one.file}: {one.name}(): look at {one.look_at}, "
-        f"then let its digest be {digest_of(stock, one.file, one.name) or '(there is no such function)'}"
-        for one in functions
-        if digest_of(stock, one.file, one.name) != one.digest
-    ]
+    lines = []
+    for function in functions:
+        now = digest_of(stock, function.file, function.name)
+        if now != function.digest:
+            lines.append(
+                f"stock changed {function.file}: {function.name}(): look at {function.look_at}, "
+                f"then let its digest be {now or '(there is no such function)'}"
+            )
+    return lines

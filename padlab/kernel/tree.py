@@ -79,9 +79,9 @@ def ensure_tree(
     Edits made in the tree stay as long as the repository has not changed, and a
     note names them.  When it has changed, this stops, unless ``discard`` drops them.
     """
-    known = ("stock", *VARIANTS)
-    if kernel not in known:
-        raise LabError("kernel", f"there is no {kernel!r}", f"choose one of: {', '.join(known)}")
+    kernels = ("stock", *VARIANTS)
+    if kernel not in kernels:
+        raise LabError("kernel", f"there is no {kernel!r}", f"choose one of: {', '.join(kernels)}")
     version = _ensure_given(given) if given else _ensure_stock(update)
     stock = paths.TREES / "stock"
     if kernel == "stock":

@@ -10,8 +10,6 @@ them.  What counts is the ratio of medians within one run.
 
 from __future__ import annotations
 
-import csv
-import io
 import json as jsons
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -64,16 +62,14 @@ def main(quick: bool = False, json: bool = False) -> int:
     sizes = [f"--mib={QUICK_MIB}"] if quick else []
     runs = [uml.run(program, rounds), structpages.run(f"--rounds={rounds}", *sizes)]
     result = as_dict(runs)
-    recorded = []
-    if not quick:
-        recorded = [provenance.path_of("bench.json"), provenance.path_of("bench.csv")]
-        provenance.write_json(recorded[0], result)
-        provenance.write(recorded[1], to_csv(runs))
+    path = None if quick else provenance.path_of("bench.json")
+    if path:
+        provenance.write_json(path, result)
     if json:
         print(jsons.dumps(result, indent=2))
     else:
         show(runs)
-        for path in recorded:
+        if path:
             table.console().print(f"recorded in {path}", markup=False)
     return 0
 
@@ -94,24 +90,6 @@ def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
             for measured in runs
         ],
     }
-
-
-def to_csv(runs: Sequence[Measured]) -> str:
-    notes = "".join(f"# {key}: {value}\n" for key, value in provenance.of_native(COMMAND).items())
-    return notes + to_csv_rows(runs)
-
-
-def to_csv_rows(runs: Sequence[Measured]) -> str:
-    """Every round, in the order in which they were done."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["bench", "pages", "round", "threads", "took_part", "use", "way", "ns", "ns_per_page"])
-    for measured in runs:
-        for timing in measured.timings:
-            per_page = f"{timing.ns / measured.pages:.3f}"
-            key = (measured.bench, measured.pages, timing.round, timing.threads, timing.ran)
-            writer.writerow([*key, timing.use, timing.way, timing.ns, per_page])
-    return out.getvalue()
 
 
 def show(runs: Sequence[Measured]) -> None:
@@ -160,10 +138,10 @@ def _show_uses(runs: Sequence[Measured]) -> None:
 
 
 def _warnings(row: Row) -> list[str]:
-    found = []
+    warnings = []
     name = f"{row.bench}, {row.threads} threads, {row.way}"
     if row.ratio and row.ratio.noise:
-        found.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
+        warnings.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
     if row.alone:
-        found.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
-    return found
+        warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
+    return warnings

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json as jsonlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from padlab.core import stats, table
@@ -104,14 +105,22 @@ def main(
             with boot.quiet_stdout():
                 done = measure(target, ready, mode)
             comparisons.append(done)
-            path = provenance.path_of(f"compare-{target.name}{'-exact' if mode.exact else ''}.json")
-            provenance.write_json(path, as_dict(done, build))
+            path = _write(done, as_dict(done, build))
             if not json:
                 show(done, build)
-                table.console().print(f"recorded in {path}\n", markup=False)
+                table.console().print(f"written to {path}\n", markup=False)
     if json:
         print(jsonlib.dumps([as_dict(done, build) for done in comparisons], indent=2))
     return 0 if all(done.ok for done in comparisons) else 1
+
+
+def _write(done: Comparison, data: dict[str, Any]) -> Path:
+    """Exact counts are results; times of emulated guests are kept, and of no use to others."""
+    if not done.exact:
+        return provenance.keep(f"compare-{done.machine.name}.json", data)
+    path = provenance.path_of(f"compare-{done.machine.name}-exact.json")
+    provenance.write_json(path, data)
+    return path
 
 
 def _enough(runs: int | None, default: int, least: int) -> int:
@@ -131,45 +140,31 @@ def measure(machine: Machine, ready: dict[str, boot.Ready], mode: Mode) -> Compa
         for kernel in KERNELS:
             label = "warm-up" if number < 0 else f"run {number + 1} of {mode.runs}"
             label = f"exact, {label}" if mode.exact else label
-            told = _boot(machine, kernel, ready[kernel], mode.exact, label)
+            build, initrd = ready[kernel]
+            spec = boot.BootSpec(machine, kernel, build.config, exact=mode.exact, sync=True, initrd=initrd)
+            run, accel = run_of(f"comparing on {machine.name}", spec, build, label)
             if number >= 0:
-                results.append(run_of(told, _what(machine)))
-    return compare(machine, results, told.result.accel)
+                results.append(run)
+    return compare(machine, results, accel)
 
 
-def _what(machine: Machine) -> str:
-    return f"comparing on {machine.name}"
-
-
-def _boot(machine: Machine, kernel: str, ready: boot.Ready, exact: bool, label: str) -> summary.Report:
-    build, initrd = ready
-    spec = boot.BootSpec(machine, kernel, build.config, exact=exact, sync=True, initrd=initrd)
+def run_of(what: str, spec: boot.BootSpec, build: Build, label: str) -> tuple[Run, Accel]:
+    """Boot; the boot's figures, and what ran it.  One without figures, or with wrong ones, is an error."""
     result = boot.boot(spec, build, label)
     told = summary.describe(result)
-    if result.exit:
-        raise LabError(
-            _what(machine),
-            f"{kernel}'s init ended with status {result.exit}",
-            "see its console",
-            log=result.log,
-        )
     if not told.ok:
+        threads = f" --threads {spec.threads}" if spec.threads else ""
         raise LabError(
-            _what(machine),
-            f"{kernel} did not account for all threads and pages",
-            f"look closer: ./lab boot --machine {machine.name} --kernel {kernel}",
+            what,
+            f"{spec.kernel} did not account for all threads and pages",
+            f"look closer: ./lab boot --machine {spec.machine.name} --kernel {spec.kernel}{threads}",
             log=result.log,
         )
-    return told
-
-
-def run_of(told: summary.Report, what: str) -> Run:
-    """A boot's figures; a console without them is an error."""
-    kernel = told.result.spec.kernel
     if told.deferred_ms is None or told.boot_ms is None:
-        why = f"{kernel}'s console lacks the lines that are timed"
-        raise LabError(what, why, "see the console", log=told.result.log)
-    return Run(kernel, told.deferred_ms, told.boot_ms, told.pages.deferred if told.pages else None)
+        why = f"{spec.kernel}'s console lacks the lines that are timed"
+        raise LabError(what, why, "see the console", log=result.log)
+    pages = told.pages.deferred if told.pages else None
+    return Run(spec.kernel, told.deferred_ms, told.boot_ms, pages), result.accel
 
 
 def compare(machine: Machine, runs: Iterable[Run], accel: Accel) -> Comparison:

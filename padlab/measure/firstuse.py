@@ -25,7 +25,7 @@ MAX_RATIO_EXTENTS = 1.05
 # both if they are then used forward.
 MAX_ZERO_CLZERO, MAX_BOTH_CLZERO = 0.45, 0.8
 # To zero them where the quarter that goes through the cache gains nothing: as long as stock for
-# that, and for the rest 0.31 of it, as for 1 GiB on a Zen 3 (results/cpus/amd-family-25-model-1).
+# that, and for the rest 0.31 of it, as for 1 GiB on a Zen 3 (results/cpus/amd-family-25-model-1-2cpus).
 MAX_ZERO_CACHE_AS_STOCK = 0.48
 # Of stock's time for a folio that goes through the cache as a whole; on a Zen 3 0.99 to 1.00, on
 # CPUs that gain something there 0.50 to 0.64.
@@ -108,16 +108,16 @@ def parse(line: str) -> Use | None:
 def rows(uses: Iterable[Use]) -> list[Row]:
     """By size, page and way of use, stock's first.  Both have the same rounds, in the same order."""
     by = stats.group(
-        uses, lambda one: (one.kib, one.page, (*HOW, DEPENDENT).index(one.how), one.way == "ours")
+        uses, lambda use: (use.kib, use.page, (*HOW, DEPENDENT).index(use.how), use.way == "ours")
     )
     result: list[Row] = []
     for key in sorted(by):
-        found, peer = by[key], by.get((*key[:3], False)) if key[3] else None
-        zero, use, both = (stats.summarize(_times(found, what)) for what in PARTS)
+        own, peer = by[key], by.get((*key[:3], False)) if key[3] else None
+        zero, use, both = (stats.summarize(_times(own, what)) for what in PARTS)
         zero_of, use_of, both_of = (
-            stats.paired(_times(peer, what), _times(found, what)) if peer else None for what in PARTS
+            stats.paired(_times(peer, what), _times(own, what)) if peer else None for what in PARTS
         )
-        first = found[0]
+        first = own[0]
         result.append(
             Row(first.kib, first.page, first.how, first.way, zero, use, both, both_of, zero_of, use_of)
         )
@@ -125,35 +125,35 @@ def rows(uses: Iterable[Use]) -> list[Row]:
 
 
 def _times(uses: Iterable[Use], what: str) -> list[float]:
-    return [getattr(one, what) / 1000 for one in uses]
+    return [getattr(use, what) / 1000 for use in uses]
 
 
 def limits(table_rows: Iterable[Row], clzero: bool, extents: bool = False) -> list[Limit]:
     """What ours may take; ``clzero``: the CPU has that instruction; ``extents``: stock zeroes in these."""
-    found: list[Limit] = []
+    result: list[Limit] = []
     table_rows = list(table_rows)
     for row in table_rows:
         if not (row.of_stock and row.zero_of_stock and row.use_of_stock):
             continue
-        found.append(Limit(row.name, row.of_stock, MAX_RATIO_EXTENTS if extents else MAX_RATIO))
+        result.append(Limit(row.name, row.of_stock, MAX_RATIO_EXTENTS if extents else MAX_RATIO))
         if extents:
             continue
         first_half = row.kib >= HUGE and row.page < row.kib // 8
         if first_half and clzero:
             most = MAX_ZERO_CACHE_AS_STOCK if _cache_as_stock(row, table_rows) else MAX_ZERO_CLZERO
-            found.append(Limit(f"{row.name}: to zero it", row.zero_of_stock, most))
+            result.append(Limit(f"{row.name}: to zero it", row.zero_of_stock, most))
             if row.how == FORWARD:
-                found.append(Limit(row.name, row.of_stock, MAX_BOTH_CLZERO))
+                result.append(Limit(row.name, row.of_stock, MAX_BOTH_CLZERO))
         elif first_half and row.how == FORWARD:
-            found.append(Limit(f"{row.name}: to use it", row.use_of_stock, MAX_USE_RATIO))
-    return found
+            result.append(Limit(f"{row.name}: to use it", row.use_of_stock, MAX_USE_RATIO))
+    return result
 
 
 def _cache_as_stock(row: Row, table_rows: Iterable[Row]) -> bool:
     """Whether the CPU gains nothing through the cache, by the same folio touched at its last page."""
     wanted = (row.kib, touched(row.kib)[-1], row.how)
-    last = [one.zero_of_stock for one in table_rows if (one.kib, one.page, one.how) == wanted]
-    return any(one and one.value >= CACHE_AS_STOCK for one in last)
+    ratios = [other.zero_of_stock for other in table_rows if (other.kib, other.page, other.how) == wanted]
+    return any(ratio and ratio.value >= CACHE_AS_STOCK for ratio in ratios)
 
 
 def grid(table_rows: Iterable[Row]) -> Table:

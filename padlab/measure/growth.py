@@ -96,8 +96,7 @@ class Growth:
         return sum(self.per_gib(kernel, phase.name) for phase in SERIAL)
 
     def lower(self, kernel: str) -> float:
-        """Instructions for a page of the lower zones, from memmap init to being free."""
-        return _lower(self.low[kernel])
+        return lower(self.low[kernel])
 
     def per_page(self, kernel: str) -> float:
         """Instructions for a deferred page."""
@@ -106,7 +105,8 @@ class Growth:
         return 1e6 * costs.phases[DEFERRED.name] / pages if pages else float("nan")
 
 
-def _lower(low: Mapping[int, Costs]) -> float:
+def lower(low: Mapping[int, Costs]) -> float:
+    """Instructions for a page of the lower zones, from memmap init to being free."""
     few, many = (low[gib].phases for gib in LOW_GIB)
     grown = sum(many[phase.name] - few[phase.name] for phase in (EARLY_INIT, EARLY_FREE))
     return 1e6 * grown / ((LOW_GIB[1] - LOW_GIB[0]) * PAGES_PER_GIB)
@@ -149,13 +149,13 @@ def goals(growth: Growth) -> list[Goal]:
     def pair(figure: Callable[[str], float]) -> tuple[float, float]:
         return figure("stock"), figure("patched")
 
-    page, lower = pair(growth.per_page), pair(growth.lower)
+    page, early = pair(growth.per_page), pair(growth.lower)
     rest, whole = pair(lambda k: growth.per_gib(k, REST.name)), pair(growth.per_gib)
     serial, blocks = pair(growth.serial), pair(lambda k: growth.per_gib(k, BLOCKS.name))
     slowed = pair(growth.slowed)
     return [
         Goal("a deferred page", "instructions", *page, MAX_PER_PAGE),
-        Goal("a page of the lower zones", "instructions", *lower, lower[0] * MAX_LOWER),
+        Goal("a page of the lower zones", "instructions", *early, early[0] * MAX_LOWER),
         Goal("serial rest after deferred init, a GiB", "M instructions", *rest, rest[0] * MAX_REST),
         Goal("one CPU alone, but for hash tables, a GiB", "M instructions", *serial, MAX_SERIAL),
         Goal("memory blocks, beside jobs, a GiB", "M instructions", *blocks, blocks[0] * MAX_BLOCKS),
@@ -164,8 +164,9 @@ def goals(growth: Growth) -> list[Goal]:
     ]
 
 
-def _boot(ready: Mapping[str, boot.Ready], kernel: str, name: str) -> tuple[Costs, Accel]:
-    build, initrd = ready[kernel]
+def boot_exactly(ready: boot.Ready, kernel: str, name: str) -> tuple[Costs, Accel]:
+    """What a boot on the machine ``name`` costs."""
+    build, initrd = ready
     spec = boot.BootSpec(machines.load(name), kernel, build.config, exact=True, sync=True, initrd=initrd)
     result = boot.boot(spec, build, "exact")
     return costs_of(result.dmesg, result.deferred_ms, f"{kernel} on {name}"), result.accel
@@ -196,9 +197,9 @@ def measure(
     accels: list[Accel] = []
 
     def costs(kernel: str, name: str) -> Costs:
-        found, accel = _boot(ready, kernel, name)
+        measured, accel = boot_exactly(ready[kernel], kernel, name)
         accels.append(accel)
-        return found
+        return measured
 
     of_sizes = {k: {gib: costs(k, f"memory-{gib}") for gib in sizes} for k in KERNELS}
     of_low = {k: {gib: costs(k, f"low-memory-{gib}") for gib in LOW_GIB} for k in KERNELS}
@@ -212,15 +213,15 @@ def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
 
     Ours is never to cost more than stock, but for what has nothing to do with pages.
     """
-    low = {k: {gib: _boot(ready, k, f"low-memory-{gib}")[0] for gib in LOW_GIB} for k in KERNELS}
+    low = {k: {gib: boot_exactly(ready[k], k, f"low-memory-{gib}")[0] for gib in LOW_GIB} for k in KERNELS}
     pages = low["patched"][LOW_GIB[0]].pages
     if not pages:
         raise LabError("instructions per page", "no page was deferred", "see the console")
     deferred = {k: 1e6 * low[k][LOW_GIB[0]].phases[DEFERRED.name] / pages for k in KERNELS}
-    lower = {k: _lower(low[k]) for k in KERNELS}
+    early = {k: lower(low[k]) for k in KERNELS}
     return [
-        Goal(name, "instructions", each["stock"], each["patched"], MAX_OF_STOCK * each["stock"])
-        for name, each in (("a deferred page", deferred), ("a page of the lower zones", lower))
+        Goal(name, "instructions", cost["stock"], cost["patched"], MAX_OF_STOCK * cost["stock"])
+        for name, cost in (("a deferred page", deferred), ("a page of the lower zones", early))
     ]
 
 

@@ -59,12 +59,12 @@ SHOWS = (
 
 def parse_guest(guest: Guest, kernel: str) -> list[Timing]:
     """Read what role "hugepages" says."""
-    found = []
+    timings = []
     for value in guest.values("huge"):
         if match := _GUEST.match(value):
             way = "stock" if kernel == "stock" else "ours"
-            found.append(Timing(int(match[1]), int(match[2]), way, int(match[3])))
-    return found
+            timings.append(Timing(int(match[1]), int(match[2]), way, int(match[3])))
+    return timings
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def parse_cost(trace: Trace) -> Cost | None:
 
 def run_guest(ready: dict[str, builds.Build], rounds: int) -> list[Timing]:
     """Stock and ours, in turn."""
-    found = []
+    all_timings = []
     for nr in range(rounds):
         for kernel, build in ready.items():
             threads = "1" if kernel == "stock" else "1,2,4"
@@ -120,8 +120,8 @@ def run_guest(ready: dict[str, builds.Build], rounds: int) -> list[Timing]:
                     "see what it reported",
                     log=result.guest_log,
                 )
-            found += timings
-    return found
+            all_timings += timings
+    return all_timings
 
 
 def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
@@ -143,7 +143,7 @@ def main(quick: bool = False, json: bool = False) -> int:
         rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
         native = zeroing.run(rounds)
         uses = {name: firstuse.rows(zeroing.run("--use", *args, rounds).uses) for name, args in USES.items()}
-        ready = {kernel: builds.ensure_build(kernel, "perf") for kernel in ("stock", "patched")}
+        ready = {kernel: builds.ensure_build(kernel) for kernel in ("stock", "patched")}
         guest = run_guest(ready, 1 if quick else GUEST_ROUNDS)
         cost, exact = measure_cost(ready["patched"])
         helpers, _ = jobcost.measure(ready["patched"])
@@ -170,7 +170,7 @@ def as_dict(
         "cannot_show": " ".join(SHOWS),
         "native": [asdict(row) for row in native_rows],
         "native_break_even_kib": zeroing.break_even(native_rows),
-        **{name: [asdict(row) for row in found] for name, found in uses.items()},
+        **{name: [asdict(row) for row in table_rows] for name, table_rows in uses.items()},
         "guest_emulated": [asdict(row) for row in zeroing.rows(guest)],
         "exact": {**asdict(cost), "machine": MACHINE, "most": MAX_COST, "helper": helpers.as_dict()},
     }
@@ -189,9 +189,9 @@ def show(
         out.print(f"{name}: us for a page (median, least and most), CPU time of all threads (median)")
         out.print(_grid(table_rows))
     out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")
-    for name, found in uses.items():
+    for name, use_rows in uses.items():
         out.print(f"{name}, from the touched page on: us for a page (median)")
-        out.print(firstuse.grid(found))
+        out.print(firstuse.grid(use_rows))
     even = zeroing.break_even(native_rows)
     told = f"from {even} KiB on" if even else "at no size"
     out.print(f"\ntwo threads gain {1 - zeroing.GAIN:.0%} and more {told} (native)")
@@ -204,7 +204,7 @@ def show(
 
 def told_helper(helpers: jobcost.JobCost, native_rows: Sequence[zeroing.Row]) -> list[str]:
     """What the back end for tasks adds, also as a share of what a chunk takes natively."""
-    found = [
+    lines = [
         f"exact: a helper of a task's job executes {helpers.task.chunk - helpers.boot.chunk:,} instructions "
         f"more for each chunk than one at boot, {helpers.limited.chunk - helpers.boot.chunk:,} with cpu.max "
         f"at two levels, and {helpers.end:,} when it leaves"
@@ -214,11 +214,11 @@ def told_helper(helpers: jobcost.JobCost, native_rows: Sequence[zeroing.Row]) ->
             for kib in CHUNKS_KIB:
                 us = row.us.median * kib / zeroing.GIB
                 share = helpers.chunk / NS_PER_US / us
-                found.append(
+                lines.append(
                     f"  that is at most {share:.1%} of a chunk of {kib:,} KiB, {us:.0f} us here, at one "
                     "instruction a ns"
                 )
-    return found
+    return lines
 
 
 def _grid(table_rows: Iterable[zeroing.Row]) -> Table:
@@ -258,9 +258,9 @@ def cost_gate(build: builds.Build) -> Outcome:
     )
     for text in told_helper(helpers, ()):
         progress.note(text)
-    found = []
+    problems = []
     if cost.fault > MAX_COST:
-        found.append(f"{cost.fault:,} instructions, at most {MAX_COST:,}")
+        problems.append(f"{cost.fault:,} instructions, at most {MAX_COST:,}")
     if not cost.helpers:
-        found.append("no helper was woken")
-    return judge(found, result.log) + judge(jobcost.too_much(helpers), helpers_result.log)
+        problems.append("no helper was woken")
+    return judge(problems, result.log) + judge(jobcost.too_much(helpers), helpers_result.log)

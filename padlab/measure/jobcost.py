@@ -78,10 +78,10 @@ def parse_helper(events: Sequence[Event]) -> Helper | None:
 def parse(trace: Trace) -> JobCost | None:
     """Read what role "jobcost" traced: a job with the back end for boot, and two with the one for tasks."""
     jobs = stats.group(trace.events, lambda event: event.fields.get("job"))
-    found = [helper for events in jobs.values() if (helper := parse_helper(events)) is not None]
-    if len(found) != 3 or len(jobs) != 3:
+    helpers = [helper for events in jobs.values() if (helper := parse_helper(events)) is not None]
+    if len(helpers) != 3 or len(jobs) != 3:
         return None
-    return JobCost(*found)
+    return JobCost(*helpers)
 
 
 def boot_exactly(build: builds.Build, role: str, what: str) -> boot.BootResult:

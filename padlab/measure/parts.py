@@ -20,9 +20,9 @@ from padlab.core.errors import LabError
 from padlab.kernel import source, steps, tree
 from padlab.kernel.build import Build
 from padlab.measure import provenance
-from padlab.measure.growth import LOW_GIB, PAGES_PER_GIB, SIZES_GIB, Costs, costs_of
-from padlab.measure.phases import DEFERRED, EARLY_FREE, EARLY_INIT
-from padlab.vm import boot, machine
+from padlab.measure.growth import LOW_GIB, SIZES_GIB, Costs, boot_exactly, lower
+from padlab.measure.phases import DEFERRED
+from padlab.vm import boot
 from padlab.vm.accel import Accel
 
 STOCK = "stock"
@@ -40,12 +40,6 @@ class Boots:
         small, large = (self.sizes[gib].boot for gib in SIZES_GIB)
         return 1e6 * (large - small) / (SIZES_GIB[1] - SIZES_GIB[0])
 
-    def lower(self) -> float:
-        """Instructions for a page of the lower zones, from memmap init to being free."""
-        few, many = (self.low[gib].phases for gib in LOW_GIB)
-        grown = sum(many[phase.name] - few[phase.name] for phase in (EARLY_INIT, EARLY_FREE))
-        return 1e6 * grown / ((LOW_GIB[1] - LOW_GIB[0]) * PAGES_PER_GIB)
-
     def deferred(self, pages: int) -> float:
         """Instructions for a deferred page, of which there are ``pages`` more in the larger size."""
         small, large = (self.sizes[gib].phases[DEFERRED.name] for gib in SIZES_GIB)
@@ -54,7 +48,7 @@ class Boots:
     def figures(self, pages: int) -> dict[str, float]:
         return {
             "a deferred page": round(self.deferred(pages), 2),
-            "a page of the lower zones": round(self.lower(), 2),
+            "a page of the lower zones": round(lower(self.low), 2),
             "boot to init, a GiB": round(self.per_gib()),
         }
 
@@ -64,12 +58,12 @@ def kernels() -> dict[str, tree.Variant]:
     parts = steps.read_parts()
     if len(parts) == 1:
         raise LabError("parts", f"the series of base {paths.BASE} has none", "choose another base")
-    found: dict[str, tree.Variant] = {}
+    variants: dict[str, tree.Variant] = {}
     done: list[steps.Step] = []
     for part in parts:
         done += part.steps
-        found[part.name] = steps.variant(done)
-    return found
+        variants[part.name] = steps.variant(done)
+    return variants
 
 
 def more_pages(boots: Mapping[str, Boots]) -> int:
@@ -83,20 +77,10 @@ def more_pages(boots: Mapping[str, Boots]) -> int:
 
 def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
     """All boots of one kernel."""
-    build, initrd = ready
-    accels: list[Accel] = []
-
-    def costs(name: str) -> Costs:
-        spec = boot.BootSpec(machine.load(name), kernel, build.config, exact=True, sync=True, initrd=initrd)
-        result = boot.boot(spec, build, "exact")
-        accels.append(result.accel)
-        return costs_of(result.dmesg, result.deferred_ms, f"{kernel} on {name}")
-
-    boots = Boots(
-        {gib: costs(f"memory-{gib}") for gib in SIZES_GIB},
-        {gib: costs(f"low-memory-{gib}") for gib in LOW_GIB},
-    )
-    return boots, accels[-1]
+    sizes = {gib: boot_exactly(ready, kernel, f"memory-{gib}") for gib in SIZES_GIB}
+    low = {gib: boot_exactly(ready, kernel, f"low-memory-{gib}") for gib in LOW_GIB}
+    _, accel = sizes[SIZES_GIB[0]]
+    return Boots(*({gib: costs for gib, (costs, _) in of.items()} for of in (sizes, low))), accel
 
 
 def main(json: bool = False) -> int:

@@ -7,32 +7,26 @@ measurement, so that git shows what a change did to the figures:
     results/compare-MACHINE-exact.json   ./lab compare --machine MACHINE, exact mode
     results/growth.json                  ./lab growth --large: exact mode, several sizes
     results/parts.json                   ./lab parts: exact mode, after each part of the series
-    results/timeline-MACHINE.png         ./lab timeline --machine MACHINE
-    results/models.json                  ./lab models --full
-    results/mutants.csv, .json           ./lab mutants: what is known of all, whatever was run last
-    results/coverage.json                ./lab coverage
-    results/soak.json                    ./lab soak: the last run of more than one machine
-    results/outside.json                 ./lab outside: all of its programs
-    results/full.json                    ./lab test --full: which checks have passed so far
-    results/margins.json                 ./lab margins: what is known of each check, run often
-    results/chart.png                    ./lab chart: growth.json and bench.json of all bases and CPUs
-    results/predict-published.csv, .png  ./lab predict: the published machines
-    results/predict-large.csv, .png      the same: machines of 1 to 24 TiB
+    results/chart.png                    ./lab chart: growth.json of all bases and a bench.json
+    results/predict-published.csv        ./lab predict: the published machines
+    results/predict-large.csv            the same: machines of 1 to 24 TiB
 
-What depends on the host's CPU, native times and times of boots, is in a folder of that CPU,
-such as results/cpus/amd-family-26-model-2, so that nothing recorded on another one is lost:
+What depends on the host's CPU is in a folder of that CPU and how many there are, such as
+results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded on another one is lost:
 
-    bench.json, .csv                     ./lab bench: native, all rounds in the CSV
+    bench.json                           ./lab bench: native
     hugepages.json                       ./lab bench hugepages
-    elapsed.json                         ./lab growth --elapsed: times of boots that wait, and that do not
-    compare-MACHINE.json                 ./lab compare --machine MACHINE, timed
     starts.json                          ./lab starts
-    sweep-MACHINE.csv, .png              ./lab sweep --machine MACHINE
+    boots.json                           timed boots, by hand on many CPUs
 
 Every file names its command and, unless it is a prediction, the day (UTC), the Debian source
 version of the kernels, the commit of this repository, and the host's CPU; the accelerator and
 QEMU's version where guests were booted, the compiler where native programs ran.
 Those of another base than 6.12 are in results/NAME, and their command says which.
+A row is a line.  ``./lab docs`` puts what is recorded into the documents.
+
+What only shows that something passed, or is of this host and day alone, is kept in
+build/records, with the commit: see keep().
 """
 
 from __future__ import annotations
@@ -40,7 +34,6 @@ from __future__ import annotations
 import datetime
 import json as jsonlib
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +43,14 @@ from padlab.kernel import compiler, source, tree
 from padlab.kernel.build import Build
 from padlab.vm.accel import Accel
 
+ROW_DEPTH = 2  # tables in each other that are a row
 CPUS = "cpus"  # the folder of CPUs' folders
-# What depends on the CPU; of names that fit both, the second are the exact ones.
-_BY_CPU = ("bench.*", "hugepages.json", "elapsed.json", "compare-*.json", "starts.json", "sweep-*")
-_EXACT = "*-exact.json"
+OF_CPU = ("bench.json", "hugepages.json", "starts.json", "boots.json")
 
 
 def is_of_cpu(name: str) -> bool:
     """Whether a result depends on the host's CPU."""
-    return any(fnmatch(name, one) for one in _BY_CPU) and not fnmatch(name, _EXACT)
+    return name in OF_CPU
 
 
 def path_of(name: str) -> Path:
@@ -112,7 +104,7 @@ def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
     return {
         "command": _command(command),
         "source": source.name_of(build.source_version),
-        "config": build.config,
+        "config": build.config.name,
         "commit": git.commit(),
         **accel.as_dict(),
         "host": host.cpu(),
@@ -153,8 +145,42 @@ def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
         show()
 
 
+def keep(name: str, data: Mapping[str, Any] | str) -> Path:
+    """Keep what is no result in build/records; return where it is."""
+    path = paths.BUILD / "records" / name
+    if isinstance(data, str):
+        write(path, data)
+    else:
+        write_json(path, data)
+    return path
+
+
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    write(path, jsonlib.dumps(data, indent=2) + "\n")
+    write(path, to_text(data) + "\n")
+
+
+def to_text(value: Any, indent: str = "") -> str:
+    """JSON in which a row is a line: a table or list that has no tables of its own, or only such."""
+    if not isinstance(value, dict | list) or not value or (indent and _depth(value) <= ROW_DEPTH):
+        return jsonlib.dumps(value)
+    inner = indent + " "
+    if isinstance(value, dict):
+        lines = [f"{inner}{jsonlib.dumps(key)}: {to_text(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    lines = [inner + to_text(item, inner) for item in value]
+    return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+
+
+def _depth(value: Any) -> int:
+    """How many tables are in each other; tables alone, in a list or by name, are more than a row."""
+    if isinstance(value, dict):
+        if value and all(isinstance(item, dict) for item in value.values()):
+            return ROW_DEPTH + 1
+        return 1 + max(map(_depth, value.values()), default=0)
+    if isinstance(value, list):
+        depths = list(map(_depth, value))
+        return ROW_DEPTH + 1 if any(depths) else 0
+    return 0
 
 
 def write(path: Path, data: str | bytes) -> None:

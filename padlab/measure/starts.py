@@ -52,12 +52,12 @@ def starts_of(trace: Trace) -> Starts:
     first: dict[str, float] = {}  # job's task -> when it queued its first helper
     queued: dict[str, str] = {}  # work item -> job's task
     starts: list[tuple[float, float]] = []  # when, and how long after the job's first
-    made: list[float] = []
+    forks: list[float] = []
     for event in trace.events:
         at = event.seconds
         work = _WORK.search(event.text)
         if event.name == "sched_process_fork":
-            made.append(at)
+            forks.append(at)
         elif not work or not _HELPER.search(event.text):
             continue
         elif event.name == "workqueue_queue_work" and event.init_node is not None:
@@ -69,7 +69,7 @@ def starts_of(trace: Trace) -> Starts:
     return Starts(
         queued=len(queued),
         started=len(starts),
-        made=sum(begin <= at <= end for at in made),
+        made=sum(begin <= at <= end for at in forks),
         delays_us=tuple(round(1e6 * delay, 1) for _, delay in starts),
     )
 
@@ -80,44 +80,44 @@ def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, B
     # Boot waits, so that no thread is made for anything else meanwhile.
     spec = boot.BootSpec(machine, kernel, build.config, sync=True, append=append, initrd=initrd)
     result = boot.boot(spec, build, "trace")
-    found = starts_of(result.guest.trace)
-    if not found.queued and machine.cpus > 1:
+    starts = starts_of(result.guest.trace)
+    if not starts.queued and machine.cpus > 1:
         what = f"helpers of {kernel} on {machine.name}"
         raise LabError(what, "the trace has none", "see what the guest reported", log=result.guest_log)
-    return found, result
+    return starts, result
 
 
 def main(machines: Sequence[Machine] = (), json: bool = False) -> int:
     """Measure, show, record.  The exit status is 1 if ours made a thread."""
     targets = machines or [load(name) for name in MACHINES]
-    found: dict[str, dict[str, Starts]] = {}
+    all_starts: dict[str, dict[str, Starts]] = {}
     with boot.quiet_stdout():
         ready = {kernel: boot.prepare(kernel, role="trace") for kernel in KERNELS}
         for target in targets:
             of: dict[str, Starts] = {}
             for kernel in KERNELS:
                 of[kernel], result = measure(target, kernel, ready[kernel])
-            found[target.name] = of
+            all_starts[target.name] = of
     data = {
         **provenance.provenance("./lab starts", result.build, result.accel),
         "times": "of an emulated guest: they order the events and are no measure of speed",
-        "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in found.items()},
+        "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
     }
     if not machines:
         provenance.write_json(provenance.path_of("starts.json"), data)
     if json:
         print(jsonlib.dumps(data, indent=2))
     else:
-        show(targets, found)
-    return 1 if any(of["patched"].made for of in found.values()) else 0
+        show(targets, all_starts)
+    return 1 if any(of["patched"].made for of in all_starts.values()) else 0
 
 
-def show(targets: Iterable[Machine], found: dict[str, dict[str, Starts]]) -> None:
+def show(targets: Iterable[Machine], all_starts: dict[str, dict[str, Starts]]) -> None:
     console = table.console()
     names = ("CPUs", "queued", "started", "threads made", "first us", "median us", "last us")
     grid = table.grid(("machine", "kernel", *names), left={"machine", "kernel"})
     for target in targets:
-        for kernel, starts in found[target.name].items():
+        for kernel, starts in all_starts[target.name].items():
             told = starts.summary
             times = [f"{v:,.0f}" for v in (told.low, told.median, told.high)] if told else ["-"] * 3
             counts = (target.cpus, starts.queued, starts.started, starts.made)

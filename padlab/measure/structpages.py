@@ -133,16 +133,16 @@ class UseRow:
 def rows(measured: Measured) -> list[Row]:
     """Of pages that are freed together."""
     deferred = (timing for timing in measured.timings if timing.use == DEFERRED)
-    found = stats.group(deferred, lambda timing: (timing.threads, timing.way))
+    by = stats.group(deferred, lambda timing: (timing.threads, timing.way))
     result = []
-    for threads in sorted({threads for threads, _ in found}):
-        if (threads, "stock") not in found:
+    for threads in sorted({threads for threads, _ in by}):
+        if (threads, "stock") not in by:
             raise LabError(f"bench, {measured.bench}", "stock was not timed", "see its log")
-        stock = _per_page(found[threads, "stock"], measured.pages)
-        limits = found.get((threads, LIMIT))
+        stock = _per_page(by[threads, "stock"], measured.pages)
+        limits = by.get((threads, LIMIT))
         limit = _per_page(limits, measured.pages) if limits else None
         for way in BYTES:
-            timings = found.get((threads, way))
+            timings = by.get((threads, way))
             if not timings:
                 continue
             ns = _per_page(timings, measured.pages)
@@ -156,11 +156,11 @@ def rows(measured: Measured) -> list[Row]:
 def use_rows(measured: Measured) -> list[UseRow]:
     """Of all others."""
     others = [timing for timing in measured.timings if timing.use != DEFERRED]
-    found = stats.group(others, lambda timing: (timing.use, timing.way))
+    by = stats.group(others, lambda timing: (timing.use, timing.way))
     result = []
-    for (use, way), timings in found.items():
+    for (use, way), timings in by.items():
         ns = _per_page(timings, measured.pages)
-        stock = _per_page(found[use, "stock"], measured.pages)
+        stock = _per_page(by[use, "stock"], measured.pages)
         result.append(UseRow(use, way, ns, None if way == "stock" else stats.ratio(stock, ns)))
     return sorted(result, key=lambda row: (list(USES).index(row.use), row.way != "stock", row.way))
 

@@ -15,7 +15,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from padlab.core import paths, plot, stats, table
+from padlab.core import paths, stats, table
 from padlab.core.errors import LabError
 from padlab.kernel import source
 from padlab.measure import compare, provenance, published
@@ -23,7 +23,6 @@ from padlab.vm import boot, summary
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine, plural
 
-_INCHES = (10, 4.2)
 DEFAULT_RUNS = 3
 # For machines that were not published.
 _PERCENTS = (25, 50, 75, 100)
@@ -81,7 +80,7 @@ def _fewest(cpus: int) -> list[int]:
 
 
 def main(machine: Machine, runs: int | None = None) -> int:
-    """Measure, print, and record as CSV and PNG under results/."""
+    """Measure, print, and keep as CSV."""
     runs = DEFAULT_RUNS if runs is None else runs
     if runs < 1:
         raise LabError(f"--runs {runs}", "too few runs", "give 1 or more")
@@ -90,14 +89,11 @@ def main(machine: Machine, runs: int | None = None) -> int:
         done = measure(machine, ready, runs)
     build = ready["patched"][0]
     notes = provenance.provenance(_command(machine, runs), build, done.accel)
-    csv_path = provenance.path_of(f"sweep-{machine.name}.csv")
-    png_path = provenance.path_of(f"sweep-{machine.name}.png")
-    provenance.write(csv_path, to_csv(done, notes))
-    provenance.write(png_path, picture(done))
+    path = provenance.keep(f"sweep-{machine.name}.csv", to_csv(done, notes))
 
     out = table.console()
     out.print(format_table(done, build.source_version), markup=False, soft_wrap=True)
-    out.print(f"recorded in {csv_path} and {png_path}", markup=False, soft_wrap=True)
+    out.print(f"kept in {path}", markup=False, soft_wrap=True)
     return 0
 
 
@@ -113,44 +109,31 @@ def measure(machine: Machine, ready: dict[str, boot.Ready], runs: int) -> Sweep:
         _boot(machine, point, ready, f"{_name(point)}, warm-up")
     for number in range(runs):
         for point in rows:
-            label = f"{_name(point)}, run {number + 1} of {runs}"
-            told = _boot(machine, point, ready, label)
-            taken[point].append(compare.run_of(told, _what(machine)))
-    return Sweep(machine, tuple(_row(machine, point, taken[point]) for point in rows), told.result.accel)
+            run, accel = _boot(machine, point, ready, f"{_name(point)}, run {number + 1} of {runs}")
+            taken[point].append(run)
+    return Sweep(machine, tuple(_row(machine, point, taken[point]) for point in rows), accel)
 
 
 def _name(point: Point) -> str:
     return "stock" if point.percent is None else f"{point.percent}% ({point.threads})"
 
 
-def _what(machine: Machine) -> str:
-    return f"sweeping {machine.name}"
-
-
-def _boot(machine: Machine, point: Point, ready: dict[str, boot.Ready], label: str) -> summary.Report:
+def _boot(
+    machine: Machine, point: Point, ready: dict[str, boot.Ready], label: str
+) -> tuple[compare.Run, Accel]:
     build, initrd = ready[point.kernel]
     threads = None if point.percent is None else f"{point.percent}%"
     spec = boot.BootSpec(machine, point.kernel, build.config, threads, sync=True, initrd=initrd)
-    result = boot.boot(spec, build, label)
-    told = summary.describe(result)
-    if not told.ok:
-        option = "" if threads is None else f" --threads {threads}"
-        raise LabError(
-            _what(machine),
-            f"{point.kernel} with {_name(point)} did not account for all threads and pages",
-            f"look closer: ./lab boot --machine {machine.name} --kernel {point.kernel}{option}",
-            log=result.log,
-        )
-    return told
+    return compare.run_of(f"sweeping {machine.name}", spec, build, label)
 
 
 def _row(machine: Machine, point: Point, runs: Sequence[compare.Run]) -> Row:
-    known = {row.percent: row for row in published.rows(machine.name)}
+    by_percent = {row.percent: row for row in published.rows(machine.name)}
     return Row(
         point,
         stats.summarize([run.boot_ms for run in runs]),
         stats.summarize([run.deferred_ms for run in runs]),
-        known.get(point.percent or 0),
+        by_percent.get(point.percent or 0),
     )
 
 
@@ -244,46 +227,3 @@ def to_csv(done: Sweep, notes: dict[str, str]) -> str:
             + [f"{value:.3f}" for value in figures]
         )
     return out.getvalue()
-
-
-# The plot
-
-
-def picture(done: Sweep) -> bytes:
-    """Time against threads: deferred init and boot, ours, stock's and the published."""
-    title = f"{done.machine.name}: {done.machine.summary()}"
-    if done.accel.emulated:
-        title += "\nemulated: shape of the table only"
-    panels = [_panel(done, "deferred init", "deferred"), _panel(done, "boot to init", "boot")]
-    return plot.figure(panels, title, 2, _INCHES)
-
-
-def _panel(done: Sweep, title: str, name: str) -> plot.Panel:
-    rows = [row for row in done.rows if row.point.percent is not None]
-    figures = [getattr(row, name) for row in rows]
-    series = [
-        plot.Series(
-            "patched",
-            [row.point.threads for row in rows],
-            [figure.mean for figure in figures],
-            "tab:blue",
-            errors=[figure.stdev for figure in figures],
-        )
-    ]
-    if known := [row.published for row in rows if row.published]:
-        series.append(
-            plot.Series(
-                "published, 2020",
-                [row.threads for row in known],
-                [getattr(row, f"{name}_ms") for row in known],
-                "tab:gray",
-                ".",
-                errors=[getattr(row, f"{name}_stdev") for row in known],
-            )
-        )
-    levels = [
-        plot.Level(f"stock ({row.point.threads} threads)", getattr(row, name).mean, "tab:red")
-        for row in done.rows
-        if row.point.percent is None
-    ]
-    return plot.Panel(title, "threads per node", "ms", series, levels)

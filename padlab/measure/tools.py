@@ -95,7 +95,7 @@ def run(program: Path, *args: str, what: str, log: Path, says: str = "") -> Said
             todo="a program that takes so long hangs, or the machine is very slow: see its log",
             ok=range(-64, 256),
         )
-    found = said(lines, f"{says or program.name}: ")
-    if bad := found.problems(status):
+    report = said(lines, f"{says or program.name}: ")
+    if bad := report.problems(status):
         raise LabError(program.name, bad[0], "see its log", log=log)
-    return found
+    return report

@@ -135,18 +135,18 @@ class Row:
 
 def rows(timings: Iterable[Timing]) -> list[Row]:
     by = stats.group(timings, lambda timing: (timing.kib, timing.threads, timing.way))
-    summaries = {key: stats.summarize([one.ns / 1000 for one in found]) for key, found in by.items()}
+    summaries = {key: stats.summarize([timing.ns / 1000 for timing in same]) for key, same in by.items()}
     cpu = {
         key: stats.summarize(used)
-        for key, found in by.items()
-        if (used := [one.cpu_ns / 1000 for one in found if one.cpu_ns is not None])
+        for key, same in by.items()
+        if (used := [timing.cpu_ns / 1000 for timing in same if timing.cpu_ns is not None])
     }
     result = []
     for kib, threads, way in sorted(summaries, key=lambda key: (key[0], _place(key[2]), key[1])):
-        stock, one = summaries.get((kib, 1, STOCK)), summaries.get((kib, 1, OURS))
+        stock, alone = summaries.get((kib, 1, STOCK)), summaries.get((kib, 1, OURS))
         us = summaries[kib, threads, way]
         of_stock = stats.ratio(stock, us) if stock and way != STOCK else None
-        of_one = stats.ratio(one, us) if one and way == OURS and threads > 1 else None
+        of_one = stats.ratio(alone, us) if alone and way == OURS and threads > 1 else None
         result.append(Row(kib, threads, way, us, cpu.get((kib, threads, way)), of_stock, of_one))
     return result
 
@@ -195,9 +195,9 @@ def check_program(program: Path) -> Outcome:
 
 def _times(timings: Iterable[Timing]) -> Times:
     """Of 1 GiB, in the order of the rounds."""
-    of_gib = (one for one in timings if one.kib == GIB)
-    found = stats.group(of_gib, lambda one: (one.threads, one.way))
-    return {key: [one.ns for one in same] for key, same in found.items()}
+    of_gib = (timing for timing in timings if timing.kib == GIB)
+    by = stats.group(of_gib, lambda timing: (timing.threads, timing.way))
+    return {key: [timing.ns for timing in same] for key, same in by.items()}
 
 
 # Verdicts of ./lab bench --check
@@ -231,8 +231,8 @@ def _one(by: Times, most: float) -> list[Limit]:
 
 
 def _two(by: Times) -> list[Limit]:
-    one, two, split = (by[key] for key in ((1, OURS), (2, OURS), (2, SPLIT)))
-    of_one, machine = stats.paired(one, two), stats.paired(one, split).value
+    alone, two, split = (by[key] for key in ((1, OURS), (2, OURS), (2, SPLIT)))
+    of_one, machine = stats.paired(alone, two), stats.paired(alone, split).value
     name = "2 threads, of one"
     if of_one.value <= MAX_OF_ONE:
         return [Limit(name, of_one, MAX_OF_ONE)]
@@ -247,7 +247,7 @@ def time_gate(extents: bool = False) -> Gate[Measured]:
     return Gate(
         "1 GiB zeroed",
         lambda: run(f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
-        lambda runs: limits((timing for one in runs for timing in one.timings), several, extents),
+        lambda runs: limits((timing for measured in runs for timing in measured.timings), several, extents),
         RUNS,
     )
 

@@ -160,11 +160,11 @@ OUTSIDE_AS = "xeon-8167m"  # whose hardware it is assumed to have
 def shapes(machine: Machine) -> tuple[Shape, ...]:
     """The kinds of node of a machine: all nodes run at once, and the slowest counts."""
     per_core = machine.threads_per_core
-    found = [
+    kinds = [
         Shape(deferred_range(node.mib / 1024, i == 0), node.cpus // per_core, per_core)
         for i, node in enumerate(machine.nodes)
     ]
-    return tuple(found[:2])
+    return tuple(kinds[:2])
 
 
 @functools.cache
@@ -214,7 +214,7 @@ def fit(points: Sequence[Point], engine: Engine) -> Fit:
         tried = _fit_of(spans, values)
         return [math.log(predict(point, tried, engine) / point.ms) for point in points]
 
-    found = optimize.least_squares(
+    solution = optimize.least_squares(
         errors,
         start,
         bounds=(low, high),
@@ -226,7 +226,7 @@ def fit(points: Sequence[Point], engine: Engine) -> Fit:
         xtol=_ENOUGH,
         max_nfev=_MAX_TRIES,
     )
-    return _fit_of(spans, found.x)
+    return _fit_of(spans, solution.x)
 
 
 def parameters(points: Sequence[Point]) -> dict[str, _Span]:

@@ -27,7 +27,7 @@ def main(only: str | None = None, json: bool = False) -> int:
         calibration = calibrate.calibrate(calibrate.published_points(), kernels.stock, step.update)
     fit, large_ones = calibration.fit, prediction.large_machines().values()
     small = [prediction.predict_published(name, fit, kernels) for name in calibrate.MACHINES]
-    large = [prediction.predict_large(each, fit, kernels) for each in large_ones]
+    large = [prediction.predict_large(big, fit, kernels) for big in large_ones]
     shown = [p for p in [*small, *large] if only in (None, p.name)]
     recorded = [] if only else records.record(calibration, small, large)
     took = time.monotonic() - start

@@ -92,9 +92,9 @@ def check_machine(name: str) -> None:
 
 def predict_published(name: str, fit: Fit, kernels: Engines) -> Prediction:
     """A published machine, with its own calibration; ours has the range of its time per page."""
-    made = machine.load(name)
-    known = {row.threads: row.deferred_ms for row in published.rows(name) if row.threads}
-    nodes = calibrate.shapes(made)
+    loaded = machine.load(name)
+    published_ms = {row.threads: row.deferred_ms for row in published.rows(name) if row.threads}
+    nodes = calibrate.shapes(loaded)
     hardware = fit.hardware(name)
     rows = tuple(
         Row(
@@ -104,14 +104,14 @@ def predict_published(name: str, fit: Fit, kernels: Engines) -> Prediction:
             calibrate.slowest_ms(nodes, threads, hardware, kernels.ours_stock_stores),
             ms,
         )
-        for threads, ms in known.items()
+        for threads, ms in published_ms.items()
     )
-    return Prediction(name, f"{name}: {made.summary()}", rows)
+    return Prediction(name, f"{name}: {loaded.summary()}", rows)
 
 
-def predict_large(made: Machine, fit: Fit, kernels: Engines) -> Prediction:
+def predict_large(large: Machine, fit: Fit, kernels: Engines) -> Prediction:
     """A large machine as if of LARGE_AS's nodes; the range is over other CPUs and ours' time per page."""
-    nodes = calibrate.shapes(made)
+    nodes = calibrate.shapes(large)
     hardware = fit.hardware(LARGE_AS)
     others = [fit.hardware(name) for name in _LARGE_RANGE]
     rows = tuple(
@@ -123,8 +123,8 @@ def predict_large(made: Machine, fit: Fit, kernels: Engines) -> Prediction:
         )
         for threads in _LARGE_THREADS
     )
-    title = f"{made.mib // _MIB_PER_TIB} TiB: {len(made.nodes)} nodes, {made.cpus} CPUs (2 threads a core)"
-    return Prediction(made.name, title, rows)
+    title = f"{large.mib // _MIB_PER_TIB} TiB: {len(large.nodes)} nodes, {large.cpus} CPUs (2 threads a core)"
+    return Prediction(large.name, title, rows)
 
 
 def _span(kernels: Engines) -> list[Engine]:
@@ -140,6 +140,6 @@ def _band(
     all_engines: Sequence[Engine],
 ) -> Band:
     every = [
-        calibrate.slowest_ms(nodes, threads, one, other) for one in all_hardware for other in all_engines
+        calibrate.slowest_ms(nodes, threads, kind, model) for kind in all_hardware for model in all_engines
     ]
     return Band(calibrate.slowest_ms(nodes, threads, hardware, engine), min(every), max(every))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Predictions as data and as plots, and their files under results/."""
+"""Predictions as data, and their files under results/."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from padlab.core import plot
 from padlab.measure import provenance, published
 from padlab.predict import calibrate
 from padlab.predict.assumptions import Engines
 from padlab.predict.calibrate import Calibration
-from padlab.predict.prediction import LARGE_AS, Band, Prediction
+from padlab.predict.prediction import Prediction
 from padlab.predict.simulate import Engine
 from padlab.predict.tables import LIMITS
 
@@ -23,16 +22,12 @@ COMMAND = "./lab predict"
 
 
 def record(calibration: Calibration, small: list[Prediction], large: list[Prediction]) -> list[Path]:
-    """CSV and PNG of the published machines, and of the large ones."""
+    """The published machines, and the large ones."""
     made = []
-    for name, predictions, title in (
-        ("published", small, "Predicted, not measured: model fitted to the published sweeps of 2020"),
-        ("large", large, f"Predicted, not measured: nodes of 64 CPUs as if of {LARGE_AS}'s kind"),
-    ):
-        paths = [provenance.path_of(f"predict-{name}.{kind}") for kind in ("csv", "png")]
-        provenance.write(paths[0], to_csv(calibration, predictions))
-        provenance.write(paths[1], picture(predictions, f"{title}\n{COMMAND}"))
-        made += paths
+    for name, predictions in (("published", small), ("large", large)):
+        path = provenance.path_of(f"predict-{name}.csv")
+        provenance.write(path, to_csv(calibration, predictions))
+        made.append(path)
     return made
 
 
@@ -60,10 +55,10 @@ def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
     for prediction in predictions:
         for row in prediction.rows:
             check = checks.get((prediction.name, row.threads))
-            known = [f"{row.published_ms:.1f}", f"{check.left_out_ms:.1f}"] if check else ["", ""]
+            expected = [f"{row.published_ms:.1f}", f"{check.left_out_ms:.1f}"] if check else ["", ""]
             figures = [v for band in (row.stock, row.ours) for v in (band.ms, band.low, band.high)]
             figures.append(row.ours_stock_stores_ms)
-            writer.writerow([prediction.name, row.threads, *known, *(f"{value:.1f}" for value in figures)])
+            writer.writerow([prediction.name, row.threads, *expected, *(f"{value:.1f}" for value in figures)])
     return out.getvalue()
 
 
@@ -97,32 +92,3 @@ def to_json(calibration: Calibration, shown: Sequence[Prediction], kernels: Engi
         ],
         "predictions": [dataclasses.asdict(prediction) for prediction in shown],
     }
-
-
-# The plots
-
-_COLUMNS = 3
-_INCHES = (13, 8)
-
-
-def picture(machines: Sequence[Prediction], title: str) -> bytes:
-    """A panel for each machine: predicted time of stock and of ours against threads."""
-    return plot.figure([_panel(machine) for machine in machines], title, _COLUMNS, _INCHES)
-
-
-def _panel(machine: Prediction) -> plot.Panel:
-    series = [
-        _drawn(machine, [row.stock for row in machine.rows], "tab:red", "stock, predicted"),
-        _drawn(machine, [row.ours for row in machine.rows], "tab:blue", "ours, predicted"),
-    ]
-    if known := [(row.threads, row.published_ms) for row in machine.rows if row.published_ms is not None]:
-        threads, times = zip(*known, strict=True)
-        series.append(plot.Series("published, 2020", threads, times, "black", "x", line=False))
-    title = f"{machine.title.replace(': ', chr(10))}, predicted"
-    return plot.Panel(title, "threads per node", "deferred init, ms, predicted", series, logarithmic=True)
-
-
-def _drawn(machine: Prediction, bands: Sequence[Band], color: str, label: str) -> plot.Series:
-    threads = [row.threads for row in machine.rows]
-    low, high = [band.low for band in bands], [band.high for band in bands]
-    return plot.Series(label, threads, [band.ms for band in bands], color, ".", low=low, high=high)

@@ -146,13 +146,13 @@ def deferred_range(gib: float, first_node: bool) -> Range:
 @functools.lru_cache(maxsize=256)
 def chunks(chunk_end: ChunkEnd, pfns: Range, threads: int) -> tuple[tuple[int, int], ...]:
     """A range's chunks in the order they are claimed, which is the same whoever claims them."""
-    made = []
+    claimed = []
     pos = pfns.start
     while pos < pfns.end:
         to = chunk_end(pfns.start, pfns.end, pos, threads)
-        made.append((pos, to))
+        claimed.append((pos, to))
         pos = to
-    return tuple(made)
+    return tuple(claimed)
 
 
 def simulate(shape: Shape, threads: int, hardware: Hardware, engine: Engine) -> Run:

@@ -100,9 +100,9 @@ def _error_line(label: str, calibration: Calibration, name: str | None) -> str:
 
 
 def _outside_line(run: calibrate.Outside, fit: Fit, kernels: Engines) -> str:
-    known = " and ".join(f"{ms:g}" for ms in run.ms)
+    published = " and ".join(f"{ms:g}" for ms in run.ms)
     predicted = " and ".join(f"{ms:.0f}" for ms in calibrate.predict_outside(run, fit, kernels.stock))
-    return f"  {run.description}: published {known} ms, predicted {predicted} ms"
+    return f"  {run.description}: published {published} ms, predicted {predicted} ms"
 
 
 def format_prediction(prediction: Prediction) -> list[str]:

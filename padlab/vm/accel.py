@@ -25,6 +25,7 @@ from typing import Literal
 
 from padlab.core import process
 from padlab.core.paths import SHARED
+from padlab.kernel.arch import X86_64, Arch
 from padlab.vm import emulator
 
 Name = Literal["kvm", "tcg"]
@@ -71,18 +72,15 @@ class Accel:
         return {"accelerator": kind, "qemu": self.qemu}
 
 
-def choose(qemu: Path, exact: bool = False) -> Accel:
+def choose(qemu: Path, exact: bool = False, arch: Arch = X86_64) -> Accel:
     """KVM where a guest runs under it, else TCG; exact mode is always emulated."""
+    if arch.foreign:
+        return _emulated(qemu, "the host is of another architecture")
     if exact:
         version = emulator.version(qemu)
         return Accel("tcg", "TCG, exact: guest instructions are counted", version, "single", exact=True)
     against = _against_kvm(qemu)
     return _emulated(qemu, against) if against else Accel("kvm", "KVM", emulator.version(qemu))
-
-
-def foreign(qemu: Path) -> Accel:
-    """For guests of another architecture than the host's."""
-    return _emulated(qemu, "the host is of another architecture")
 
 
 def _emulated(qemu: Path, why: str) -> Accel:
@@ -144,8 +142,8 @@ def _image() -> bytes:
 
 def _cached(host_boot: str) -> bool | None:
     try:
-        known = json.loads(CACHE.read_text())
-        works = known["kvm"] if known["host_boot"] == host_boot else None
+        cached = json.loads(CACHE.read_text())
+        works = cached["kvm"] if cached["host_boot"] == host_boot else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return works if isinstance(works, bool) else None

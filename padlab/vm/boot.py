@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
 import shlex
 import sys
@@ -21,12 +22,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import host, paths, progress
+from padlab.core import host, packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.kernel import arch as archs
 from padlab.kernel import build as builds
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
-from padlab.vm import channel, dmesg, emulator, initramfs, qemu, trace, watch
+from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
 from padlab.vm.accel import Accel
 from padlab.vm.hostclock import HostClock
 from padlab.vm.machine import Machine
@@ -37,8 +38,7 @@ Ready = tuple[builds.Build, Path]
 # On the command line: boot waits for deferred init at once, as stock's always does.
 SYNC = "deferred_init=sync"
 
-# Kernels that check as they go, and how many times the limit of another one they have.
-SLOWNESS = {"debug": 4, "gcov": 4, "kcsan": 8, "rt": 8}
+LOGS = (watch.CONSOLE, watch.GUEST)
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
@@ -51,7 +51,7 @@ class BootSpec:
 
     machine: Machine
     kernel: str
-    config: str = "perf"
+    config: Config = PERF
     threads: str | None = None
     exact: bool = False
     all_cpus: bool = False  # in exact mode: see qemu.command()
@@ -60,7 +60,6 @@ class BootSpec:
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
-    memory: Path | None = None  # see qemu.command()
     disk: Path | None = None  # as well
     gdb: bool = False  # waits for a debugger, and is not in time for anything
 
@@ -131,10 +130,10 @@ def parse_threads(text: str | None) -> str | None:
     return f"{number}{percent}"
 
 
-def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False) -> float:
+def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False) -> float:
     """How long a boot may take, generously: several times what two slow cores need under TCG."""
     limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    limit *= SLOWNESS.get(config, 1)
+    limit *= config.slowness
     if exact:
         limit *= 2
     return limit
@@ -143,8 +142,14 @@ def default_limit_s(machine: Machine, config: str = "perf", exact: bool = False)
 def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     """Boot ``build`` as ``spec`` says and wait for its end, no longer than the time limit.
 
-    ``label`` tells this boot from the others of a series.
+    ``label`` tells this boot from the others of a series.  In a check, one that is kept is not run
+    again: see kept.py.
     """
+    keeper = kept.current()
+    key = _key(spec, build) if keeper else ""
+    if keeper and key and not keeper.again and (logs := kept.find(key, LOGS)):
+        keeper.read.append(key)
+        return _result(spec, build, _runs_with(spec)[1], logs[1], HostClock(), 0.0, logs[0])
     folder, accel, cmd = set_up(spec, build)
     what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
@@ -154,8 +159,38 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
         messages = dmesg.parse(_read(folder / watch.CONSOLE))
         guest = channel.parse(_read(folder / watch.GUEST))
         status = watch.check_end(what, end, messages, guest, spec.limit_s, folder)
-    wall_s = time.monotonic() - start
+    if keeper and key:
+        keeper.booted[key] = folder, status
+    return _result(spec, build, accel, status, clock, time.monotonic() - start, folder)
+
+
+def _result(
+    spec: BootSpec,
+    build: builds.Build,
+    accel: Accel,
+    status: int,
+    clock: HostClock,
+    wall_s: float,
+    folder: Path,
+) -> BootResult:
+    messages = dmesg.parse(_read(folder / watch.CONSOLE))
+    guest = channel.parse(_read(folder / watch.GUEST))
     return BootResult(spec, build, accel, status, messages, guest, clock, wall_s, folder)
+
+
+def _key(spec: BootSpec, build: builds.Build) -> str:
+    """Of all that the guest sees; "" if it also sees a disk, or a debugger."""
+    if spec.disk or spec.gdb:
+        return ""
+    binary, accel = _runs_with(spec)
+    words = command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
+    return kept.key_of([*words, host.cpu()] if accel.name == "kvm" else words)
+
+
+def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:
+    """QEMU, and what it runs the CPUs with."""
+    binary = emulator.ensure(spec.machine.arch)
+    return binary, accels.choose(binary, spec.exact, spec.machine.arch)
 
 
 def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> tuple[Path, Accel, list[str]]:
@@ -164,14 +199,18 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     ``console`` is where kernel messages go, if not to a file in the folder.
     """
     check_config(spec)
-    foreign = spec.machine.arch.foreign
-    binary = emulator.ensure_arm64() if foreign else emulator.ensure()
+    binary, accel = _runs_with(spec)
+    if spec.machine.firmware:
+        packages.ensure(spec.machine.firmware)
     check_memory(spec.machine, host.free_mib())
-    accel = accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
-    if not foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
+    if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
-    ports = qemu.Ports(console or f"file:{folder / watch.CONSOLE}", f"file:{folder / watch.GUEST}")
+    ports = qemu.Ports(
+        console or f"file:{folder / watch.CONSOLE}",
+        f"file:{folder / watch.GUEST}",
+        f"{folder.name}-{os.getpid()}",
+    )
     cmd = command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd
@@ -194,7 +233,6 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
         shift=spec.shift,
         ports=ports,
         gdb=spec.gdb,
-        memory=spec.memory,
         disk=spec.disk,
     )
 
@@ -218,11 +256,11 @@ def check_memory(machine: Machine, available: int) -> None:
 def check_config(spec: BootSpec) -> None:
     """Stop if the kernel is not of the machine's architecture, or that cannot be booted so."""
     machine = spec.machine
-    if archs.of_config(spec.config) is not machine.arch:
+    if spec.config.arch is not machine.arch:
         raise LabError(
             f"booting {machine.name}",
             f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not",
-            f"give --config {machine.arch.config}, or another machine",
+            f"give --config {machine.config}, or another machine",
         )
     if machine.arch.foreign and spec.exact:
         raise LabError(
@@ -241,7 +279,7 @@ def _folder(spec: BootSpec) -> Path:
     raise LabError("boot log", f"{paths.BOOTS}/{stem} is taken", "remove old boots")
 
 
-def prepare(kernel: str, config: str = "perf", role: str = "boot") -> Ready:
+def prepare(kernel: str, config: Config = PERF, role: str = "boot") -> Ready:
     """A built kernel and its initramfs: everything a boot needs."""
     build = builds.ensure_build(kernel, config)
     return build, initramfs.ensure(build, role)

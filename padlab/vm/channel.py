@@ -56,10 +56,10 @@ class Guest:
 
     @cached_property
     def _by_key(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        values: dict[str, list[str]] = {}
         for key, value in self.lines:
-            found.setdefault(key, []).append(value)
-        return found
+            values.setdefault(key, []).append(value)
+        return values
 
     def values(self, key: str) -> list[str]:
         """What was said under ``key``, in order."""
@@ -97,8 +97,8 @@ class Guest:
     @cached_property
     def took(self) -> tuple[Took, ...]:
         """The seconds that each test took of those that it may."""
-        found = (value.rsplit(" ", 2) for value in self.values("took"))
-        return tuple(Took(name, float(took), float(limit)) for name, took, limit in found)
+        rows = (value.rsplit(" ", 2) for value in self.values("took"))
+        return tuple(Took(name, float(took), float(limit)) for name, took, limit in rows)
 
     @cached_property
     def trace(self) -> trace.Trace:

@@ -55,7 +55,8 @@ DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"
 FUTEX = r"futex hash table"
 RUN_INIT = r"Run \S+ as init process"
-PANIC = r"Kernel panic - not syncing: (?P<why>[^\n]*)"
+# But for one that a guest asks for, to see another kernel boot after it.
+PANIC = r"Kernel panic - not syncing: (?!sysrq triggered crash)(?P<why>[^\n]*)"
 TROUBLE = (
     r"(?:WARNING: |BUG: |INFO: (?:task|possible|rcu|trying|suspicious|lockdep)|Oops: |"
     r"general protection fault|kernel BUG at |unreferenced object|watchdog: BUG)[^\n]*"

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from padlab.core import packages, progress
 from padlab.core.errors import LabError
+from padlab.kernel.arch import ARM64, X86_64, Arch
 
 NAME = "qemu-system-x86_64"
 OVERRIDE = "PADLAB_QEMU"
-ARM64_NAME = "qemu-system-aarch64"
+NAMES = {X86_64: NAME, ARM64: "qemu-system-aarch64"}
 
 # Earlier ones translate code without locking its page: while one emulated CPU
 # patches an instruction, as jump labels do, another can keep the old one for
@@ -26,47 +27,34 @@ PARALLEL_SINCE = (8, 1)
 _noting = threading.Lock()  # boots run in several threads
 
 
-def ensure() -> Path:
-    """The QEMU to run, installed if there is none."""
-    if not os.environ.get(OVERRIDE):
-        packages.ensure("qemu")
-    path = find()
+def ensure(arch: Arch = X86_64) -> Path:
+    """The QEMU to run for guests of an architecture, installed if there is none."""
+    if arch.foreign or not os.environ.get(OVERRIDE):
+        packages.ensure("qemu-arm64" if arch.foreign else "qemu")
+    path = find(arch)
     if path is None:
-        raise LabError("QEMU", f"{NAME} is not in PATH", f"install it, or name one in {OVERRIDE}")
+        raise LabError("QEMU", f"{NAMES[arch]} is not in PATH", f"install it, or name one in {OVERRIDE}")
     return path
 
 
-def ensure_arm64() -> Path:
-    """The QEMU of arm64 guests, installed if there is none: the newest in PATH."""
-    packages.ensure("qemu-arm64")
-    path = find_arm64()
-    if path is None:
-        raise LabError("QEMU", f"{ARM64_NAME} is not in PATH", "install it: apt-get install qemu-system-arm")
-    return path
-
-
-def find_arm64() -> Path | None:
-    return _newest(ARM64_NAME)
-
-
-def find() -> Path | None:
-    """The one that $PADLAB_QEMU names, else the newest in PATH; None if there is none."""
-    if named := os.environ.get(OVERRIDE):
+def find(arch: Arch = X86_64) -> Path | None:
+    """The one that $PADLAB_QEMU names, for x86-64, else the newest in PATH; None if there is none."""
+    if not arch.foreign and (named := os.environ.get(OVERRIDE)):
         path = Path(named)
         if not os.access(path, os.X_OK) or not path.is_file():
             raise LabError(f"{OVERRIDE}={named}", "there is no such program", f"give the path of {NAME}")
         return path
-    return _newest(NAME)
+    return _newest(NAMES[arch])
 
 
 def _newest(name: str) -> Path | None:
-    found: dict[Path, Path] = {}
+    programs: dict[Path, Path] = {}
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         path = Path(folder) / name
         if path.is_file() and os.access(path, os.X_OK):
-            found.setdefault(path.resolve(), path)  # /bin and /usr/bin are one folder
+            programs.setdefault(path.resolve(), path)  # /bin and /usr/bin are one folder
     # Of equal ones, the first in PATH.
-    return max(found.values(), key=lambda path: _numbers(version(path)), default=None)
+    return max(programs.values(), key=lambda path: _numbers(version(path)), default=None)
 
 
 @functools.cache

@@ -28,7 +28,7 @@ from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
-    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks"),
+    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks", "users"),
     *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes", "hibernate", "handover", "hugejob"),
 )
 
@@ -135,10 +135,10 @@ def _base(role: str, arch: Arch) -> list[Entry]:
 
 def _busybox() -> Path:
     """The host's busybox, which the package group makes the static one."""
-    found = shutil.which("busybox")
-    if found is None:
+    path = shutil.which("busybox")
+    if path is None:
         raise LabError("initramfs", "busybox is not in PATH", "add /bin to PATH")
-    return Path(found).resolve()
+    return Path(path).resolve()
 
 
 def _extras(build: builds.Build, role: str) -> list[Entry]:
@@ -163,16 +163,21 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
-    if role == "handover":
-        return [
-            regular("bin/kexec", native.static(GUEST / "kexec.c", build.arch), executable=True),
-            regular("kernel", build.image.read_bytes()),
-            regular("next", cpio(_base("boot", build.arch))),
-        ]
+    if role in ("handover", "users"):
+        programs = [_own_program("kexec", build.arch), regular("kernel", build.image.read_bytes())]
+        if role == "handover":
+            return [*programs, regular("next", cpio(_base("boot", build.arch)))]
+        last = regular("next", cpio(_base(role, build.arch)))
+        programs.append(_own_program("iommufd", build.arch))
+        return [*programs, regular("next", cpio([*_base(role, build.arch), *programs, last]))]
     if role == "stress":
         packages.ensure("stress")
         return _of_host("stress-ng")
     return []
+
+
+def _own_program(name: str, arch: Arch) -> Entry:
+    return regular(f"bin/{name}", native.static(GUEST / f"{name}.c", arch), executable=True)
 
 
 def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str]) -> list[Entry]:
@@ -221,8 +226,8 @@ def _kselftests() -> list[Entry]:
     """Those of othertests.py, and the list that the role reads."""
     top = othertests.kselftests()
     lines = [
-        "\t".join((name, str(one.limit_s), str(one.pages), str(one.gigantic), one.run))
-        for name, one in othertests.programs().items()
+        "\t".join((name, str(program.limit_s), str(program.pages), str(program.gigantic), program.run))
+        for name, program in othertests.programs().items()
     ]
     return [
         regular("outside/programs", "\n".join(lines).encode() + b"\n"),

@@ -16,6 +16,7 @@ from pathlib import Path
 from padlab.core import process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
 from padlab.vm import boot as boots
 from padlab.vm import emulator, initramfs, qemu, summary
@@ -27,7 +28,7 @@ from padlab.vm.machine import Machine
 def main(
     machine: Machine,
     kernel: str = "patched",
-    config: str = "perf",
+    config: Config = PERF,
     threads: str | None = None,
     exact: bool = False,
     append: Sequence[str] = (),
@@ -68,15 +69,14 @@ def _console(role: str) -> str:
 def _planned(spec: BootSpec, role: str) -> list[str]:
     """The QEMU line, with the console here; nothing is built, installed or started for it."""
     boots.check_config(spec)
-    foreign = spec.machine.arch.foreign
-    binary = emulator.find_arm64() if foreign else emulator.find()
+    arch = spec.machine.arch
+    binary = emulator.find(arch)
     accel = Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)
     if binary:
-        accel = accels.foreign(binary) if foreign else accels.choose(binary, spec.exact)
-    spec = replace(spec, initrd=initramfs.planned(role, spec.machine.arch))
+        accel = accels.choose(binary, spec.exact, arch)
+    spec = replace(spec, initrd=initramfs.planned(role, arch))
     kernel = builds.image(spec.kernel, spec.config)
-    name = emulator.ARM64_NAME if foreign else emulator.NAME
-    return boots.command(spec, kernel, binary or name, accel, qemu.Ports(_console(role)))
+    return boots.command(spec, kernel, binary or emulator.NAMES[arch], accel, qemu.Ports(_console(role)))
 
 
 def gdb_line(obj: Path) -> str:

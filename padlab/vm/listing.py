@@ -12,27 +12,27 @@ from padlab.vm.boot import host_mib
 
 def main(json: bool = False) -> int:
     """Print every machine of machines/."""
-    found = [machines.load(name) for name in machines.names()]
+    listed = [machines.load(name) for name in machines.names()]
     if json:
         rows = [
             {
-                "name": one.name,
-                "kind": one.kind,
-                "nodes": len(one.nodes),
-                "cpus": one.cpus,
-                "mib": one.mib,
-                "summary": one.summary(),
-                "description": one.description,
-                "host_mib": host_mib(one),
+                "name": machine.name,
+                "kind": machine.kind,
+                "nodes": len(machine.nodes),
+                "cpus": machine.cpus,
+                "mib": machine.mib,
+                "summary": machine.summary(),
+                "description": machine.description,
+                "host_mib": host_mib(machine),
             }
-            for one in found
+            for machine in listed
         ]
         print(jsonlib.dumps(rows, indent=2))
         return 0
     names = ("machine", "kind", "host GiB", "what it is", "why it is here")
     grid = table.grid(names, left=set(names) - {"host GiB"})
-    for one in found:
-        gib = f"{host_mib(one) / 1024:.1f}"
-        grid.add_row(one.name, one.kind, gib, one.summary(), table.plain(one.description))
+    for machine in listed:
+        gib = f"{host_mib(machine) / 1024:.1f}"
+        grid.add_row(machine.name, machine.kind, gib, machine.summary(), table.plain(machine.description))
     table.console().print(grid)
     return 0

@@ -10,6 +10,9 @@ A file looks like this::
     threads_per_core = 2        # 1 if left out
     append = ["memmap=..."]     # more kernel arguments, if any
     below_4g_mib = 1024         # RAM below 4 GiB, if not what QEMU makes it
+    firmware = "ovmf"           # EFI, on a board with PCI Express; QEMU's own BIOS if left out
+    monitor = true              # the guest has QEMU's monitor at its third serial port, ttyS2
+    qemu = ["-device", "..."]   # more arguments of QEMU, if any
 
     [[node]]                    # one table per NUMA node, in node order
     gib = 2                     # or mib = 2048
@@ -34,7 +37,9 @@ from padlab.core import toml
 from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
 from padlab.kernel import arch as archs
+from padlab.kernel import kconfig
 from padlab.kernel.arch import X86_64, Arch
+from padlab.kernel.kconfig import Config
 
 # QEMU's pc machine numbers CPUs with 8-bit APIC ids, and `-cpu max` has 40
 # physical address bits under TCG, of which the PCI windows need some.
@@ -78,6 +83,14 @@ class Machine:
     below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
     dimms: tuple[Dimm, ...] = ()
     arch: Arch = X86_64
+    firmware: str | None = None
+    monitor: bool = False
+    qemu: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> Config:
+        """What it boots if not told otherwise."""
+        return kconfig.USERS if self.firmware else kconfig.usual(self.arch)
 
     @property
     def cpus(self) -> int:
@@ -132,12 +145,12 @@ def names(folder: Path = MACHINES) -> list[str]:
 
 def load(name: str, folder: Path = MACHINES) -> Machine:
     """Read and check machines/NAME.toml."""
-    known = names(folder)
-    if name not in known:
+    choices = names(folder)
+    if name not in choices:
         raise LabError(
             f"machine '{name}'",
             "there is no such machine",
-            f"choose one of {', '.join(known)}, or add machines/{name}.toml",
+            f"choose one of {', '.join(choices)}, or add machines/{name}.toml",
         )
     return _machine(name, toml.load(folder / f"{name}.toml", _File))
 
@@ -177,10 +190,11 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     arch: Literal["x86_64", "arm64"] = "x86_64"
     small: bool = False
     threads_per_core: Annotated[int, Meta(ge=1, le=MAX_CPUS)] = 1
-    append: tuple[
-        Annotated[str, Meta(pattern=r"^\S+\Z", description="one kernel argument without spaces")], ...
-    ] = ()
+    append: tuple[Annotated[str, Meta(pattern=r"^\S+\Z")], ...] = ()
     below_4g_mib: Annotated[int, Meta(ge=MIN_MIB, le=3584)] | None = None
+    firmware: Literal["ovmf"] | None = None
+    monitor: bool = False
+    qemu: tuple[str, ...] = ()
     node: Annotated[list[_Node], Meta(min_length=1, max_length=MAX_NODES)]
     dimm: Annotated[list[_Dimm], Meta(max_length=MAX_DIMMS)] = []
 
@@ -204,7 +218,7 @@ def _machine(name: str, file: _File) -> Machine:
     for index, dimm in enumerate(file.dimm):
         if dimm.node >= len(nodes):
             _fail(name, f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}")
-    made = Machine(
+    machine = Machine(
         name,
         file.description,
         file.kind,
@@ -215,19 +229,24 @@ def _machine(name: str, file: _File) -> Machine:
         file.below_4g_mib,
         tuple(Dimm(_mib(name, f"dimm[{index}]", dimm), dimm.node) for index, dimm in enumerate(file.dimm)),
         archs.ALL[file.arch],
+        file.firmware,
+        file.monitor,
+        file.qemu,
     )
-    if made.arch.foreign and (made.dimms or made.below_4g_mib):
-        _fail(name, f"is of {file.arch}", "DIMMs and below_4g_mib are for x86_64")
-    if not 1 <= made.cpus <= MAX_CPUS:
-        _fail(name, f"has {made.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
-    if not MIN_MIB <= made.mib <= MAX_MIB - made.dimm_mib:
+    if machine.arch.foreign and (
+        machine.dimms or machine.below_4g_mib or machine.firmware or machine.monitor
+    ):
+        _fail(name, f"is of {file.arch}", "DIMMs, below_4g_mib, firmware and monitor are for x86_64")
+    if not 1 <= machine.cpus <= MAX_CPUS:
+        _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
+    if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:
         room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included"
         _fail(
             name,
-            f"has {made.mib + made.dimm_mib} MiB in all",
+            f"has {machine.mib + machine.dimm_mib} MiB in all",
             f"give {room} (the emulated CPU has 40 physical address bits)",
         )
-    return made
+    return machine
 
 
 def _mib(name: str, where: str, memory: _Memory) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A machine as QEMU arguments: a pure function, so that it is tested on text.
 
-The chipset is ``pc`` rather than ``q35``: it has RAM up to 3 GiB below the PCI
+The chipset is ``pc`` rather than ``q35``, but for EFI: it has RAM up to 3 GiB below the PCI
 hole where q35 has 2, as the published KVM guests had, and half the devices to
 probe.  Its 255 CPUs are enough for every published machine.
 
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from padlab.core import packages
 from padlab.kernel.arch import ARM64
 from padlab.vm import emulator, virt
 from padlab.vm.accel import Accel
@@ -55,6 +56,9 @@ TB_CACHE_MIB = 256
 GDB_ARGS = ("-s", "-S")
 GDB_TARGET = "localhost:1234"
 
+# Code and variables in one: what is written to these is lost with the machine.
+OVMF = packages.GROUPS["ovmf"]["ovmf"]
+
 
 @dataclass(frozen=True)
 class Ports:
@@ -62,6 +66,7 @@ class Ports:
 
     console: str = "stdio"  # kernel messages: ttyS0
     channel: str = "null"  # what the guest's programs say: ttyS1 (see channel.py)
+    monitor: str = "padlab"  # an abstract socket's name, if the machine has the monitor at ttyS2
 
 
 def command(
@@ -76,7 +81,6 @@ def command(
     shift: int = 0,
     ports: Ports | None = None,
     gdb: bool = False,
-    memory: Path | None = None,
     disk: Path | None = None,
 ) -> list[str]:
     """The QEMU command line that boots ``kernel`` on ``machine``.
@@ -87,19 +91,19 @@ def command(
     keeps its CPUs, too: they take turns, and what one of them does is counted together
     with what others do meanwhile.
 
-    ``memory`` is a file that the machine's only node has its memory in: what a boot has touched of
-    it is there for the next one, for which the host need not find and zero pages again.  ``disk`` is
-    the image of a disk, /dev/vda in a guest that knows virtio.
+    ``disk`` is the image of a disk, /dev/vda in a guest that knows virtio.
     """
     ports = ports or Ports()
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     one_cpu = accel.exact and not all_cpus
     args += [*_board(machine), *_accel(accel, shift)]
-    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine, memory)]
+    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine)]
     args += virt.numa(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
     args += [*_distances(machine), *_dimms(machine)]
     args += ["-serial", ports.console]
     args += virt.channel(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
+    args += _monitor(ports.monitor) if machine.monitor else []
+    args += machine.qemu
     args += GDB_ARGS if gdb else ()
     if disk:
         args += ["-drive", f"file={disk},format=raw,if=none,id=disk", "-device", "virtio-blk-pci,drive=disk"]
@@ -126,8 +130,24 @@ def kernel_args(machine: Machine, append: Sequence[str], accel: Accel) -> list[s
 def _board(machine: Machine) -> list[str]:
     if machine.arch is ARM64:
         return ["-machine", virt.BOARD, "-cpu", virt.CPU]
-    board = "pc" if machine.below_4g_mib is None else f"pc,max-ram-below-4g={machine.below_4g_mib}M"
-    return ["-machine", board, "-cpu", "max"]
+    board = "q35" if machine.firmware else "pc"
+    if machine.below_4g_mib is not None:
+        board += f",max-ram-below-4g={machine.below_4g_mib}M"
+    firmware = ["-bios", OVMF] if machine.firmware else []
+    return ["-machine", board, *firmware, "-cpu", "max"]
+
+
+def _monitor(socket: str) -> list[str]:
+    """QEMU's monitor, as people type at it, at the other end of a socket: the third serial port.
+
+    That has an interrupt of its own, since Linux lets none of the first two share theirs.
+    """
+    place = f"path={socket},abstract=on"
+    return [
+        *("-chardev", f"socket,id=monitor,server=on,wait=off,{place}", "-mon", "monitor"),
+        *("-chardev", f"socket,id=guest,{place}"),
+        *("-device", "isa-serial,chardev=guest,index=2,iobase=0x3e8,irq=5"),
+    ]
 
 
 def _accel(accel: Accel, shift: int) -> list[str]:
@@ -180,14 +200,11 @@ def _dimms(machine: Machine) -> list[str]:
     return args
 
 
-def _backends(machine: Machine, memory: Path | None) -> list[str]:
-    kind, options = "memory-backend-ram", "reserve=off"
-    if memory:
-        kind, options = "memory-backend-file", f"reserve=off,share=on,mem-path={memory}"
+def _backends(machine: Machine) -> list[str]:
     args = []
     for i, node in enumerate(machine.nodes):
         if node.mib:
-            args += ["-object", f"{kind},id=mem{i},size={node.mib}M,{options}"]
+            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
     return args
 
 

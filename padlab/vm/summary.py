@@ -110,7 +110,7 @@ class Report:
         return {
             "machine": spec.machine.name,
             "kernel": spec.kernel,
-            "config": spec.config,
+            "config": spec.config.name,
             "source_version": self.result.build.source_version,
             "release": dmesg.version,
             "accel": self.result.accel.name,

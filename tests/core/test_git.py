@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from padlab.core import git
+from tests.conftest import write_all
 
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     top = tmp_path / "clone"
-    for name in ("linux/a.c", "results/b.json"):
-        (top / name).parent.mkdir(parents=True, exist_ok=True)
-        (top / name).write_text("1\n")
+    write_all(top, {"linux/a.c": "1\n", "results/b.json": "1\n"})
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "A")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b.c")
@@ -25,34 +24,15 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def test_clean_and_changed(clone: Path) -> None:
+@pytest.mark.parametrize("changed", ["linux/a.c", "linux/new.c"])
+def test_clean_and_changed(clone: Path, changed: str) -> None:
     name = git.commit(clone)
     assert len(name) >= 7 and set(name) <= set("0123456789abcdef")
     (clone / "results/b.json").write_text("2\n")
     (clone / "results/new.json").write_text("2\n")
     assert git.commit(clone) == name
-    (clone / "linux/a.c").write_text("2\n")
+    (clone / changed).write_text("2\n")
     assert git.commit(clone) == f"{name}-dirty"
-
-
-def test_results_of_another_base_are_no_change(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git.paths, "RESULTS", clone / "results/7.3")
-    name = git.commit(clone)
-    (clone / "results/7.3").mkdir()
-    (clone / "results/7.3/new.json").write_text("2\n")
-    (clone / "results/b.json").write_text("2\n")
-    assert git.commit(clone) == name
-
-
-def test_a_new_file_is_a_change(clone: Path) -> None:
-    name = git.commit(clone)
-    (clone / "linux/new.c").write_text("\n")
-    assert git.commit(clone) == f"{name}-dirty"
-
-
-def test_a_tag_is_its_name(clone: Path) -> None:
-    subprocess.run(["git", "tag", "-a", "-m", "t", "v3"], cwd=clone, check=True)
-    assert git.commit(clone) == "v3"
 
 
 def test_a_copy_without_git_in_another_clone(clone: Path) -> None:
@@ -60,11 +40,15 @@ def test_a_copy_without_git_in_another_clone(clone: Path) -> None:
     assert git.commit(clone / "copy") == "unknown"
 
 
-def test_no_commit_yet(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    assert git.commit(tmp_path) == "unknown"
-
-
 def test_without_git(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert git.commit(clone) == "unknown"
+
+
+def test_commits_that_there_are(clone: Path, tmp_path: Path) -> None:
+    assert git.has(git.commit(clone), clone) and git.has_history(clone)
+    assert not git.has("0" * 12, clone)
+    subprocess.run(["git", "commit", "-qm", "two", "--allow-empty"], cwd=clone, check=True)
+    shallow = tmp_path / "shallow"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", clone.as_uri(), shallow], check=True)
+    assert not git.has_history(shallow) and not git.has_history(tmp_path)

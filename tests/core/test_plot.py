@@ -16,8 +16,8 @@ def edge(note: str) -> float:
     """The darkest of the outermost pixels at the right of a picture with this note: 1 is white."""
     from matplotlib import image  # slow to import
 
-    panel = plot.Timeline("ms", [plot.Row("a row", "tab:blue", [(0.0, 1.0)])], (0.0, 2.0))
-    picture = plot.figure([panel], "", 1, (INCHES, 3.0), note)
+    panel = plot.Bars("a panel", "ms", {"a group": [plot.Bar(1.0, "one", "tab:blue")]})
+    picture = plot.figure([panel], "", (INCHES, 3.0), note)
     return float(image.imread(io.BytesIO(picture), format="png")[:, -2:, :3].min())
 
 

@@ -30,14 +30,16 @@ def test_a_label_is_that_of_its_block(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_log_has_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(progress, "seconds", lambda _elapsed: "no time")
     with progress.labelled("[3]"), progress.step("building") as step:
         step.update("too soon")
         monkeypatch.setattr(progress, "_LINE_EVERY_S", 0)
         step.update("5 files")
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == ["[3] building ...", "[3] building: 5 files, 0.0 s"]
-    assert lines[2].startswith("[3] building: done in ")
-    assert len(lines) == 3
+    assert capsys.readouterr().err.splitlines() == [
+        "[3] building ...",
+        "[3] building: 5 files, no time",
+        "[3] building: done in no time",
+    ]
 
 
 def test_a_step_that_fails_is_not_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,6 +54,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     console = Console(file=screen, force_terminal=True, width=80, highlight=False, soft_wrap=True)
     monkeypatch.setattr(progress, "console", console)
     monkeypatch.setattr(progress, "_REDRAW_S", 0)
+    monkeypatch.setattr(progress, "seconds", lambda _elapsed: "no time")
     return screen
 
 
@@ -62,7 +65,7 @@ def test_a_terminal_shows_all_steps_that_are_under_way(
     with progress.step("first") as first, progress.step("second [2]") as second:
         first.update("half")
         second.update("all")
-        assert list(progress._steps._lines.values()) == ["first: half, 0.0 s", "second [2]: all, 0.0 s"]
+        assert list(progress._steps._lines.values()) == ["first: half, no time", "second [2]: all, no time"]
         progress.result("a result")
         assert progress._steps._status is not None
     assert progress._steps._status is None
@@ -70,4 +73,4 @@ def test_a_terminal_shows_all_steps_that_are_under_way(
     assert capsys.readouterr().out == "a result\n"
     screen = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
     assert "a result" not in screen
-    assert "first: done in 0.0 s" in screen
+    assert "first: done in no time" in screen

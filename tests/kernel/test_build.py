@@ -14,6 +14,8 @@ from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
 from padlab.kernel import build, kconfig, state
 from padlab.kernel.arch import ALL, Arch
+from padlab.kernel.kconfig import DEBUG, PERF, Config
+from tests.conftest import write
 
 MAKE_OUTPUT = """\
 make: Entering directory '/x'
@@ -66,9 +68,6 @@ class TestCompilerErrors:
         assert error.value.todo.startswith("free some space")
         assert error.value.detail == [line]
 
-    def test_is_bounded(self) -> None:
-        assert len(build.compiler_errors([f"f.c:{n}: error: e" for n in range(500)])) == 40
-
 
 class TestCache:
     def test_knows_what_was_compiled_in_another_language_and_folder(
@@ -106,24 +105,9 @@ class TestCache:
 class TestConfig:
     CONFIG = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_S=""\nCONFIG_N=512\n# A comment\n'
 
-    def test_parse(self) -> None:
-        assert kconfig.parse_config(self.CONFIG) == {
-            "CONFIG_A": "y",
-            "CONFIG_B": "n",
-            "CONFIG_S": '""',
-            "CONFIG_N": "512",
-        }
-
-    def test_all_came_out(self) -> None:
-        assert (
-            kconfig.lost_options(
-                ["CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\n"], self.CONFIG
-            )
-            == []
-        )
-
-    def test_a_later_fragment_wins(self) -> None:
-        assert kconfig.lost_options(["CONFIG_N=8\n", "CONFIG_N=512\n"], self.CONFIG) == []
+    def test_all_came_out_and_a_later_fragment_wins(self) -> None:
+        asked = "CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_GONE is not set\nCONFIG_N=8\n"
+        assert kconfig.lost_options([asked, "CONFIG_N=512\n"], self.CONFIG) == []
 
     def test_lost(self) -> None:
         lost = kconfig.lost_options(["CONFIG_B=y\nCONFIG_M=m\n# CONFIG_A is not set\n"], self.CONFIG)
@@ -133,39 +117,35 @@ class TestConfig:
             "CONFIG_A: n asked for, y came out",
         ]
 
-    def test_each_config_is_perf_and_more(self) -> None:
-        perf = kconfig.CONFIGS["perf"]
-        for name, fragments in kconfig.CONFIGS.items():
-            assert fragments[: len(perf)] == perf
-            assert (len(fragments) > len(perf)) == (name not in ("perf", "arm64"))
+    def test_each_config_has_a_name_and_files_of_its_own(self) -> None:
+        configs = [value for value in vars(kconfig).values() if isinstance(value, Config)]
+        assert len({config.name for config in configs}) == len(configs) > 10
+        files = [tuple(config.files(series=True)) for config in configs]
+        assert len(set(files)) == len(files)
+        assert all(file.exists() for each in files for file in each)
+        assert {config for config in configs if config.watched} == {DEBUG, kconfig.RT, kconfig.NOSPLIT}
 
     @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
     def test_what_an_architecture_adds_undoes_nothing_of_perf(self, arch: Arch) -> None:
         perf = kconfig.parse_config((paths.CONFIGS / "perf.config").read_text())
         added = kconfig.parse_config((paths.CONFIGS / arch.fragment).read_text())
         assert added and not set(perf) & set(added)
-        assert kconfig.CONFIGS[arch.config] == kconfig.CONFIGS["perf"]
-        assert archs.of_config(arch.config) is arch
-        assert archs.of_config("debug") is archs.X86_64
+        assert kconfig.usual(arch).arch is arch and not kconfig.usual(arch).fragments
 
     def test_debug_undoes_nothing_of_perf_and_perf_has_no_debug_option(self) -> None:
         perf = kconfig.parse_config((paths.CONFIGS / "perf.config").read_text())
         debug = kconfig.parse_config((paths.CONFIGS / "debug.config").read_text())
         assert len(perf) > 50 and len(debug) > 10
-        assert not set(perf) & set(debug)
+        assert set(perf) & set(debug) == {"CONFIG_KUNIT"}  # as a part of the kernel
         debugging = {
             name for name, value in perf.items() if name.startswith("CONFIG_DEBUG_") and value != "n"
         }
         assert debugging <= {"CONFIG_DEBUG_FS"}
 
-    def test_unknown_config(self) -> None:
-        with pytest.raises(LabError, match="perf, debug"):
-            build.ensure_build("stock", "fast")
-
 
 def test_modules_are_read_from_the_order_file(tmp_path: Path) -> None:
     (tmp_path / "modules.order").write_text("kernel/padata_mt_kunit.o\nlib/kunit/kunit.o\nlib/a-b.o\n")
-    built = build.Build("patched", "perf", tmp_path, tmp_path, tmp_path / "bzImage", "1", "6.12.1")
+    built = build.Build("patched", PERF, tmp_path, tmp_path, tmp_path / "bzImage", "1", "6.12.1")
     assert build.modules(built)["a_b"] == tmp_path / "lib/a-b.ko"
     assert set(build.modules(built)) == {"padata_mt_kunit", "kunit", "a_b"}
 
@@ -195,8 +175,7 @@ class TestWhenItIsBuilt:
         def make(_top: Path, obj: Path, *_args: object) -> None:
             made.append("made")
             for name in ("arch/x86/boot/bzImage", "arch/arm64/boot/Image", "include/config/kernel.release"):
-                (obj / name).parent.mkdir(parents=True, exist_ok=True)
-                (obj / name).write_text("6.12.1\n")
+                write(obj / name, "6.12.1\n")
 
         monkeypatch.setattr(build, "_configure", configure)
         monkeypatch.setattr(build, "make", make)
@@ -228,7 +207,7 @@ class TestWhenItIsBuilt:
         assert made == ["configured", "made"]
 
     def test_each_architecture_has_its_compiler_and_image(self, made: list[str]) -> None:
-        built = build.ensure_build("stock", "arm64")
+        built = build.ensure_build("stock", kconfig.ARM64)
         assert made == ["configured", "made"]
         assert built.image == paths.TREES / "stock/obj-arm64/arch/arm64/boot/Image"
         gcc = f"CC={archs.COMPILE} aarch64-linux-gnu-gcc"
@@ -254,7 +233,7 @@ class TestWhenItIsBuilt:
     @pytest.mark.parametrize("tool", ["RUSTC", "PAHOLE"])
     def test_a_configuration_with_the_version_of_one_is_refused(self, tool: str) -> None:
         name = f"CONFIG_{tool}_VERSION"
-        asked = [path.read_text() for path in kconfig.fragments_of("arm64", series=True)]
+        asked = [path.read_text() for path in kconfig.ARM64.files(series=True)]
         lost = kconfig.lost_options(asked, f"{name}=124\n")
         assert f"{name}: 0 asked for, 124 came out" in lost
 

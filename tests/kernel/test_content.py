@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fingerprints and stamps: what decides whether something is made again."""
+"""Fingerprints: what decides whether something is made again."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from padlab.kernel.content import Stamp, digest, fingerprint
+from padlab.kernel.content import digest, fingerprint
 
 
 def test_fingerprints_are_of_content_mode_and_kind(tmp_path: Path) -> None:
@@ -26,21 +24,3 @@ def test_fingerprints_are_of_content_mode_and_kind(tmp_path: Path) -> None:
 
 def test_digests_tell_parts_apart() -> None:
     assert len({digest(parts) for parts in (["ab"], ["a", "b"], ["b", "a"], [])}) == 4
-
-
-class TestStamp:
-    def test_matches_what_it_was_made_from_alone(self, tmp_path: Path) -> None:
-        stamp = Stamp(tmp_path / "made/.stamp", ["a", "b"])
-        assert not stamp.matches()
-        with stamp.renewed():
-            pass
-        assert Stamp(stamp.path, ["a", "b"]).matches()
-        assert not Stamp(stamp.path, ["a", "c"]).matches()
-
-    def test_what_was_interrupted_is_not_made(self, tmp_path: Path) -> None:
-        stamp = Stamp(tmp_path / ".stamp", ["a"])
-        with stamp.renewed():
-            pass
-        with pytest.raises(KeyboardInterrupt), stamp.renewed():
-            raise KeyboardInterrupt
-        assert not stamp.matches()

@@ -11,6 +11,7 @@ import pytest
 from padlab.core import paths
 from padlab.kernel import differences
 from padlab.kernel.differences import CODE, TESTS
+from tests.conftest import write_all
 
 FILES = {
     "linux/mm/a.c": "line\n" * 90,
@@ -40,9 +41,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in {"ROOT": "", "LINUX": "linux", "BASES": "bases"}.items():
         monkeypatch.setattr(paths, name, tmp_path / value)
     monkeypatch.setattr(differences.source, "RECORD", tmp_path / "source.toml")
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_all(tmp_path, FILES)
     return tmp_path
 
 
@@ -61,12 +60,6 @@ def test_counts(clone: Path) -> None:
         "messages": {"00-cover.msg": 3},
         "tables": {"faults/x.patch": 1},
     }
-
-
-def test_the_default_base_differs_in_nothing(clone: Path) -> None:
-    found = differences.read("6.12")
-    assert found.owned_lines == {CODE: 140, TESTS: 10} and found.differing() == 0
-    assert (found.patches, found.hooked[0].added, found.hooked[0].removed) == (1, 2, 1)
 
 
 def test_is_printed(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The table of hooks: it counts right, docs/hooks.md has it, and it stays small."""
+"""The table of hooks: it counts right, and it stays small."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from padlab.core import paths
-from padlab.core.errors import LabError
 from padlab.kernel import hooktable
+
+MAX_ADDED = 220  # lines of the kernel's own code
 
 PATCH = """\
 --- a/mm/a.c
@@ -56,51 +57,4 @@ def patches_of(base: str) -> Path:
 
 @pytest.mark.parametrize("base", paths.bases())
 def test_hooks_are_small(base: str) -> None:
-    assert hooktable.added(hooktable.read(patches_of(base))) <= hooktable.MAX_ADDED[base]
-
-
-@pytest.mark.parametrize("base", paths.bases())
-def test_the_document_has_the_table(base: str) -> None:
-    table = hooktable.markdown(hooktable.read(patches_of(base)))
-    section = hooktable.section(hooktable.DOCUMENT.read_text(), base)
-    assert table in section, f"docs/hooks.md: run ./lab refresh --base {base}"
-
-
-DOCUMENT = """\
-Before.
-
-## Linux 1.2
-
-{}
-## Linux 7.3
-
-Of 7.3:
-
-{}
-After.
-
-## More
-
-| other |
-"""
-
-
-@pytest.mark.parametrize("base", ["1.2", "7.3"])
-def test_rewriting_the_document(tmp_path: Path, base: str) -> None:
-    (tmp_path / "series").write_text("a.patch\n")
-    (tmp_path / "a.patch").write_text(PATCH)
-    document = tmp_path / "hooks.md"
-    old = "| old |\n|---|\n| 1 |\n"
-    document.write_text(DOCUMENT.format(old, old))
-    assert hooktable.rewrite(document, tmp_path, base)
-    table = hooktable.markdown(hooktable.read(tmp_path))
-    assert document.read_text() == DOCUMENT.format(*(table if one == base else old for one in ("1.2", "7.3")))
-    assert table.strip() in hooktable.section(document.read_text(), base)
-    assert not hooktable.rewrite(document, tmp_path, base)
-
-
-@pytest.mark.parametrize("text", ["", "| a |\n", "## Linux 1.2\n\nNone.\n\n## Linux 7.3\n\n| a |\n"])
-def test_a_document_without_the_table(tmp_path: Path, text: str) -> None:
-    (tmp_path / "hooks.md").write_text(text)
-    with pytest.raises(LabError, match="hooks.md: it has no table of Linux 1.2"):
-        hooktable.rewrite(tmp_path / "hooks.md", tmp_path, "1.2")
+    assert hooktable.added(hooktable.read(patches_of(base))) <= MAX_ADDED

@@ -10,7 +10,8 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import AbsentError, LabError
-from padlab.kernel import hooks, kconfig, mailseries, owned, refresh, source, state, steps, tree
+from padlab.kernel import hooks, kconfig, mailseries, refresh, source, state, steps, tree
+from tests.conftest import edit, write, write_all
 
 VERSION = "7.3.1-1"
 ENGINE = "".join(f"line {number}\n" for number in range(1, 21))
@@ -33,17 +34,6 @@ FILES = {
 }
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone that works on base 7.3."""
@@ -55,8 +45,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tree.packages, "ensure", lambda *groups: None)
     base = source.Base("linux-source-7.3", VERSION, "trixie-backports")
     monkeypatch.setattr(source, "base", lambda: base)
-    for name, text in FILES.items():
-        write(tmp_path / name, text)
+    write_all(tmp_path, FILES)
     state.write_state(paths.TREES / "stock", state.State(VERSION))
     return tmp_path
 
@@ -113,11 +102,6 @@ class TestTree:
         patched = tree.ensure_tree("patched")
         assert (patched / "mm/old.c").exists() and not (patched / "mm/new.c").exists()
 
-    def test_the_default_base_has_none(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(paths, "OWN", None)
-        assert owned.owned_files() == owned.shared_files()
-        assert set(owned.shared_files()) == {"kernel/engine.c", "mm/both.c", "mm/old.c"}
-
 
 @pytest.mark.usefixtures("installed")
 class TestRefresh:
@@ -161,21 +145,14 @@ class TestRefresh:
             LabError, match="linux/kernel/engine.c changed since .* ./lab tree --discard --base 7.3"
         ):
             refresh.refresh()
+        with pytest.raises(LabError, match="run ./lab refresh --base 7.3 to keep them or ./lab tree"):
+            tree.ensure_tree("patched")
 
     def test_no_own_patch_on_the_default_base(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tree.ensure_tree("patched")
         monkeypatch.setattr(paths, "OWN", None)
         with pytest.raises(LabError, match="leave out --own"):
             refresh._own_patches(["mm/both.c"], "x.patch")
-
-    def test_messages_name_the_base(self, clone: Path) -> None:
-        patched = tree.ensure_tree("patched")
-        (patched / "mm/both.c").write_text("edited\n")
-        edit(clone / "linux/mm/both.c", "both", "more")
-        with pytest.raises(LabError) as error:
-            tree.ensure_tree("patched")
-        assert error.value.what == "bringing build/7.3/trees/patched up to date"
-        assert "./lab refresh --base 7.3 to keep" in error.value.todo
 
 
 @pytest.mark.usefixtures("installed")
@@ -211,12 +188,6 @@ class TestAnotherVersion:
         with pytest.raises(AbsentError, match="1 of 2 do not apply"):
             tree.ensure_tree("patched")
 
-    def test_the_tested_one_has_the_hunks(self, clone: Path) -> None:
-        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
-        with pytest.raises(LabError, match="hunk #1") as error:
-            tree.ensure_tree("patched")
-        assert "+b" in error.value.detail
-
     def test_a_hook_that_needs_one_that_failed(self, clone: Path) -> None:
         write(
             clone / "bases/7.3/patches/second.patch", "--- a/Makefile\n+++ b/Makefile\n@@ -2 +2 @@\n-b\n+c\n"
@@ -236,7 +207,7 @@ def test_configurations_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch
     own = clone / "bases/7.3/configs"
     write(own / "perf.config", "# CONFIG_A is not set\n")
     write(own / "patched.config", "CONFIG_B=y\n")
-    found = kconfig.fragments_of("debug", series=True)
+    found = kconfig.DEBUG.files(series=True)
     assert [str(path.relative_to(clone)) for path in found] == [
         "configs/x86.config",
         "configs/perf.config",
@@ -245,7 +216,7 @@ def test_configurations_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch
         "configs/patched.config",
         "bases/7.3/configs/patched.config",
     ]
-    assert kconfig.fragments_of("perf", series=False)[-1] == own / "perf.config"
+    assert kconfig.PERF.files(series=False)[-1] == own / "perf.config"
 
 
 def test_options_of_kunit_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,11 +126,6 @@ class TestCache:
         assert got() == OLDER
         assert f"could not be fetched: Temporary failure resolving 'mirror'; using {OLDER}" in said(capsys)
 
-    def test_on_another_system_it_serves(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
-        apt.cache(TESTED)
-        monkeypatch.setenv("PATH", "/nowhere")
-        assert got() == TESTED
-
     def test_an_interrupted_download_is_removed(self, apt: Apt) -> None:
         apt.cache(OLDER)
         (paths.DOWNLOADS / ".part-x").mkdir()
@@ -143,12 +138,6 @@ class TestIndex:
         apt.mirror("6.12.130-1", TESTED)
         assert got() == TESTED
 
-    def test_the_candidate_is_next(self, apt: Apt) -> None:
-        apt.cache(OLDER)
-        apt.index("6.12.130-1")
-        apt.mirror("6.12.130-1")
-        assert got() == "6.12.130-1"
-
     def test_update_asks_for_the_newest(self, apt: Apt) -> None:
         apt.cache(TESTED)
         apt.index(TESTED)
@@ -156,12 +145,6 @@ class TestIndex:
         apt.mirror("6.12.130-1")
         assert got(update=True) == "6.12.130-1"
         assert apt.updates == 1
-
-    def test_update_without_a_network_keeps_what_there_is(self, apt: Apt) -> None:
-        apt.cache(TESTED)
-        apt.index(TESTED)
-        apt.network_off()
-        assert got(update=True) == TESTED
 
     def test_is_fetched_when_there_is_nothing_else(self, apt: Apt) -> None:
         apt.after_update = [NEWER]
@@ -192,15 +175,6 @@ class TestFailures:
         )
         assert apt.updates == 1
         assert apt.calls().count("apt-get") == 2
-
-    def test_no_network(self, apt: Apt) -> None:
-        apt.index(OLDER)
-        apt.network_off()
-        assert (
-            f"{OLDER} could not be fetched: Temporary failure resolving 'mirror'; check the network"
-            in fails()
-        )
-        assert apt.updates == 0
 
     def test_another_system(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", "/nowhere")
@@ -238,21 +212,12 @@ class TestSuiteOfItsOwn:
 
         monkeypatch.setattr(Suite, "update", update)
 
-    def test_the_tested_version_in_the_cache_needs_no_apt(self, suite: Apt) -> None:
-        suite.cache(self.NEWER, self.TESTED)
-        assert got() == self.TESTED
-        assert suite.calls() == [] and suite.updates == 0
-
     def test_is_asked_for_with_the_settings_of_the_suite(self, suite: Apt) -> None:
         self.offers(suite, (self.PACKAGE, self.TESTED))
         assert got() == self.TESTED
         assert suite.updates == 1
         config = str(paths.CACHE / "apt/trixie-backports/apt.conf")
         assert set((suite.top / "configs").read_text().split()) == {config}
-
-    def test_moved_on_within_the_series(self, suite: Apt) -> None:
-        self.offers(suite, (self.PACKAGE, self.NEWER))
-        assert got() == self.NEWER
 
     def test_moved_on_and_one_in_the_cache(self, suite: Apt) -> None:
         self.offers(suite, (self.PACKAGE, self.NEWER))
@@ -267,17 +232,12 @@ class TestSuiteOfItsOwn:
         assert found.deb.name == f"linux-source-7.4_{self.LATER}_all.deb" and found.deb.exists()
         assert found.tarball == "usr/src/linux-source-7.4.tar.xz"
 
-    def test_what_is_not_offered_is_absent(self, suite: Apt) -> None:
-        self.offers(suite, ("linux-source-7.2", "7.2.9-1~bpo13+1"))
-        with pytest.raises(AbsentError):
-            source.ensure_source()
-
     def test_an_earlier_series_alone_is_no_source(self, suite: Apt) -> None:
         self.offers(suite, ("linux-source-7.2", "7.2.9-1~bpo13+1"))
-        assert fails() == (
-            "kernel source linux-source-7.3: trixie-backports does not offer it or a later one, and none is in "
-            f"{paths.DOWNLOADS}; give a source: ./lab tree --base 7.3 --source FILE.tar.xz"
-        )
+        with pytest.raises(
+            AbsentError, match="does not offer it or a later one, .* --base 7.3 --source FILE"
+        ):
+            source.ensure_source()
 
     def test_unreachable_index_with_a_cache(
         self, suite: Apt, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -370,12 +330,6 @@ class TestVersions:
 
 
 class TestRecord:
-    def test_ours(self) -> None:
-        ours = source.of(paths.DEFAULT_BASE)
-        assert ours.package == "linux-source-6.12"
-        assert source.Source("1", ours.package).tarball == "usr/src/linux-source-6.12.tar.xz"
-        assert ours.suite == ""
-
     @pytest.mark.parametrize("name", paths.bases())
     def test_every_base_has_a_table(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(paths, "BASE", name)
@@ -385,16 +339,8 @@ class TestRecord:
         ("text", "why"),
         [
             ("", r'source.toml: has no table \["6.12"\]; restore it'),
-            (
-                '["6.12"]\npackage = "linux-source-6.12"\n',
-                "6.12: key 'tested' is missing; add it, as a Debian version",
-            ),
-            ('["6.12"]\npackage = "linux"\ntested = "1"\n', '6.12.package is "linux"'),
-            (
-                '["6.12"]\npackage = "linux-source-6.12"\ntested = "1"\nsuite = "a/b"\n',
-                '6.12.suite is "a/b"; use .* as "trixie-backports"',
-            ),
-            ('["6.12"]\npackage = "linux-source-6.12"\ntested = "../1"\n', '6.12.tested is "../1"'),
+            ('["6.12"]\npackage = "linux"\ntested = "1"\n', "6.12.package: expected `str` matching"),
+            ('["6.12"]\npackage = "linux-source-6.12"\ntested = "../1"\n', "6.12.tested: expected `str`"),
         ],
     )
     def test_faults(

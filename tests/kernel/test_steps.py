@@ -9,8 +9,9 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, owned, steps
+from padlab.kernel import hooks, steps
 from padlab.kernel.steps import Step
+from tests.conftest import write
 
 MESSAGE = (
     "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nWithout: b.patch\n"
@@ -89,10 +90,6 @@ class TestCoverage:
         assert len(made) > 1
         assert [name for step in made for name in step.hooks] == hooks.read_series(paths.PATCHES)
 
-    @pytest.mark.usefixtures("installed")
-    def test_ours_end_as_the_tree_is(self) -> None:
-        assert steps.contents(steps.read_steps()) == owned.owned_files()
-
 
 @pytest.mark.usefixtures("installed")
 class TestParts:
@@ -110,18 +107,13 @@ class TestParts:
         for name, value in places.items():
             monkeypatch.setattr(paths, name, value)
         monkeypatch.setattr(steps, "STEPS", tmp_path / "series")
-        self.write(tmp_path / "linux/a.c", "one\ntwo\n")
-        self.write(tmp_path / "series/00-cover.msg", "Subject: all\n\nText.\n")
-        self.write(tmp_path / "series/01-a.msg", "Subject: a\nOwns: a.c\n\nText.\n")
-        self.write(own / "series/00-cover.msg", "# Each part has its own.\n")
-        self.write(own / "series/parts.toml", '[[part]]\nname = "first"\nsteps = ["01-a.msg"]\n')
-        self.write(own / "series/cover-first.msg", "Subject: the first\n\nText.\n")
+        write(tmp_path / "linux/a.c", "one\ntwo\n")
+        write(tmp_path / "series/00-cover.msg", "Subject: all\n\nText.\n")
+        write(tmp_path / "series/01-a.msg", "Subject: a\nOwns: a.c\n\nText.\n")
+        write(own / "series/00-cover.msg", "# Each part has its own.\n")
+        write(own / "series/parts.toml", '[[part]]\nname = "first"\nsteps = ["01-a.msg"]\n')
+        write(own / "series/cover-first.msg", "Subject: the first\n\nText.\n")
         return own
-
-    @staticmethod
-    def write(path: Path, text: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
     def test_have_messages_of_the_base_and_shared_ones(self, base: Path) -> None:
         (part,) = steps.read_parts()
@@ -129,7 +121,7 @@ class TestParts:
         assert steps.cover_letter(part).subject == "the first"
 
     def test_a_message_in_no_part(self, base: Path) -> None:
-        self.write(base / "series/02-b.msg", "Subject: b\n\nText.\n")
+        write(base / "series/02-b.msg", "Subject: b\n\nText.\n")
         with pytest.raises(LabError) as error:
             steps.read_parts()
         assert error.value.detail == ["02-b.msg: in no part"]
@@ -137,13 +129,13 @@ class TestParts:
     def test_a_message_in_two(self, base: Path) -> None:
         with (base / "series/parts.toml").open("a") as file:
             file.write('[[part]]\nname = "second"\nsteps = ["01-a.msg"]\n')
-        self.write(base / "series/cover-second.msg", "Subject: the second\n\nText.\n")
+        write(base / "series/cover-second.msg", "Subject: the second\n\nText.\n")
         with pytest.raises(LabError) as error:
             steps.read_parts()
         assert error.value.detail == ["01-a.msg: in 2 parts", "linux/a.c: in 2 steps"]
 
     def test_one_that_is_not_there(self, base: Path) -> None:
-        self.write(base / "series/parts.toml", '[[part]]\nname = "first"\nsteps = ["09-z.msg"]\n')
+        write(base / "series/parts.toml", '[[part]]\nname = "first"\nsteps = ["09-z.msg"]\n')
         with pytest.raises(LabError, match="no such message"):
             steps.read_parts()
 
@@ -154,11 +146,11 @@ class TestParts:
             steps.cover_letter(part)
 
     def test_contents_grow(self, base: Path) -> None:
-        self.write(base / "series/half.patch", "--- a/a.c\n+++ b/a.c\n@@ -1,2 +1 @@\n one\n-two\n")
+        write(base / "series/half.patch", "--- a/a.c\n+++ b/a.c\n@@ -1,2 +1 @@\n one\n-two\n")
         first = Step("1", "s", ("a.c",), (), "b", ("half.patch",))
         second = Step("2", "s", ("a.c",), (), "b")
         assert steps.contents([first])["a.c"].read_text() == "one\n"
         assert steps.contents([first, second])["a.c"].read_text() == "one\ntwo\n"
-        self.write(paths.LINUX / "a.c", "one\ntwo\nthree\n")
+        write(paths.LINUX / "a.c", "one\ntwo\nthree\n")
         with pytest.raises(LabError, match="half.patch"):
             steps.contents([first])

@@ -14,6 +14,7 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, refresh, state, tree
+from tests.conftest import edit, write
 
 VERSION = "6.12.1-1"
 LINES = [f"line {number}\n" for number in range(1, 31)]
@@ -60,17 +61,6 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> 
     return tmp_path
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
 @needs_quilt
 class TestPatchedTree:
     def test_has_owned_files_and_hooks_and_no_builds(self, lab: Path) -> None:
@@ -80,12 +70,6 @@ class TestPatchedTree:
         assert "padata_mt.o" in (patched / "kernel/Makefile").read_text()
         assert not (patched / "obj-perf").exists()
         assert "line 10\n" in (lab / "trees/stock/mm/page.c").read_text()
-
-    def test_second_run_touches_nothing(self, lab: Path) -> None:
-        patched = tree.ensure_tree("patched")
-        before = {path: path.stat().st_mtime_ns for path in patched.rglob("*")}
-        tree.ensure_tree("patched")
-        assert {path: path.stat().st_mtime_ns for path in patched.rglob("*")} == before
 
     def test_changed_hook_touches_its_file_alone(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
@@ -313,13 +297,6 @@ class TestPartOfTheSeries:
             ):
                 now = (part / name).read_text() if (part / name).exists() else None
                 assert (now == (other.read_text() if other else None)) is (given not in names), (names, name)
-
-    def test_all_of_it_is_the_patched_tree(self, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        patched = tree.ensure_tree("patched")
-        part = self.have(monkeypatch, "kernel/padata_mt.c", "page.patch", "makefile.patch")
-        for name in ("kernel/padata_mt.c", "mm/page.c", "kernel/Makefile", "mm/other.c"):
-            assert (part / name).read_text() == (patched / name).read_text()
-        assert tree.content_key("part") == tree.content_key("patched")
 
 
 class TestParsing:

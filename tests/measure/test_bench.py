@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
@@ -224,21 +222,3 @@ class TestLimits:
         stock, ours = bench.use_rows(measured)
         assert stock.ratio is None
         assert ours.ratio is not None and ours.ratio.value == pytest.approx(0.9)
-
-
-def test_csv_has_every_round() -> None:
-    text = bench.to_csv_rows([parse_uml(UML), parse_userspace(USERSPACE)])
-    table = list(csv.DictReader(io.StringIO(text)))
-    assert len(table) == 15
-    assert table[0]["ns_per_page"] == "4.000"
-    assert table[-1] == {
-        "bench": "userspace",
-        "pages": "1000",
-        "round": "1",
-        "threads": "2",
-        "took_part": "2",
-        "use": "deferred",
-        "way": "limit",
-        "ns": "2300",
-        "ns_per_page": "2.300",
-    }

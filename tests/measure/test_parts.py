@@ -13,6 +13,7 @@ from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import steps, tree
 from padlab.kernel.build import Build
+from padlab.kernel.kconfig import PERF
 from padlab.kernel.steps import Part, Step
 from padlab.measure import parts
 from padlab.measure.growth import Costs
@@ -65,7 +66,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
         booted.append((kernel, variant.only if variant else None))
         return boots(30 - 10 * len(booted), pages=len(booted) > 2), Accel("tcg", "one thread", True)
 
-    build = Build("steps", "perf", tmp_path, tmp_path, tmp_path, "1", "7.3.1-1")
+    build = Build("steps", PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     monkeypatch.setattr(steps, "read_parts", lambda: [Part("1-a", "", (FIRST,)), Part("2-b", "", (SECOND,))])
     monkeypatch.setattr(steps, "contents", lambda _steps: {})

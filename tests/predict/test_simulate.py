@@ -65,18 +65,6 @@ class TestClaims:
     def test_stock_on_one_thread_is_one_chunk(self) -> None:
         assert len(chunks(stock_chunk_end, NODE.range, 1)) == 1
 
-    def test_ours_takes_half_an_equal_share_of_what_is_left(self) -> None:
-        # 160 sections for 4 threads: an eighth of what is left, rounded up to a section.
-        made = chunks(our_chunk_end, Range(0, 160 * SECTION), 4)
-        sizes = [(end - start) / SECTION for start, end in made]
-        assert sizes[:4] == [20, 18, 16, 14]
-        assert sizes == sorted(sizes, reverse=True) and sizes[-1] == 1
-
-    def test_ours_leaves_no_crumb(self) -> None:
-        # As padata_mt_chunk_end(): what would be less than min_chunk goes with the last.
-        made = chunks(our_chunk_end, Range(0, 2 * SECTION + 5), 2)
-        assert made == ((0, SECTION), (SECTION, 2 * SECTION + 5))
-
     def test_ours_follows_the_kernel_step_by_step(self) -> None:
         """padata_mt_chunk_end(), transcribed: same names, same order."""
 

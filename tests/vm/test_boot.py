@@ -13,13 +13,14 @@ import pytest
 from padlab.core import paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel.build import Build
+from padlab.kernel.kconfig import ARM64, DEBUG, PERF, Config
 from padlab.vm import boot, channel, dmesg, hostclock, machine, summary, watch
 from padlab.vm.accel import Accel
 from padlab.vm.qemu import Ports
 from tests.conftest import is_gone
 
 DATA = Path(__file__).parent.parent / "data"
-BUILD = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
 # As it was when its logs were recorded.
 _NOW = machine.load("three-nodes")
 THREE = replace(_NOW, nodes=(replace(_NOW.nodes[0], mib=1283), *_NOW.nodes[1:]))
@@ -165,22 +166,22 @@ def test_memory_room() -> None:
 @pytest.mark.parametrize(
     ("name", "config", "exact", "why"),
     [
-        ("arm64", "perf", False, r"it is of arm64, .* config perf is not; give --config arm64"),
-        ("tiny", "arm64", False, r"it is of x86_64, .* config arm64 is not; give --config perf"),
-        ("arm64", "arm64", True, r"counted on x86_64 only"),
+        ("arm64", PERF, False, r"it is of arm64, .* config perf is not; give --config arm64"),
+        ("tiny", ARM64, False, r"it is of x86_64, .* config arm64 is not; give --config perf"),
+        ("arm64", ARM64, True, r"counted on x86_64 only"),
     ],
 )
-def test_a_kernel_of_another_architecture(name: str, config: str, exact: bool, why: str) -> None:
+def test_a_kernel_of_another_architecture(name: str, config: Config, exact: bool, why: str) -> None:
     with pytest.raises(LabError, match=why):
         boot.check_config(boot.BootSpec(machine.load(name), "stock", config, exact=exact))
-    boot.check_config(boot.BootSpec(machine.load("arm64"), "stock", "arm64"))
-    boot.check_config(boot.BootSpec(machine.load("tiny"), "stock", "debug", exact=True))
+    boot.check_config(boot.BootSpec(machine.load("arm64"), "stock", ARM64))
+    boot.check_config(boot.BootSpec(machine.load("tiny"), "stock", DEBUG, exact=True))
 
 
 def test_time_limits_grow_with_the_machine() -> None:
     small, big = machine.load("tiny"), machine.load("xeon-8167m")
     assert boot.default_limit_s(small) < boot.default_limit_s(big)
-    assert boot.default_limit_s(small, "debug") > boot.default_limit_s(small)
+    assert boot.default_limit_s(small, DEBUG) > boot.default_limit_s(small)
     assert boot.default_limit_s(small, exact=True) > boot.default_limit_s(small)
 
 

@@ -45,6 +45,12 @@ def test_times_are_those_of_the_stamps() -> None:
     assert ours.version == "6.12.117"
 
 
+def test_a_panic_that_a_guest_asks_for_is_none() -> None:
+    said = "[    1.0] Kernel panic - not syncing: {}\n"
+    assert dmesg.parse(said.format("sysrq triggered crash")).panic is None
+    assert dmesg.parse(said.format("sysrq")).panic == "sysrq"
+
+
 def test_panic_and_trouble() -> None:
     log = console("panic.log")
     assert log.panic == "Fatal exception"

@@ -17,6 +17,7 @@ from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.build import Build
+from padlab.kernel.kconfig import DEBUG, PERF
 from padlab.vm import boot, emulator, initramfs, lab_boot, machine
 
 TINY = machine.load("tiny")
@@ -46,7 +47,7 @@ class TestDryRun:
         return shlex.split(out)
 
     def test_on_a_bare_machine(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        args = self.line(capsys, kernel="stock", config="debug")
+        args = self.line(capsys, kernel="stock", config=DEBUG)
         assert args[0] == emulator.NAME
         assert args[args.index("-kernel") + 1] == f"{bare}/trees/stock/obj-debug/arch/x86/boot/bzImage"
         assert Path(args[args.index("-initrd") + 1]).parent == bare / "initramfs"
@@ -90,7 +91,7 @@ class TestShell:
 
     @pytest.fixture
     def run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_qemu: None):
-        build = Build("patched", "perf", Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+        build = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
         monkeypatch.setattr(paths, "BOOTS", tmp_path)
         monkeypatch.setattr(boot, "prepare", lambda *_args: (build, Path("/i.cpio")))
 

@@ -46,27 +46,6 @@ def test_largest_published() -> None:
     ]
 
 
-def test_uneven_nodes_have_a_socket_per_core() -> None:
-    args = command("three-nodes")
-    assert values(args, "-smp") == ["4,sockets=4,cores=1,threads=1"]
-    assert values(args, "-numa")[3:] == [
-        "cpu,node-id=0,socket-id=0",
-        "cpu,node-id=0,socket-id=1",
-        "cpu,node-id=1,socket-id=2",
-        "cpu,node-id=2,socket-id=3",
-    ]
-
-
-def test_node_without_cpus() -> None:
-    args = command("node-without-cpus")
-    assert values(args, "-smp") == ["2,sockets=1,cores=2,threads=1"]
-    assert values(args, "-numa") == [
-        "node,nodeid=0,memdev=mem0",
-        "node,nodeid=1,memdev=mem1",
-        "cpu,node-id=0,socket-id=0",
-    ]
-
-
 def test_distances_are_those_of_the_file() -> None:
     told = [value for value in values(command("far-node"), "-numa") if value.startswith("dist,")]
     assert len(told) == 9
@@ -201,6 +180,24 @@ def test_arm64_nodes_without_cpus_or_memory() -> None:
     ]
 
 
+def test_efi_is_firmware_on_another_board() -> None:
+    args = command("efi-2")
+    assert (values(args, "-machine"), values(args, "-bios")) == (["q35"], [qemu.OVMF])
+    assert values(args, "-kernel") == [str(KERNEL)]
+    assert not values(command("tiny"), "-bios")
+
+
+def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
+    args = command("users", ports=qemu.Ports(monitor="name"))
+    monitor, guest = values(args, "-chardev")
+    assert monitor == "socket,id=monitor,server=on,wait=off,path=name,abstract=on"
+    assert guest == "socket,id=guest,path=name,abstract=on"
+    devices = values(args, "-device")
+    assert any(device.startswith("isa-serial,chardev=guest,index=2,") for device in devices)
+    assert any(device.startswith("virtio-mem-pci,") for device in devices)
+    assert not {"-chardev", "-mon", "-device"} & set(command("tiny"))
+
+
 def test_a_debugger_can_be_awaited() -> None:
     assert {"-s", "-S"} <= set(command("tiny", gdb=True))
     assert not {"-s", "-S"} & set(command("tiny"))
@@ -258,7 +255,8 @@ class TestAccel:
     def test_guests_of_another_architecture_are_emulated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         accel.KVM.touch()
         self.probe(monkeypatch, 0.2)
-        assert (accel.foreign(QEMU).name, accel.foreign(QEMU).threads) == ("tcg", "single")
+        chosen = accel.choose(QEMU, arch=ARM64)
+        assert (chosen.name, chosen.threads) == ("tcg", "single")
         assert self.probes == []
 
     @pytest.mark.parametrize(
@@ -309,10 +307,10 @@ class TestWhichQemu:
     def test_arm64_has_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         old, new = (self.fake(tmp_path / name, version) for name, version in (("a", "7.2"), ("b", "10.0")))
         for path in (old, new):
-            path.rename(path.with_name(emulator.ARM64_NAME))
+            path.rename(path.with_name(emulator.NAMES[ARM64]))
         monkeypatch.setenv("PATH", f"{old.parent}:{new.parent}")
         monkeypatch.setenv(emulator.OVERRIDE, str(tmp_path / "qemu-of-x86"))
-        assert emulator.find_arm64() == new.with_name(emulator.ARM64_NAME)
+        assert emulator.find(ARM64) == new.with_name(emulator.NAMES[ARM64])
 
     def test_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(emulator.OVERRIDE, raising=False)
@@ -337,10 +335,3 @@ class TestWhichQemu:
         assert said.count("\n") == 1
         assert "QEMU 7.2.22 runs emulated CPUs one after another" in said and "backports" in said
         assert not emulator.is_parallel("7.2.22") and emulator.is_parallel("8.1")
-
-
-def test_memory_in_a_file() -> None:
-    args = " ".join(command("one-cpu", TCG, memory=Path("/proc/1/fd/5")))
-    assert "memory-backend-file,id=mem0," in args
-    assert "share=on,mem-path=/proc/1/fd/5" in args
-    assert "memory-backend-ram" not in args

@@ -16,10 +16,21 @@
 
 struct cpumask;
 struct page;
+struct zone;
 
 unsigned int deferred_page_init_max_threads(const struct cpumask *node_cpumask);
 unsigned int deferred_init_cores(const struct cpumask *cpus);
 void page_alloc_init_rest(void);
+
+/* In page_ext.c: whether page_ext_init() will have something to do. */
+#ifdef CONFIG_PAGE_EXTENSION
+bool page_ext_needed(void);
+#else
+static inline bool page_ext_needed(void)
+{
+	return false;
+}
+#endif
 
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
 DECLARE_STATIC_KEY_TRUE(deferred_pages);
@@ -30,6 +41,8 @@ void deferred_init_finish(void);
 unsigned long deferred_init_reserved(unsigned long pfn, unsigned long end_pfn,
 				     int nid);
 bool deferred_get_page_bootmem(unsigned long section_nr, struct page *page);
+
+bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp);
 
 bool __deferred_pfn_pending(unsigned long pfn);
 unsigned long __nr_deferred_pages(void);

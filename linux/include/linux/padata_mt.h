@@ -2,7 +2,7 @@
 /*
  * padata_mt.h - long jobs on many threads
  *
- * See Documentation/core-api/padata.rst.
+ * See Documentation/core-api/padata-mt.rst.
  */
 
 #ifndef _LINUX_PADATA_MT_H
@@ -96,7 +96,8 @@ struct padata_mt_job {
  *
  * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers
  * stay out of the way of others and within the caller's limits, see
- * Documentation/core-api/padata.rst.  Nothing changes for a job already under way then.
+ * Documentation/core-api/padata-mt-tasks.rst.  Nothing changes for a job already under
+ * way then.
  *
  * Context: Process context, may sleep.  The caller must not hold a lock that
  * @job->thread_fn takes.

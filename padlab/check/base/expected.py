@@ -63,9 +63,9 @@ def why_left_out(name: str) -> str:
     return next((why for glob, why in table().left_out.items() if fnmatch.fnmatchcase(name, glob)), "")
 
 
-def kept(every: Iterable[N]) -> list[N]:
+def kept(checks: Iterable[N]) -> list[N]:
     """Without those that are left out."""
-    return [one for one in every if not why_left_out(one.name)]
+    return [check for check in checks if not why_left_out(check.name)]
 
 
 def left_out(names: Iterable[str]) -> list[str]:
@@ -74,4 +74,4 @@ def left_out(names: Iterable[str]) -> list[str]:
     for name in names:
         if why := why_left_out(name):
             by_reason.setdefault(why, []).append(name)
-    return [f"left out on Linux {paths.BASE}, as {why}: {'; '.join(some)}" for why, some in by_reason.items()]
+    return [f"left out on Linux {paths.BASE}, as {why}: {'; '.join(left)}" for why, left in by_reason.items()]

@@ -20,6 +20,7 @@ from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import boot as boots
 from padlab.vm import initramfs, machine
 from padlab.vm.boot import BootResult, BootSpec
@@ -28,7 +29,7 @@ from padlab.vm.machine import Machine
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
 SMT = "smt-numa"
-# The same of another architecture, whose configuration has its name.
+# The same of another architecture.
 ARM64 = "arm64"
 
 # The memmap is the same without it, and a boot a good deal shorter.
@@ -36,10 +37,6 @@ KMEMLEAK_OFF = "kmemleak=off"
 
 TEST_ROLES = ("kunit", "selftest", "ptlocks")
 TESTS_TAKE = 8  # times the limit of a boot
-# Of one kselftest, as in their settings: one that hangs is to be ended by that.  On the slowest
-# kernels one took 608 s, beside another guest on two slow cores.
-TEST_S = 600
-LONGER_TEST_S = {"kcsan": 1200, "rt": 1200}
 
 # Different images have programs and modules in common.
 _making = threading.Lock()
@@ -64,18 +61,18 @@ def arguments(kernel: str) -> tuple[str, ...]:
 
 
 @once
-def _build(kernel: str, config: str) -> builds.Build:
+def _build(kernel: str, config: Config) -> builds.Build:
     return builds.ensure_build(kernel, config)
 
 
-def build(kernel: str, config: str) -> builds.Build:
+def build(kernel: str, config: Config) -> builds.Build:
     if not tree.is_changing(kernel):
         return _build(kernel, config)
     with _building:
         return builds.ensure_build(kernel, config)
 
 
-def built(kernel: str, config: str) -> builds.Build:
+def built(kernel: str, config: Config) -> builds.Build:
     """For what needs a build: that it failed has been told by its own check.
 
     Without that one the build is made now, which is not to count as time of what needs it.
@@ -89,72 +86,54 @@ def built(kernel: str, config: str) -> builds.Build:
         ) from None
 
 
-def ready(kernel: str, role: str, config: str = "perf") -> tuple[builds.Build, Path]:
+def ready(kernel: str, role: str, config: Config = PERF) -> tuple[builds.Build, Path]:
     """What boot.prepare() gives: a build, and the image of a role for it."""
-    made = built(kernel, config)
+    build = built(kernel, config)
     with _making:
-        return made, initramfs.ensure(made, role)
+        return build, initramfs.ensure(build, role)
 
 
-def machine_of(config: str) -> str:
+def machine_of(config: Config) -> str:
     """With eight CPUs on two nodes, for kernels with that configuration."""
-    return ARM64 if config == ARM64 else SMT
+    return ARM64 if config.arch.foreign else SMT
 
 
-def limit_s(target: Machine, config: str, role: str, exact: bool = False) -> float:
+def limit_s(target: Machine, config: Config, role: str, exact: bool = False) -> float:
     """How long a boot may take: tests go on for some minutes after it."""
-    one = boots.default_limit_s(target, config, exact)
-    return max(TESTS_TAKE * one, one + test_s(config)) if role in TEST_ROLES else one
-
-
-def test_s(config: str) -> int:
-    """How long one kselftest may take."""
-    return LONGER_TEST_S.get(config, TEST_S)
+    boot_s = boots.default_limit_s(target, config, exact)
+    return max(TESTS_TAKE * boot_s, boot_s + config.test_s) if role in TEST_ROLES else boot_s
 
 
 def boot(
-    name: str,
+    target: str | Machine,
     kernel: str,
-    config: str = "perf",
+    config: Config = PERF,
     role: str = "boot",
     append: tuple[str, ...] = (),
     limit: float | None = None,
     disk: Path | None = None,
 ) -> BootResult:
-    """A machine of machines/.  ``limit``: in seconds, if not what such a boot has."""
-    return boot_on(machine.load(name), kernel, config, role, append, limit, disk)
-
-
-def boot_on(
-    target: Machine,
-    kernel: str,
-    config: str,
-    role: str,
-    append: tuple[str, ...] = (),
-    limit: float | None = None,
-    disk: Path | None = None,
-) -> BootResult:
-    """Any machine."""
-    made, initrd = ready(kernel, role, config)
+    """A machine, by its name if it is in machines/.  ``limit``: in seconds, if not what such a boot has."""
+    target = machine.load(target) if isinstance(target, str) else target
+    build, initrd = ready(kernel, role, config)
     limit = limit or limit_s(target, config, role)
     append = (*append, *arguments(kernel))
-    if role == "selftest" and config in LONGER_TEST_S:
-        append = (*append, f"padlab_limit={test_s(config)}")
+    if role == "selftest" and config.test_s != kconfig.TEST_S:
+        append = (*append, f"padlab_limit={config.test_s}")
     spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit, disk=disk)
-    return boots.boot(spec, made)
+    return boots.boot(spec, build)
 
 
 def trouble(result: BootResult) -> list[str]:
     """What no boot may have: kernel reports, and roles that did not end well."""
-    found = list(result.dmesg.trouble)
-    found += [f"the guest says: {value}" for value in result.guest.trouble]
-    if "debug.config" in kconfig.CONFIGS[result.spec.config]:
+    problems = [*result.dmesg.trouble, *(f"the guest says: {value}" for value in result.guest.trouble)]
+    if result.spec.config.watched:
         checked = set(result.guest.values("checked"))
         wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
-        found += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
-    if result.exit and not found:
-        found.append(f"what ran in the guest ended with status {result.exit}")
-    return found
+        problems += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
+    if result.exit and not problems:
+        problems.append(f"what ran in the guest ended with status {result.exit}")
+    return problems
 
 
 def results(result: BootResult) -> Outcome:

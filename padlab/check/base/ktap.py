@@ -40,7 +40,9 @@ def parse(lines: Iterable[str], tree: Path) -> Outcome:
     test = _parser(tree)(lines)
     reasons = {m["name"]: m["reason"] for line in lines if (m := _SKIP.match(line))}
     passed, failures, skips = 0, [], []
-    for name, case in _cases(test):
+    for name, case in _below(test):
+        if case.subtests:
+            continue
         status = case.status.name
         if status == "SUCCESS":
             passed += 1
@@ -51,14 +53,12 @@ def parse(lines: Iterable[str], tree: Path) -> Outcome:
     return Outcome(passed, (*failures, *_broken(lines, test, len(failures))), tuple(skips))
 
 
-def _cases(test: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every case, which is a test without subtests, with its full name."""
-    for sub in test.subtests:
-        name = f"{prefix}{sub.name or '(no result line)'}"
-        if sub.subtests:
-            yield from _cases(sub, f"{name}.")
-        else:
-            yield name, sub
+def _below(test: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every test within, with its full name.  One without tests of its own is a case."""
+    for part in test.subtests:
+        name = f"{prefix}{part.name or '(no result line)'}"
+        yield name, part
+        yield from _below(part, f"{name}.")
 
 
 def _why(name: str, status: str, case: Any) -> str:
@@ -76,18 +76,12 @@ def _broken(lines: list[str], test: Any, nr_failed: int) -> list[str]:
         problems.append("no plan in the output, so tests may be missing")
     if not problems and not nr_failed:
         # A parent failed by itself, or the numbering is wrong.
-        problems += [f"{name}: failed as a whole" for name in _failed_parents(test)]
+        for name, part in _below(test):
+            if part.subtests and part.status.name not in ("SUCCESS", "SKIPPED"):
+                problems.append(f"{name}: failed as a whole")
         if not problems and test.counts.errors:
             problems.append(f"{test.counts.errors} faults in the form of the output")
     return problems
-
-
-def _failed_parents(test: Any, prefix: str = "") -> Iterator[str]:
-    for sub in test.subtests:
-        if sub.subtests:
-            if sub.status.name not in ("SUCCESS", "SKIPPED"):
-                yield f"{prefix}{sub.name}"
-            yield from _failed_parents(sub, f"{prefix}{sub.name}.")
 
 
 @once

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as xml
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 from padlab.core import progress
 from padlab.core.outcome import Outcome, Took
@@ -24,13 +22,17 @@ NEAREST = 5  # to their limits
 
 @dataclass(frozen=True)
 class Report:
-    """How a check went, in seconds; ``detail`` is what else its error had to say."""
+    """How a check went, in seconds; ``detail`` is what else its error had to say.
+
+    ``kept`` says what was not run again: see kept.py.
+    """
 
     name: str
     outcome: Outcome
     elapsed: float
     limit_s: float
     detail: list[str] = field(default_factory=list)
+    kept: str = ""
 
 
 def tell(report: Report, place: str) -> None:
@@ -38,7 +40,8 @@ def tell(report: Report, place: str) -> None:
     outcome = report.outcome
     verdict = "FAILED" if outcome.failures else "ok" if outcome.passed else "skipped"
     elapsed = progress.seconds(report.elapsed)
-    lines = [f"{place} {report.name}: {verdict}, {summary(outcome)}, {elapsed}"]
+    kept = f", {report.kept}" if report.kept else ""
+    lines = [f"{place} {report.name}: {verdict}, {summary(outcome)}, {elapsed}{kept}"]
     lines += [f"    skipped: {reason}" for reason in outcome.skips]
     lines += _failures(report, SHOWN_LINES, "failed")
     progress.result("\n".join(lines))
@@ -61,20 +64,14 @@ def summary(total: Outcome) -> str:
 
 
 def limits(reports: Sequence[Report]) -> list[str]:
-    """What came nearest to its limit: checks, and the tests in guests."""
-    nearest = sorted(everything_took(reports), key=lambda took: took.share, reverse=True)[:NEAREST]
+    """What came nearest to its limit: checks, and what in them has one of its own, as tests in guests."""
+    times = [Took(report.name, report.elapsed, report.limit_s) for report in reports]
+    for report in reports:
+        times += [replace(part, name=f"{part.name} in {report.name}") for part in report.outcome.took]
     return [
         f"limits: {took.name} used {took.elapsed:.0f} s of {took.limit_s:.0f} s ({100 * took.share:.0f} %)"
-        for took in nearest
+        for took in sorted(times, key=lambda took: took.share, reverse=True)[:NEAREST]
     ]
-
-
-def everything_took(reports: Sequence[Report]) -> Iterator[Took]:
-    """Each check, and what in it has a limit of its own."""
-    for report in reports:
-        yield Took(report.name, report.elapsed, report.limit_s)
-        for part in report.outcome.took:
-            yield replace(part, name=f"{part.name} in {report.name}")
 
 
 def _failures(report: Report, limit: int, title: str) -> list[str]:
@@ -132,28 +129,18 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in text)
 
 
-def write_junit(path: Path, reports: Sequence[Report]) -> None:
-    path.write_text(junit(reports), encoding="utf-8")
-
-
-def as_dict(report: Report) -> dict[str, Any]:
-    """One check; times are in seconds."""
-    outcome = report.outcome
-    return {
-        "name": report.name,
-        "passed": outcome.passed,
-        "failed": [failure.partition("\n")[0] for failure in outcome.failures],
-        "skipped": list(outcome.skips),
-        "seconds": round(report.elapsed, 1),
-        "limit": round(report.limit_s),
-        "parts": [
-            {"name": part.name, "seconds": round(part.elapsed, 1), "limit": round(part.limit_s)}
-            for part in outcome.took
-        ],
-    }
-
-
-def write_json(path: Path, reports: Sequence[Report]) -> None:
-    """A check a line."""
-    rows = ",\n".join(json.dumps(as_dict(report)) for report in reports)
-    path.write_text(f"[\n{rows}\n]\n")
+def to_json(reports: Sequence[Report]) -> str:
+    """A check a line; times are in seconds."""
+    rows = [
+        {
+            "name": report.name,
+            "passed": report.outcome.passed,
+            "failed": [failure.partition("\n")[0] for failure in report.outcome.failures],
+            "skipped": list(report.outcome.skips),
+            "seconds": round(report.elapsed, 1),
+            "kept": report.kept,
+            "parts": {part.name: round(part.elapsed, 1) for part in report.outcome.took},
+        }
+        for report in reports
+    ]
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"

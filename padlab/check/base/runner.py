@@ -26,7 +26,8 @@ from padlab.core import host, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.paths import LOGS
-from padlab.vm import accel, emulator
+from padlab.vm import accel, emulator, kept
+from padlab.vm import boot as boots
 
 APART_LIMIT_S = 3600.0  # for what is no part of a check, such as a kernel that it needs
 GRACE_S = 30.0  # for a check whose children have been ended
@@ -35,7 +36,11 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True)
 class Check:
-    """``alone``: it measures the host's time, or takes all cores of the host."""
+    """``alone``: it takes all cores of the host.
+
+    ``sees``: a digest of all that it depends on, if it is not to be run again while that is the
+    same (kept.py).
+    """
 
     name: str
     run: Callable[[], Outcome]
@@ -43,6 +48,7 @@ class Check:
     alone: bool = False
     mib: int = 0  # of the host's memory, at most
     cpus: int = 1  # of its guests
+    sees: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,11 +85,9 @@ class _Running:
 
 
 class Runner:
-    def __init__(
-        self, checks: Sequence[Check], host: Host, ended: Callable[[Report], None] | None = None
-    ) -> None:
-        """``ended`` is told of each check when it has ended."""
-        self._ended = ended
+    def __init__(self, checks: Sequence[Check], host: Host, again: bool = False) -> None:
+        """``again``: every guest is booted, whatever is kept of earlier runs (kept.py)."""
+        self._again = again
         self._host = host
         self._todo = list(enumerate(checks, start=1))
         self._count = len(checks)
@@ -119,11 +123,9 @@ class Runner:
             return True
         if check.alone or any(other.alone for other in others):
             return False
-        both = [*others, check]
-        return (
-            sum(self._host.cores_for(one) for one in both) <= self._host.cores
-            and sum(one.mib for one in both) <= self._host.mib
-        )
+        together = [*others, check]
+        cores = sum(map(self._host.cores_for, together))
+        return cores <= self._host.cores and sum(check.mib for check in together) <= self._host.mib
 
     def _start(self, nr: int, check: Check) -> None:
         running = _Running(nr, check, time.monotonic() + check.limit_s)
@@ -134,7 +136,7 @@ class Runner:
 
     def _work(self, running: _Running) -> None:
         with running.scope.entered(), progress.labelled(f"[{running.nr}]"):
-            self._done.put((running.nr, run_one(running.check)))
+            self._done.put((running.nr, run_one(running.check, self._again)))
 
     def _wait(self) -> None:
         """Until a check ends or is late."""
@@ -149,8 +151,6 @@ class Runner:
         report = judged(report, running.ended)
         self.reports.append(report)
         reports.tell(report, f"[{nr}/{self._count}]")
-        if self._ended:
-            self._ended(report)
 
     def _end_what_is_late(self) -> None:
         now = time.monotonic()
@@ -167,7 +167,30 @@ class Runner:
                 running.scope.end()
 
 
-def run_one(check: Check) -> Report:
+def run_one(check: Check, again: bool = False) -> Report:
+    """One that fails by boots that were kept is run again with real ones."""
+    key = check.sees() if check.sees else ""
+    if key and not again and (outcome := kept.verdict(key)):
+        return Report(check.name, outcome, 0.0, check.limit_s, kept="verdict kept")
+    report = _with_keeper(check, kept.Keeper(again))
+    if report.outcome.failures and report.kept:
+        report = _with_keeper(check, kept.Keeper(again=True))
+    if key and not report.outcome.failures:
+        kept.keep_verdict(key, report.outcome)
+    return report
+
+
+def _with_keeper(check: Check, keeper: kept.Keeper) -> Report:
+    with kept.by(keeper):
+        report = _run(check)
+    if report.outcome.failures:
+        keeper.drop()
+    else:
+        keeper.keep(boots.LOGS)
+    return replace(report, kept=f"{len(keeper.read)} boots kept" if keeper.read else "")
+
+
+def _run(check: Check) -> Report:
     scope = process.scope()
     start, apart_s = time.monotonic(), scope.apart_s
     detail: list[str] = []

@@ -14,6 +14,7 @@ from padlab.check.base import guests
 from padlab.check.base.guests import SMALL, SMT
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import FEATURES, PERF, USERS, Config
 from padlab.vm.boot import SYNC
 from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, Dmesg
 from padlab.vm.trace import Event
@@ -47,7 +48,6 @@ WAITS = {
 }
 
 BULK = ("test_bulk", SLOW)
-
 TAKEN = ("small", "order9", "irq")
 PERCENT = 95
 # Where threads of the jobs have claimed a good part of what is left.
@@ -76,8 +76,9 @@ ASKS = (
 )
 # By configuration: machines, and who asks for more there.
 ASKED = {
-    "perf": ((SMT, "three-nodes"), ()),
-    "features": ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
+    PERF: ((SMT, "three-nodes"), ()),
+    FEATURES: ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
+    USERS: (("efi-6",), ("soft_offline_page()", "memory_failure()", "cma")),
 }
 
 
@@ -176,10 +177,10 @@ def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     )
 
 
-def asked() -> dict[str, tuple[str, str]]:
+def asked() -> dict[str, tuple[Config, str]]:
     """Checks by name: the configuration and the machine."""
     return {
-        f"struct pages asked for beside deferred init, {name}" + (config != "perf") * f" ({config})": (
+        f"struct pages asked for beside deferred init, {name}" + (config is not PERF) * f" ({config})": (
             config,
             name,
         )
@@ -188,7 +189,7 @@ def asked() -> dict[str, tuple[str, str]]:
     }
 
 
-def asked_for(config: str, name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+def asked_for(config: Config, name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Who asks for struct pages gets them, and who looks at what is online finds it initialised.
 
     Threads are at the lowest priority until somebody waits for all pages.
@@ -282,7 +283,7 @@ def boots() -> dict[str, tuple[str, tuple[str, ...]]]:
     """All that the faulty kernel is booted for here, beside the jobs: machines and command lines."""
     return {
         **{f"{who} waits": wait for who, wait in WAITS.items()},
-        **{f"struct pages asked for, {name}": (name, ASKED_ARGS) for name in ASKED["perf"][0]},
+        **{f"struct pages asked for, {name}": (name, ASKED_ARGS) for name in ASKED[PERF][0]},
         **{title: (name, (taking(kind), *slow)) for title, (name, kind, slow) in pressures().items()},
         "the last sections": (SMALL, UNHURRIED),
         "a job that hangs": (SMALL, HUNG),

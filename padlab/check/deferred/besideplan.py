@@ -11,6 +11,7 @@ from padlab.check.base import expected
 from padlab.check.base.guests import SMALL
 from padlab.check.deferred import beside, handover, hibernate, sizes
 from padlab.core.outcome import Outcome
+from padlab.kernel.kconfig import PERF, Config
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,14 @@ class Beside:
     title: str
     run: Callable[..., Outcome]
     machine: str
-    config: str = "perf"
+    config: Config = PERF
     boots_each: int = 1
     faulty: bool = True  # whether it boots the faulty kernel
 
     @property
     def short(self) -> bool:
         """Not only in --full."""
-        return self.config == "perf"
+        return self.config is PERF
 
 
 def checks() -> Iterator[Beside]:

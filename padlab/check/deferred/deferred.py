@@ -9,6 +9,7 @@ from padlab.check.base import guests
 from padlab.check.base.guests import SMALL, SMT
 from padlab.check.deferred import placement
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import DEBUG, Config
 from padlab.measure import starts
 from padlab.vm import machine
 
@@ -30,8 +31,8 @@ class Parameter:
         return f"deferred_init_threads={self.value}{where}"
 
     @property
-    def config(self) -> str:
-        return machine.load(self.machine).arch.config
+    def config(self) -> Config:
+        return machine.load(self.machine).config
 
 
 # On nodes of four CPUs, which belong to two cores on arm64: one thread for each there if not asked.
@@ -50,7 +51,7 @@ PARAMETERS = (
 )
 
 
-def debug_boot(name: str, config: str = "debug") -> Outcome:
+def debug_boot(name: str, config: Config = DEBUG) -> Outcome:
     """Nothing to report on a kernel that reports everything, and all pages there."""
     result = guests.boot(name, "patched", config)
     return judge(guests.trouble(result), result.log)

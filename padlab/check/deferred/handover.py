@@ -13,10 +13,11 @@ import re
 from padlab.check.base import guests
 from padlab.check.deferred import beside
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import FEATURES
 from padlab.vm import dmesg, machine
 from padlab.vm.boot import SYNC
 
-CONFIG = "features"
+CONFIG = FEATURES
 ROLE = "handover"
 TITLE = "kexec handover: pages that were preserved"
 # Nearly all memory is deferred; and the test preserves more than is not, in bytes.

@@ -17,9 +17,10 @@ from padlab.check.base.guests import SMALL
 from padlab.check.deferred import beside
 from padlab.core import paths
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import FEATURES
 from padlab.vm import dmesg
 
-CONFIG = "features"
+CONFIG = FEATURES
 MACHINE = SMALL
 TITLE = "resume: waits for deferred init"
 # Of swap, which the image of a guest that does nothing fits into many times.

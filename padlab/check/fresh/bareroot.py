@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def prepared(room: int) -> HostConfig:
     check_host(room)
     packages.ensure("fresh")
     host = hostconfig.read()
-    remove_leftovers(progress.note)
+    remove_leftovers()
     return host
 
 
@@ -143,10 +143,10 @@ def copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def remove_leftovers(note: Callable[[str], None]) -> None:
+def remove_leftovers() -> None:
     """Remove the roots of runs that were killed: who calls this holds the clone's lock."""
     for place in sorted(ROOTS.glob("*-*")):
-        note(f"removing {place}, which a killed run left behind")
+        progress.note(f"removing {place}, which a killed run left behind")
         remove(place)
 
 

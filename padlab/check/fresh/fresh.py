@@ -14,8 +14,6 @@ import shlex
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 
@@ -41,14 +39,6 @@ _WANT = re.compile(
 _out = Console(highlight=False, soft_wrap=True, markup=False)
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a command in a root ended: its exit status and its output."""
-
-    status: int
-    lines: list[str]
-
-
 def main(suites: Sequence[str], full: bool, cold: bool, command: Sequence[str]) -> int:
     """The exit status is 0 if all went well in every suite; the last line has the sums."""
     host = _host(full)
@@ -67,8 +57,8 @@ def main(suites: Sequence[str], full: bool, cold: bool, command: Sequence[str]) 
 
 
 def proof(suite: str) -> Outcome:
-    """Both commands on a bare ``suite``, with the whole of ./lab test: a check of its --full."""
-    return _prove(suite, _host(full=True), readme_commands(full=True), cold=False)
+    """Both commands on a bare ``suite``: a check of ./lab test --full."""
+    return _prove(suite, _host(full=False), readme_commands(full=False), cold=False)
 
 
 def _host(full: bool) -> hostconfig.HostConfig:
@@ -87,15 +77,10 @@ def _prove(suite: str, host: hostconfig.HostConfig, commands: list[list[str]], c
     start = time.monotonic()
     with bareroot.made(suite, host, {} if cold else {paths.CACHE: _CACHE}) as root:
         _clone(root)
-        _tell(suite, "a bare root with a clone", "ok", start)
+        _out.print(f"{suite}: a bare root with a clone: ok, {progress.seconds(time.monotonic() - start)}")
         for command in commands:
-            start = time.monotonic()
-            ended, log = _run(root, suite, command)
-            outcome = judge(command, ended)
-            _tell(suite, shlex.join(command), "FAILED" if outcome.failures else "ok", start)
-            _show(ended, outcome, log)
-            total += outcome
-            if outcome.failures:
+            total += _run(root, suite, command)
+            if total.failures:
                 _keep_logs(root, suite)
                 break
     return total
@@ -106,69 +91,55 @@ def _clone(root: Root) -> None:
     git = ["git", "-C", paths.ROOT]
     if process.run([*git, "status", "--porcelain"], what=what, todo="run ./lab fresh in a git clone").strip():
         progress.note("uncommitted changes are left out: a bare root gets what is committed")
-    process.run(
-        ["git", "clone", "--quiet", "--no-local", paths.ROOT, root.inside(_CLONE)],
-        what=what,
-        log=paths.LOGS / "fresh-clone.log",
-    )
+    clone = ["git", "clone", "--quiet", "--no-local", paths.ROOT, root.inside(_CLONE)]
+    process.run(clone, what=what, log=paths.LOGS / "fresh-clone.log")
 
 
-def _run(root: Root, suite: str, command: list[str]) -> tuple[Ended, Path]:
-    shown = shlex.join(command)
-    log = paths.LOGS / f"fresh-{suite}-{_file_name(command)}.log"
+def _run(root: Root, suite: str, command: list[str]) -> Outcome:
+    """Run a command, and show its last lines: more of them when it failed."""
+    what = f"{suite}: {shlex.join(command)}"
+    name = re.sub(r"[^\w.=-]+", "-", " ".join(command)).strip("-.")[:60]
+    log = paths.LOGS / f"fresh-{suite}-{name}.log"
     lines: list[str] = []
-    with progress.step(f"{suite}: {shown}") as step:
+    start = time.monotonic()
+    with progress.step(what) as step:
 
         def take(line: str) -> None:
             lines.append(line)
             step.update(line)
 
-        status = process.stream(
-            root.command(_CLONE, command), take, what=f"{suite}: {shown}", log=log, ok=range(256)
-        )
-    return Ended(status, lines), log
-
-
-def _file_name(command: list[str]) -> str:
-    return re.sub(r"[^\w.=-]+", "-", " ".join(command)).strip("-.")[:60]
-
-
-def judge(command: Sequence[str], ended: Ended) -> Outcome:
-    """What a command's output says; ``./lab test`` prints sums, any other command is one case."""
-    shown = shlex.join(command)
-    if list(command[:2]) != ["./lab", "test"]:
-        return Outcome(1) if ended.status == 0 else Outcome(failures=(_status(shown, ended),))
-    sums = _SUM.fullmatch(ended.lines[-1].strip()) if ended.lines else None
-    if sums is None:
-        return Outcome(failures=(f"{_status(shown, ended)}, without a sum of its tests",))
-    passed, failed, skipped = (int(number or 0) for number in sums.groups())
-    skips = [line.strip() for line in ended.lines if line.strip().startswith("skipped: ")]
-    unfit = [line for line in skips if _WANT.search(line)]
-    failures = [f"{shown}: a test failed"] * failed
-    failures += [f"{shown}: a bare machine must not make a test be skipped: {line}" for line in unfit]
-    if ended.status and not failures:
-        failures = [_status(shown, ended)]
-    rest = [line for line in skips if line not in unfit]
-    rest += ["a skip without a reason"] * (skipped - len(skips))
-    return Outcome(passed, tuple(failures), tuple(rest))
-
-
-def _status(shown: str, ended: Ended) -> str:
-    return f"{shown} ended with status {ended.status}"
-
-
-def _tell(suite: str, what: str, verdict: str, start: float) -> None:
-    _out.print(f"{suite}: {what}: {verdict}, {progress.seconds(time.monotonic() - start)}")
-
-
-def _show(ended: Ended, outcome: Outcome, log: Path) -> None:
-    """The last lines of a command, and more of them when it failed."""
-    for line in ended.lines[-(_FAILED_LINES if outcome.failures else _LAST_LINES) :]:
+        status = process.stream(root.command(_CLONE, command), take, what=what, log=log, ok=range(256))
+    outcome = judge(command, status, lines)
+    verdict = "FAILED" if outcome.failures else "ok"
+    _out.print(f"{what}: {verdict}, {progress.seconds(time.monotonic() - start)}")
+    for line in lines[-(_FAILED_LINES if outcome.failures else _LAST_LINES) :]:
         _out.print(f"    {line.rstrip()}")
     for failure in dict.fromkeys(outcome.failures):
         _out.print(f"    failed: {failure}")
     if outcome.failures:
         _out.print(f"    log: {log}")
+    return outcome
+
+
+def judge(command: Sequence[str], status: int, lines: Sequence[str]) -> Outcome:
+    """What a command's output says; ``./lab test`` prints sums, any other command is one case."""
+    shown = shlex.join(command)
+    ended = f"{shown} ended with status {status}"
+    if list(command[:2]) != ["./lab", "test"]:
+        return Outcome(failures=(ended,)) if status else Outcome(1)
+    sums = _SUM.fullmatch(lines[-1].strip()) if lines else None
+    if sums is None:
+        return Outcome(failures=(f"{ended}, without a sum of its tests",))
+    passed, failed, skipped = (int(number or 0) for number in sums.groups())
+    skips = [line.strip() for line in lines if line.strip().startswith("skipped: ")]
+    unfit = [line for line in skips if _WANT.search(line)]
+    failures = [f"{shown}: a test failed"] * failed
+    failures += [f"{shown}: a bare machine must not make a test be skipped: {line}" for line in unfit]
+    if status and not failures:
+        failures = [ended]
+    rest = [line for line in skips if line not in unfit]
+    rest += ["a skip without a reason"] * (skipped - len(skips))
+    return Outcome(passed, tuple(failures), tuple(rest))
 
 
 def _keep_logs(root: Root, suite: str) -> None:

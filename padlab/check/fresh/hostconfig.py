@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,25 +39,21 @@ class HostConfig:
 
     def sources(self, suite: str) -> list[str]:
         """The lines of sources.list that ``suite`` has on the host's mirror."""
-        found = aptsuite.mirrors(self.targets)
-        if "" not in found:
+        mirrors = aptsuite.mirrors(self.targets)
+        if "" not in mirrors:
             raise LabError(
                 "./lab fresh",
                 "apt's sources have no Debian mirror",
                 "add one to /etc/apt/sources.list.d, then run: apt-get update",
             )
-        return [f"deb {uri} {suite}{pocket} main" for pocket, uri in found.items()]
+        return [f"deb {uri} {suite}{pocket} main" for pocket, uri in mirrors.items()]
 
     def files(self) -> list[Path]:
         """Files and folders that a root needs at the same paths."""
         named = (word.strip('";') for line in self.apt for word in line.split())
         values = (word for value in self.environment.values() for word in value.split())
-        return existing([*_RESOLVER, *_CERTIFICATES, *map(Path, (*named, *values))])
-
-
-def existing(wanted: Iterable[Path]) -> list[Path]:
-    """Those that are there, each once."""
-    return [path for path in dict.fromkeys(wanted) if path.is_absolute() and path.exists()]
+        wanted = dict.fromkeys([*_RESOLVER, *_CERTIFICATES, *map(Path, (*named, *values))])
+        return [path for path in wanted if path.is_absolute() and path.exists()]
 
 
 def read() -> HostConfig:
@@ -82,10 +78,10 @@ def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
 
 def pip_environment(config: str) -> dict[str, str]:
     """``pip config list`` as environment variables, which a pip elsewhere understands."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     # Later ones win, as in pip: global, for installing, from the environment.
     for section in ("global", "install", ":env:"):
         for name, value in re.findall(rf"^{section}\.([\w.-]+)=(.*)$", config, re.MULTILINE):
             key = "PIP_" + name.lstrip(".").upper().replace("-", "_")
-            found[key] = " ".join(str(ast.literal_eval(value)).split())
-    return found
+            variables[key] = " ".join(str(ast.literal_eval(value)).split())
+    return variables

@@ -23,6 +23,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import givenconfig, package, source, tree
 from padlab.kernel.givenconfig import GivenConfig
+from padlab.kernel.kconfig import PERF
 from padlab.kernel.package import Packages
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -44,14 +45,14 @@ def of_perf() -> Outcome:
     """Over packages of a lower version, which they replace; and nothing is left when they are removed."""
     with _place() as place, _root() as root:
         _apt(root, "install", "initramfs-tools", "busybox")
-        _copy(GUEST / "initrd.sh", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
-        made = package.make(place / "new", package.perf())
+        bareroot.copy(GUEST / "initrd.sh", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
+        debs = package.make(place / "new", package.perf())
         before = _seen(root)
-        _install(root, [_older(path, place) for path in made.files])
-        _install(root, made.files)
-        problems = _installed_problems(root, made)
-        result = _boot(root, place, made, PERF_MACHINE, ())
-        problems += booted_problems(result, made.release)
+        _install(root, [_older(path, place) for path in debs.files])
+        _install(root, debs.files)
+        problems = _installed_problems(root, debs)
+        result = _boot(root, place, debs, PERF_MACHINE, ())
+        problems += booted_problems(result, debs.release)
         _apt(root, "purge", f"linux-*-{package.NAME}*")
         problems += [f"apt purge leaves: {line}" for line in sorted(_seen(root) ^ before)]
     return judge(problems, result.log)
@@ -60,17 +61,17 @@ def of_perf() -> Outcome:
 def of_cloud() -> Outcome:
     """systemd comes up, the journal has the nodes, and a huge page is zeroed with helpers."""
     with _place() as place, _root() as root:
-        made = package.make(place / "new", _debian_config(root, CLOUD))
+        debs = package.make(place / "new", _debian_config(root, CLOUD))
         _apt(root, "install", "systemd-sysv", "udev", "initramfs-tools", "util-linux", "mount")
-        _copy(GUEST / "look.sh", root.inside("/usr/local/sbin/padlab-look"))
-        _copy(GUEST / "look.service", root.inside("/etc/systemd/system/padlab-look.service"))
+        bareroot.copy(GUEST / "look.sh", root.inside("/usr/local/sbin/padlab-look"))
+        bareroot.copy(GUEST / "look.service", root.inside("/etc/systemd/system/padlab-look.service"))
         root.inside("/etc/fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
         _in(root, "systemctl", "enable", "padlab-look")
-        _install(root, made.files)
-        problems = _installed_problems(root, made)
+        _install(root, debs.files)
+        problems = _installed_problems(root, debs)
         disk = _disk(root, place / "disk")
-        result = _boot(root, place, made, CLOUD_MACHINE, ("root=/dev/vda", "rw"), disk)
-        problems += booted_problems(result, made.release) + system_problems(result)
+        result = _boot(root, place, debs, CLOUD_MACHINE, ("root=/dev/vda", "rw"), disk)
+        problems += booted_problems(result, debs.release) + system_problems(result)
     return judge(problems, result.log)
 
 
@@ -80,8 +81,8 @@ def of_cloud() -> Outcome:
 def booted_problems(result: BootResult, release: str) -> list[str]:
     """The kernel is the one that was installed, and has initialised all nodes.  Pure."""
     problems = guests.trouble(result)
-    if (found := result.guest.value("release")) != release:
-        problems.append(f"Linux {found} booted, not {release}")
+    if (booted := result.guest.value("release")) != release:
+        problems.append(f"Linux {booted} booted, not {release}")
     nodes = sum(node.mib > 0 for node in result.spec.machine.nodes)
     if len(result.dmesg.nodes) != nodes:
         problems.append(f"{len(result.dmesg.nodes)} nodes were initialised, not {nodes}")
@@ -101,14 +102,15 @@ def system_problems(result: BootResult) -> list[str]:
     return problems
 
 
-def _installed_problems(root: Root, made: Packages) -> list[str]:
+def _installed_problems(root: Root, debs: Packages) -> list[str]:
     problems = []
-    for name in _names(made):
+    for path in debs.files:
+        name = path.name.partition("_")[0]
         version = _in(root, "dpkg-query", "-W", "-f=${db:Status-Abbrev}${Version}", name).split()
-        if version != ["ii", made.version]:
-            problems.append(f"{name} is {' '.join(version)}, not {made.version}")
-    files = [f"/boot/{kind}-{made.release}" for kind in ("vmlinuz", "initrd.img", "config", "System.map")]
-    build = f"/usr/src/linux-headers-{made.release}"
+        if version != ["ii", debs.version]:
+            problems.append(f"{name} is {' '.join(version)}, not {debs.version}")
+    files = [f"/boot/{kind}-{debs.release}" for kind in ("vmlinuz", "initrd.img", "config", "System.map")]
+    build = f"/usr/src/linux-headers-{debs.release}"
     files += [f"{build}/{name}" for name in ("Makefile", "Module.symvers", "include/config/kernel.release")]
     problems += [f"{name} is not there" for name in files if not root.inside(name).exists()]
     return problems
@@ -151,26 +153,17 @@ def _apt(root: Root, action: str, *names: str) -> None:
 
 def _install(root: Root, files: tuple[Path, ...] | list[Path]) -> None:
     for path in files:
-        _copy(path, root.inside(f"/root/{path.name}"))
+        bareroot.copy(path, root.inside(f"/root/{path.name}"))
     _apt(root, "install", *(f"/root/{path.name}" for path in files))
     for path in files:
         root.inside(f"/root/{path.name}").unlink()
 
 
-def _copy(path: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(path, target)
-
-
-def _names(made: Packages) -> list[str]:
-    return [path.name.partition("_")[0] for path in made.files]
-
-
 def _seen(root: Root) -> set[str]:
     """The names of all files, and of packages with their state."""
     theirs = [word for place in _THEIRS for word in ("-o", "-path", place)][1:]
-    found = _in(root, "find", "/", "-xdev", "(", *theirs, ")", "-prune", "-o", "-print").splitlines()
-    return {*found, *_in(root, "dpkg-query", "-W", "-f=${Package} ${db:Status-Abbrev}\n").splitlines()}
+    files = _in(root, "find", "/", "-xdev", "(", *theirs, ")", "-prune", "-o", "-print").splitlines()
+    return {*files, *_in(root, "dpkg-query", "-W", "-f=${Package} ${db:Status-Abbrev}\n").splitlines()}
 
 
 def _older(path: Path, place: Path) -> Path:
@@ -209,14 +202,14 @@ def _disk(root: Root, path: Path) -> Path:
 
 
 def _boot(
-    root: Root, place: Path, made: Packages, name: str, append: tuple[str, ...], disk: Path | None = None
+    root: Root, place: Path, debs: Packages, name: str, append: tuple[str, ...], disk: Path | None = None
 ) -> BootResult:
     """What was installed in ``root``, as a boot loader would start it."""
     image, initrd = (place / kind for kind in ("vmlinuz", "initrd.img"))
     for path in (image, initrd):
-        _copy(root.inside(f"/boot/{path.name}-{made.release}"), path)
+        bareroot.copy(root.inside(f"/boot/{path.name}-{debs.release}"), path)
     target = machine.load(name)
     spec = BootSpec(target, "patched", append=append, initrd=initrd, time_limit_s=BOOT_LIMIT_S, disk=disk)
     top = paths.TREES / "patched"
-    build = builds.Build("patched", "perf", top, top, image, tree.source_version(), made.release)
+    build = builds.Build("patched", PERF, top, top, image, tree.source_version(), debs.release)
     return boots.boot(spec, build)

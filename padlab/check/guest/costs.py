@@ -13,6 +13,7 @@ from padlab.check.base.guests import KMEMLEAK_OFF, SMALL
 from padlab.check.guest import lockstat
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import NOSPLIT, Config
 from padlab.measure import growth, hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -51,7 +52,7 @@ def growing() -> Outcome:
     return _reached(growth.goals(growth.measure(ready, sleeping)))
 
 
-def never_slower(config: str) -> Outcome:
+def never_slower(config: Config) -> Outcome:
     """No page costs more instructions than stock's, also where struct pages are others or seen one by one."""
     return _reached(
         growth.of_pages({kernel: guests.ready(kernel, "boot", config) for kernel in growth.KERNELS})
@@ -91,7 +92,7 @@ def zone_lock() -> Outcome:
 
 def split_locks() -> Outcome:
     """Threads that map huge pages in page tables of their own do not wait for each other."""
-    configs = {"split": lockstat.CONFIG, "not split": "nosplit"}
+    configs = {"split": lockstat.CONFIG, "not split": NOSPLIT}
     results = {
         what: guests.boot(lockstat.PTLOCK_MACHINE, "patched", config, "ptlocks", (KMEMLEAK_OFF,))
         for what, config in configs.items()

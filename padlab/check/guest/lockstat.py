@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections import Counter
 
 from padlab.core.errors import LabError
+from padlab.kernel.kconfig import DEBUG
 from padlab.vm.boot import BootResult
 from padlab.vm.trace import Trace
 
 # Only a kernel with lockdep has the first of these events.
-CONFIG = "debug"
+CONFIG = DEBUG
 # One CPU, so that the only helper is the thread that starts the job, and nobody else
 # allocates meanwhile.
 MACHINE = "memory-64"

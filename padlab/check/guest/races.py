@@ -24,12 +24,12 @@ from padlab.core import paths, process, progress, toml
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
-from padlab.kernel import instrument
-from padlab.kernel.owned import owned_files
+from padlab.kernel.kconfig import KCSAN
+from padlab.kernel.owned import is_test, owned_files
 from padlab.measure import hugepages
 from padlab.vm.boot import BootResult
 
-CONFIG = "kcsan"
+CONFIG = KCSAN
 KNOWN = paths.table("races.toml")
 LOG = paths.LOGS / "races.log"
 
@@ -125,11 +125,10 @@ def symbols(nm: str) -> set[str]:
 
 def our_functions(build: builds.Build) -> set[str]:
     """Of all our files, tests included: theirs are to be right, too."""
-    owned = owned_files()
-    files = [Path(name) for name in owned if name.endswith(".c")]
-    objects = [build.obj / file.with_suffix(".o") for file in files if file.parts[0] != "tools"]
-    made = [path for path in objects if path.exists()]
-    sure = {build.obj / Path(file).with_suffix(".o") for file in instrument.counted() if file in owned}
+    files = [name for name in owned_files() if name.endswith(".c") and not name.startswith("tools/")]
+    objects = {name: build.obj / Path(name).with_suffix(".o") for name in files}
+    made = [path for path in objects.values() if path.exists()]
+    sure = {path for name, path in objects.items() if not is_test(name)}
     if missing := sorted(path.name for path in sure.difference(made)):
         raise LabError("KCSAN", f"{', '.join(missing)} of ours is not in {build.obj}", "build it again")
     return symbols(process.run(["nm", *made], what="reading our symbols", log=LOG))

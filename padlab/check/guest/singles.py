@@ -5,20 +5,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from padlab.check.base import guests
 from padlab.check.base.guests import SMT
 from padlab.check.base.runner import Check
 from padlab.check.guest import suites
 from padlab.core import paths
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import DEBUG, KCSAN, PERF, RT, Config
 from padlab.measure import hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
 
 TESTS = paths.LINUX / "tools/testing/selftests/padata"
-CONFIGS = ("perf", "debug")
-MORE_CONFIGS = ("rt", "kcsan")  # with --full
+CONFIGS = (PERF, DEBUG)
+MORE_CONFIGS = (RT, KCSAN)  # with --full
 # Reports are of the kernel that has all of them; the realtime kernel has no transparent huge pages.
-ONLY = {"report": ("debug",), "huge": ("perf", "debug", "kcsan")}
+ONLY = {"report": (DEBUG,), "huge": (PERF, DEBUG, KCSAN)}
 LIMIT_S = 900
 
 
@@ -39,8 +40,8 @@ def kind(name: str) -> str:
     return name.split("_")[1]
 
 
-def _check(name: str, config: str) -> Check:
-    limit_s = LIMIT_S - guests.TEST_S + guests.test_s(config)
+def _check(name: str, config: Config) -> Check:
+    limit_s = LIMIT_S - kconfig.TEST_S + config.test_s
     run = partial(suites.selftest, name, config, "patched", limit_s)
     huge = kind(name) == "huge"
     one = machine.load(hugepages.MACHINE if huge else SMT)

@@ -6,9 +6,10 @@ from __future__ import annotations
 from padlab.check.base import guests
 from padlab.check.others import outside
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import DEBUG
 from padlab.vm.boot import BootResult
 
-CONFIG = "debug"
+CONFIG = DEBUG
 # Not outside.MACHINE: pages of 1 GiB at boot are the end of stock's kernel if it checks page
 # flags (VM_BUG_ON_PAGE in hugetlb_folio_init_tail_vmemmap()).
 MACHINE = guests.SMT

@@ -10,6 +10,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.core.paths import LOGS
 from padlab.kernel import build as builds
 from padlab.kernel import tree
+from padlab.kernel.kconfig import DEBUG, KASAN, Config
 from padlab.measure import hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -24,10 +25,8 @@ LATE = "late-node"
 
 UML_LIMIT_S = 300  # the kernel's own default
 
-# Kernels that check as they go, and may be preempted.
-CHECKING = ("debug", "kcsan")
-
-KASAN = "kasan"
+# Skipped in other kernels.
+DEBUGGING = ("test_no_memory", "test_io", "test_core_sched")
 
 # Some cases want a CPU that is offline, some a pool of huge pages.
 GIVEN = ("maxcpus=7", "hugepages=64")
@@ -60,18 +59,18 @@ def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT
     return outcome + Outcome(log=results)
 
 
-def _in_guest(role: str, config: str, append: tuple[str, ...] = ()) -> Outcome:
+def _in_guest(role: str, config: Config, append: tuple[str, ...] = ()) -> Outcome:
     machine = guests.machine_of(config)
     return _judged(guests.boot(machine, "patched", config, role, (*GIVEN, *append, *preempt(config, role))))
 
 
-def preempt(config: str, role: str = "") -> tuple[str, ...]:
+def preempt(config: Config, role: str = "") -> tuple[str, ...]:
     """In a kernel that checks threads lose their CPU anywhere; for KUnit in any, on some bases.
 
     The perf kernel is as distributions have it, and the realtime kernel has no choice.
     """
     always = role == "kunit" and expected.table().kunit_preempts
-    return ("preempt=full",) if config in CHECKING or always else ()
+    return ("preempt=full",) if config.checks or always else ()
 
 
 def _judged(result: BootResult) -> Outcome:
@@ -88,19 +87,24 @@ def _whole(result: BootResult) -> Outcome:
     return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
 
 
-def kunit(config: str) -> Outcome:
+def kunit(config: Config) -> Outcome:
     return _in_guest("kunit", config, (KUNIT,))
 
 
-def selftests(config: str) -> Outcome:
+def selftests(config: Config) -> Outcome:
     # One of them looks at what the kernel made of its command line.
-    threads = "abc" if config == "debug" else "50%"
+    threads = "abc" if config is DEBUG else "50%"
     # They would bring the last CPU online, which the arm64 kernel cannot.
-    online = ("maxcpus=8",) if config == guests.ARM64 else ()
+    online = ("maxcpus=8",) if config.arch.foreign else ()
     return _in_guest("selftest", config, (f"deferred_init_threads={threads}", *online))
 
 
-def selftests_of_time(config: str) -> Outcome:
+def selftests_of_debugging() -> Outcome:
+    """What only a debug kernel has: faults of allocations, a disk in memory, core scheduling."""
+    return _in_guest("selftest", DEBUG, (f"padlab_only={','.join(DEBUGGING)}",))
+
+
+def selftests_of_time(config: Config) -> Outcome:
     """With a clock of instructions, to which the host's load is nothing.
 
     8 ns each: time then goes by about as fast as they are emulated.  A debug kernel
@@ -111,7 +115,7 @@ def selftests_of_time(config: str) -> Outcome:
     return guests.results(result) + judge(guests.trouble(result), result.log)
 
 
-def boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResult:
+def boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> BootResult:
     build, initrd = guests.ready(kernel, "selftest", config)
     spec = BootSpec(
         machine.load(TIME),
@@ -119,7 +123,7 @@ def boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResu
         config,
         exact=True,
         all_cpus=True,
-        shift=1 if config in CHECKING else 3,
+        shift=1 if config.checks else 3,
         append=("loglevel=7", tests, KMEMLEAK_OFF, *guests.arguments(kernel)),
         initrd=initrd,
         time_limit_s=limit_s,
@@ -129,10 +133,10 @@ def boot_timed(kernel: str, config: str, tests: str, limit_s: float) -> BootResu
 
 def selftests_of_reports() -> Outcome:
     """They look for reports themselves, of which no other boot may have any."""
-    return guests.results(guests.boot(SMT, "patched", "debug", "selftest", REPORTS))
+    return guests.results(guests.boot(SMT, "patched", DEBUG, "selftest", REPORTS))
 
 
-def selftests_of_huge_pages(config: str) -> Outcome:
+def selftests_of_huge_pages(config: Config) -> Outcome:
     """With memory for pages of 1 GiB."""
     return _whole(guests.boot(hugepages.MACHINE, "patched", config, "selftest", ("padlab_tests=huge",)))
 
@@ -144,7 +148,7 @@ def kasan() -> Outcome:
     )
 
 
-def selftests_of_nodes(config: str) -> Outcome:
+def selftests_of_nodes(config: Config) -> Outcome:
     """With a node whose only memory can be taken away."""
     return _whole(guests.boot(LATE, "patched", config, "selftest", ("padlab_tests=nodes",)))
 
@@ -152,7 +156,7 @@ def selftests_of_nodes(config: str) -> Outcome:
 # One by itself
 
 
-def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
+def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
     """``name`` is that of its file without the ending; its kind, if it has one, says on which machine."""
     only = f"padlab_only={name}"
     match name.split("_")[1]:
@@ -170,7 +174,7 @@ def selftest(name: str, config: str, kernel: str, limit_s: float) -> Outcome:
             return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
 
 
-def kunit_of(config: str, kernel: str, limit_s: float) -> Outcome:
+def kunit_of(config: Config, kernel: str, limit_s: float) -> Outcome:
     """KUnit in a guest, of any kernel."""
     append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
     return _judged(guests.boot(SMT, kernel, config, "kunit", append, limit_s))

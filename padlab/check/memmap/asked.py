@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 
 from padlab.check.memmap import oracle
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import boot as boots
 from padlab.vm import machine as machines
 from padlab.vm.boot import BootResult
@@ -29,7 +30,7 @@ class Case:
     name: str
     machine: str
     append: tuple[str, ...] = ()
-    config: str = "perf"
+    config: Config = PERF
     says: tuple[str, ...] = ()  # regular expressions
     never: tuple[str, ...] = (FREED_SINGLY,)
     seen_per_page: int = 0  # trace events for each deferred page, at least
@@ -41,7 +42,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        usual = machines.load(self.machine).arch.config
+        usual = machines.load(self.machine).config
         config = "" if self.config == usual else f" ({self.config})"
         return f"memmap oracle, {self.machine}, {self.name}{config}"
 

@@ -10,8 +10,7 @@ command line on every small machine, and the large machines.
 Not here, and why:
 
  - KMSAN: it needs clang, and Kconfig has no deferred init with it.
- - Unaccepted memory: it needs TDX or SEV-SNP, or firmware that plays them; QEMU's
-   emulator has neither.
+ - Unaccepted memory: it needs TDX or SEV-SNP, and QEMU's emulator has neither.
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ from dataclasses import replace
 from padlab.check.base import expected
 from padlab.check.memmap import oracle
 from padlab.check.memmap.asked import FREED_SINGLY, LITTLE, Case
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import machine as machines
 from padlab.vm.boot import SYNC
 from padlab.vm.machine import Machine
@@ -31,9 +32,9 @@ NODES = "smt-numa"
 
 # Other struct pages, of 80 bytes, and of 64 of which x86-64 uses 56: no page may cost more
 # instructions than stock's.
-OTHER_CONFIGS = ("sparse", "nomemcg")
+OTHER_CONFIGS = (kconfig.SPARSE, kconfig.NOMEMCG)
 # Only built and booted with --full.
-MORE_CONFIGS = ("kasan", "features")
+MORE_CONFIGS = (kconfig.KASAN, kconfig.FEATURES)
 
 # 140 holes of a page each.  The array that memblock has at first is for 128 ranges, so it
 # gets a new one, of memory that is given back when memblock retires.
@@ -53,7 +54,9 @@ BLOCK_MIB = 4
 LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
 
 
-def slow(name: str, watcher: str, *append: str, machine: str = LITTLE, config: str = "debug") -> Case:
+def slow(
+    name: str, watcher: str, *append: str, machine: str = LITTLE, config: Config = kconfig.DEBUG
+) -> Case:
     """``watcher`` has to see each page, so blocks are freed one by one: as in stock."""
     return Case(name, machine, append, config, says=(f"{FREED_SINGLY} because of {watcher}",), never=())
 
@@ -215,14 +218,16 @@ FEATURES = (
         ("mem=16724M", "hugepagesz=1G", "hugepages=12"),
     ),
     Case(SYNC, NODES, (SYNC,), never=WAITS),
-    Case("cma=", NODES, ("cma=300M",), "features", says=(r"cma: Reserved 300 MiB",), short=False),
-    Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), "features", never=WAITS, short=False),
+    Case("cma=", NODES, ("cma=300M",), kconfig.FEATURES, says=(r"cma: Reserved 300 MiB",), short=False),
+    Case(
+        "page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), kconfig.FEATURES, never=WAITS, short=False
+    ),
     replace(
         slow(
             "sysctl.vm.mem_profiling=1",
             "allocation profiling",
             "sysctl.vm.mem_profiling=1",
-            config="features",
+            config=kconfig.FEATURES,
         ),
         short=False,
     ),
@@ -230,10 +235,13 @@ FEATURES = (
 
 SLOW_PATHS = (
     slow("page_poison=1 init_on_free=1", "page_poison", "page_poison=1", "init_on_free=1"),
-    slow("init_on_free=1", "init_on_free", "init_on_free=1", config="perf"),
+    slow("init_on_free=1", "init_on_free", "init_on_free=1", config=PERF),
     slow("debug_pagealloc=on", "debug_pagealloc", "debug_pagealloc=on"),
     slow(
-        "mm_page_free traced", "the mm_page_free trace event", "trace_event=kmem:mm_page_free", config="perf"
+        "mm_page_free traced",
+        "the mm_page_free trace event",
+        "trace_event=kmem:mm_page_free",
+        config=PERF,
     ),
     # The struct pages' own slow path, which says nothing, but shows in the trace:
     # each is given a reference when it is made and loses it when it is free.
@@ -241,7 +249,7 @@ SLOW_PATHS = (
         "page_ref_set traced",
         LITTLE,
         ("trace_event=page_ref:page_ref_set",),
-        "debug",
+        kconfig.DEBUG,
         seen_per_page=2,
     ),
     # page_owner gets to see no page that is freed here.  Its key is set when page_ext
@@ -252,7 +260,7 @@ SLOW_PATHS = (
         "page_owner=on",
         NODES,
         ("page_owner=on",),
-        "debug",
+        kconfig.DEBUG,
         says=(r"(?s)node \d+ initialised.*bytes of page_ext.*page owner found early allocated",),
         never=WAITS,
     ),
@@ -260,33 +268,33 @@ SLOW_PATHS = (
         "page_owner=on early_page_ext",
         NODES,
         ("page_owner=on", "early_page_ext"),
-        "debug",
+        kconfig.DEBUG,
         says=(r"page owner found early allocated",),
         never=(FREED_SINGLY, r"node \d+ initialised"),
     ),
-    replace(slow("plain", "a sanitizer", config="kasan"), never=WAITS[1:], short=False),
+    replace(slow("plain", "a sanitizer", config=kconfig.KASAN), never=WAITS[1:], short=False),
     # It sees whether memblock is asked when it has retired.  Stock does so in a
     # place that the series leaves as it is: node_dev_init() has memblock look for the node of each page.
     # With ours that may come before memblock retires; and KASAN is not told of what is freed
     # until deferred init is over, of which memblock's arrays are the last.
     replace(
-        slow("many ranges", "a sanitizer", MANY_RANGES, config="kasan"),
+        slow("many ranges", "a sanitizer", MANY_RANGES, config=kconfig.KASAN),
         stock_reports=" in memblock_search_pfn_nid+",  # free, or another object by now
         short=False,
     ),
     # sizeof(struct page) is 80.
-    Case("plain", NODES, (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),
-    Case("plain", "slivers", (), "sparse", says=(r"oracle layout page_struct=80 ",), short=False),
+    Case("plain", NODES, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
+    Case("plain", "slivers", (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
 )
 
 DEBUG = (
-    Case("plain", NODES, (), "debug"),
-    Case("plain", "slivers", (), "debug", short=False),
+    Case("plain", NODES, (), kconfig.DEBUG),
+    Case("plain", "slivers", (), kconfig.DEBUG, short=False),
     Case(
         "DIMMs online_movable",
         "dimms",
         ("padlab_online=online_movable",),
-        "debug",
+        kconfig.DEBUG,
         says=(_ONLINED, _AS_NEW),
         never=(FREED_SINGLY, _NOT_AS_NEW),
         short=False,
@@ -300,9 +308,15 @@ def cases(full: bool) -> list[Case]:
     if full:
         table += [
             *_everywhere(),
-            *(_large(name) for name in machines.names() if not machines.load(name).small),
+            *(_large(name) for name in large_machines()),
         ]
     return [_of_base(case) for case in table if full or case.short]
+
+
+def large_machines() -> list[str]:
+    """Those with EFI have other kernels: see padlab/check/users."""
+    loaded = map(machines.load, machines.names())
+    return [one.name for one in loaded if not (one.small or one.firmware)]
 
 
 def _of_base(case: Case) -> Case:
@@ -317,7 +331,7 @@ def _everywhere() -> Iterator[Case]:
         for name in machines.names():
             if machines.load(name).small and name != case.machine:
                 # Whether there is a movable zone, or room for pages, is up to the machine.
-                config = machines.load(name).arch.config
+                config = machines.load(name).config
                 yield replace(case, machine=name, config=config, says=(), short=False)
 
 

@@ -13,6 +13,7 @@ from padlab.core.errors import LabError
 from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import tree
+from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.vm import machine
 from padlab.vm.boot import SYNC, BootResult
 
@@ -28,12 +29,12 @@ GROWN = "one-cpu"
 
 
 @once
-def _boot_once(name: str, kernel: str, config: str, append: tuple[str, ...]) -> BootResult:
+def _boot_once(name: str, kernel: str, config: Config, append: tuple[str, ...]) -> BootResult:
     return guests.boot(name, kernel, config, "oracle", append)
 
 
 def _boot(
-    name: str, kernel: str, config: str, append: tuple[str, ...], limit_s: float | None = None
+    name: str, kernel: str, config: Config, append: tuple[str, ...], limit_s: float | None = None
 ) -> BootResult:
     """``limit_s``: if not what such a boot has."""
     if tree.is_changing(kernel):
@@ -41,7 +42,7 @@ def _boot(
     return _boot_once(name, kernel, config, append)
 
 
-def _memmap(name: str, kernel: str, config: str = "perf", append: tuple[str, ...] = ()) -> oracle.Report:
+def _memmap(name: str, kernel: str, config: Config = PERF, append: tuple[str, ...] = ()) -> oracle.Report:
     return _report(_boot(name, kernel, config, append))
 
 
@@ -63,7 +64,7 @@ def _report(result: BootResult, known: str = "") -> oracle.Report:
 
 
 def same(name: str) -> Outcome:
-    config = machine.load(name).arch.config
+    config = machine.load(name).config
     found = oracle.compare(_memmap(name, "stock", config), _memmap(name, "patched", config))
     return judge(found, _boot(name, "patched", config, ()).log)
 
@@ -73,7 +74,7 @@ def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
 
     On one CPU, where it is the same memory every time.
     """
-    ours, plain = (_boot(GROWN, kernel, "perf", args, limit_s) for args in (matrix.GROWING, ()))
+    ours, plain = (_boot(GROWN, kernel, PERF, args, limit_s) for args in (matrix.GROWING, ()))
     problems = oracle.compare(_memmap(GROWN, "stock", append=matrix.GROWING), _report(ours))
     left, all_pages = (sum(node.pages or 0 for node in result.dmesg.nodes) for result in (ours, plain))
     if left >= all_pages:
@@ -86,7 +87,7 @@ def case(one: asked.Case, ours: str = "patched", limit_s: float | None = None) -
     need, free = one.host_mib(), host.free_mib()
     if need > free:
         return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
-    append = (*one.append, KMEMLEAK_OFF) if one.config == "debug" else one.append
+    append = (*one.append, KMEMLEAK_OFF) if one.config is DEBUG else one.append
     append += tuple(f"mirrored={ranges}" for ranges in one.mirrored)
     kernels = ("mirrored", "faulty") if one.mirrored else ("stock", ours)
     result = _boot(one.machine, kernels[1], one.config, append, limit_s)
@@ -110,7 +111,7 @@ def available_problems(stock: str, ours: str) -> list[str]:
 
 def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
-    result = _boot(SMT, kernel, "perf", ("deferred_init_irq",), limit_s)
+    result = _boot(SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
     found = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
     return judge(found + asked.irq_problems(result.dmesg.text), result.log)
 

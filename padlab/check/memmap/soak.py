@@ -19,6 +19,7 @@ from padlab.check.memmap import matrix, oracle
 from padlab.core import packages, pool, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from padlab.kernel.kconfig import DEBUG, NOMEMCG, PERF, SPARSE, Config
 from padlab.measure import provenance
 from padlab.vm import boot as boots
 from padlab.vm.boot import BootResult
@@ -27,7 +28,7 @@ from padlab.vm.machine import Dimm, Machine, Node, plural
 KERNELS = ("stock", "patched")
 ROLE = "oracle"
 # Most boots with the kernel that is measured, as it boots fastest.
-CONFIGS = ("perf",) * 7 + ("sparse", "nomemcg", "debug")
+CONFIGS = (PERF,) * 7 + (SPARSE, NOMEMCG, DEBUG)
 MAX_MIB = 9 << 10
 LITTLE_MIB = 2 << 10  # what slow paths write to is all of the guest's memory
 ABOVE_HOLE = 4 << 30  # where memory goes on above the PCI hole
@@ -43,7 +44,7 @@ class Drawn:
     seed: int
     machine: Machine
     append: tuple[str, ...]
-    config: str
+    config: Config
 
     def __str__(self) -> str:
         args = f", {' '.join(self.append)}" if self.append else ""
@@ -171,8 +172,8 @@ def problems(results: Sequence[BootResult], allowance: int) -> list[str]:
 
 
 def _boot(drawn: Drawn, kernel: str) -> BootResult:
-    append = (*drawn.append, guests.KMEMLEAK_OFF) if drawn.config == "debug" else drawn.append
-    return guests.boot_on(drawn.machine, kernel, drawn.config, ROLE, append)
+    append = (*drawn.append, guests.KMEMLEAK_OFF) if drawn.config is DEBUG else drawn.append
+    return guests.boot(drawn.machine, kernel, drawn.config, ROLE, append)
 
 
 def _try(drawn: Drawn) -> Tried:
@@ -183,7 +184,7 @@ def _try(drawn: Drawn) -> Tried:
         if errors:
             return Tried([line for err in errors for line in (err.line(), *err.detail)], {})
         said = problems(results, matrix.allowance(drawn.machine))
-    made_by = provenance.provenance("./lab soak", guests.build(KERNELS[1], "perf"), results[1].accel)
+    made_by = provenance.provenance("./lab soak", guests.build(KERNELS[1], PERF), results[1].accel)
     return Tried(said, made_by)
 
 
@@ -231,7 +232,7 @@ def main(seed: int | None = None, nr: int = 20, jobs: int = 1, json: bool = Fals
         tried = run(all_drawn, jobs)
         report = as_dict(all_drawn, tried)
         if nr > 1:
-            provenance.write_json(provenance.path_of("soak.json"), report)
+            provenance.keep("soak.json", report)
     failed = {seed: one.said for seed, one in tried.items() if one.said}
     if json:
         print(jsons.dumps(report, indent=2))
@@ -244,12 +245,12 @@ def main(seed: int | None = None, nr: int = 20, jobs: int = 1, json: bool = Fals
 
 
 def as_dict(all_drawn: Sequence[Drawn], tried: dict[int, Tried]) -> dict[str, Any]:
-    """What is recorded: one boot of each kernel for each seed."""
+    """What is kept: one boot of each kernel for each seed."""
     made_by = next((one.made_by for one in tried.values() if one.made_by), {})
     different = {str(seed): list(one.said) for seed, one in tried.items() if one.said}
     return {
         **made_by,
-        "config": dict(Counter(drawn.config for drawn in all_drawn)),
+        "config": dict(Counter(drawn.config.name for drawn in all_drawn)),
         "seeds": [all_drawn[0].seed, all_drawn[-1].seed],
         "machines": len(all_drawn),
         "equal": len(all_drawn) - len(different),

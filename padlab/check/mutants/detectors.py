@@ -23,9 +23,10 @@ mostly not at all (mutantkernel.py).
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
 from padlab.vm import machine
@@ -56,18 +58,13 @@ _SELFTESTS = "tools/testing/selftests/padata/"
 _KUNIT = ("kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
 _MODULE = "lib/test_padata_mt.c"
 
+# Where a check is among those of its tier, the quickest first; others come after these.
+_QUICK = ("asan", "tsan", "fences", "deferred_init_threads", "memmap oracle", "placement", "kunit")
+
 # What was built, run for at most so many seconds; and a kernel booted, by its name.
 Run = Callable[[float], Outcome]
 Boot = Callable[[str, float], Outcome]
-
-
-@dataclass(frozen=True)
-class Booted:
-    """A check that boots a kernel with mutants in it, made of ``base``."""
-
-    config: str
-    boot: Boot
-    base: str = mutantkernel.PATCHED
+Problems = list[str] | tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -83,49 +80,33 @@ class Detector:
     @property
     def cost(self) -> tuple[int, int]:
         """Cheaper ones come first."""
-        kinds = ("asan", "tsan", "fences", "deferred_init_threads", "memmap oracle", "placement", "kunit")
         kind = re.split("[,=]", self.name.removeprefix("debug:"))[0]
-        return TIERS.index(self.tier), kinds.index(kind) if kind in kinds else len(kinds)
+        return TIERS.index(self.tier), _QUICK.index(kind) if kind in _QUICK else len(_QUICK)
 
     def sources(self) -> str:
         """Changes when something does that its outcome depends on."""
-        owned = [f"{name} {fingerprint(path)}" for name, path in owned_files().items() if self.reads(name)]
-        if self.tier == "userspace":
-            return digest(owned)
-        patches = sorted(paths.PATCHES.glob("*.patch"))
+        marks = [f"{name} {fingerprint(path)}" for name, path in owned_files().items() if self.reads(name)]
+        patches = [] if self.tier == "userspace" else sorted(paths.PATCHES.glob("*.patch"))
         if self.faulty:
             patches += sorted((paths.CHECKS / "faults").glob("*.patch"))
-        return digest([*owned, *(f"{path.name} {fingerprint(path)}" for path in patches)])
+        return digest([*marks, *(f"{path.name} {fingerprint(path)}" for path in patches)])
 
 
 @once
 def named(name: str) -> Detector:
     """The detector that a table calls ``name``."""
-    known: dict[str, Callable[[str], Detector]] = {
-        "asan": partial(_of_tool, fuzz.TOOL, partial(_fuzz, "asan")),
-        "tsan": partial(_of_tool, fuzz.TOOL, partial(_fuzz, "tsan")),
-        "stores": partial(_of_tool, structpages.TOOL, _stores),
-        "zero": partial(_of_tool, zeroing.TOOL, _zero),
-        "charge": partial(_of_tool, charge.TOOL, _charge),
-        "kunit-uml": lambda name: Detector(name, "uml", _uml, partial(_kernel_reads, *_KUNIT)),
-        "fences": lambda name: Detector(name, "kernel", _fences, _kernel_reads),
-    }
-    if name in known:
-        return known[name](name)
+    if name in fuzz.SANITIZERS:
+        return Detector(name, "userspace", partial(_fuzz, name), _read_by_program(fuzz.TOOL))
+    if name in _PROGRAMS:
+        tool = _PROGRAMS[name][0]
+        return Detector(name, "userspace", partial(_programs, *_PROGRAMS[name]), _read_by_program(tool))
     if name.startswith("model:"):
         return _of_model(name)
-    return _of_boot(name) or _of_guest(name)
-
-
-def _of_tool(tool: native.Tool, build: Callable[[Mutant | None], Run], name: str) -> Detector:
-    parts = (tool.folder, *tool.sources)
-    # Of the engine's programs the others have all but these.
-    less = () if tool is fuzz.TOOL else ("padata_fuzz.c", "alone.c", "alone.h")
-
-    def reads(file: str) -> bool:
-        return file.startswith(parts) and not file.endswith(less)
-
-    return Detector(name, "userspace", build, reads)
+    if name == "kunit-uml":
+        return Detector(name, "uml", _uml, _read_by_kernel(*_KUNIT))
+    if name == "fences":
+        return Detector(name, "kernel", _fences, _read_by_kernel())
+    return _of_boots().get(name) or _of_guest(name)
 
 
 def _of_model(name: str) -> Detector:
@@ -135,149 +116,122 @@ def _of_model(name: str) -> Detector:
     return Detector(name, "userspace", partial(_model, model), lambda file: file in search.ENGINE)
 
 
-def _of_guest(name: str) -> Detector:
-    config = "debug" if name.startswith("debug:") else "perf"
-    tier = "debug" if config == "debug" else "kernel"
-    kind = name.removeprefix("debug:")
-    if kind == "kunit":
-        run = partial(suites.kunit_of, config)
-        return Detector(name, tier, partial(_boot, config, run), partial(_kernel_reads, *_KUNIT))
-    if kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
-        run = partial(suites.selftest, kind, config)
-        programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
-        parts = (f"{_SELFTESTS}{kind}.sh", _SELFTESTS + "functions.sh", _MODULE, *programs)
-        return Detector(name, tier, partial(_boot, config, run), partial(_kernel_reads, *parts))
-    raise LabError(
-        f"check {name}",
-        "no check of mutants has that name",
-        "use one of those at the top of padlab/check/detectors.py",
-    )
-
-
 @once
-def _boots() -> dict[str, Booted]:
-    """Checks that ./lab test has by the same names."""
-    plain = [
-        asked.Case("plain", name, config=machine.load(name).arch.config) for name in memmap.small_machines()
+def _of_boots() -> dict[str, Detector]:
+    """Checks that boot, which ./lab test has by the same names."""
+    plain = [asked.Case("plain", name, config=machine.load(name).config) for name in memmap.small_machines()]
+    detectors = [
+        _booted(case.title.removesuffix(", plain"), case.config, partial(memmap.case, case))
+        for case in (*plain, *matrix.cases(True))
+        if not case.mirrored
     ]
-    found = {
-        one.title.removesuffix(", plain"): Booted(one.config, partial(memmap.case, one))
-        for one in (*plain, *matrix.cases(True))
-        if not one.mirrored
-    }
-    found |= {
-        f"placement, {name}": Booted("perf", partial(deferred.placed, name)) for name in deferred.MACHINES
-    }
-    found |= {one.title: Booted(one.config, partial(deferred.parameter, one)) for one in deferred.PARAMETERS}
-    grown = {"memmap oracle, a zone that grew on demand": Booted("perf", memmap.grown)}
-    return found | grown | _beside()
+    for name in deferred.MACHINES:
+        detectors.append(_booted(f"placement, {name}", PERF, partial(deferred.placed, name)))
+    for value in deferred.PARAMETERS:
+        detectors.append(_booted(value.title, value.config, partial(deferred.parameter, value)))
+    for beside in besideplan.checks():
+        detectors.append(_booted(beside.title, beside.config, beside.run, beside.faulty))
+    detectors += [
+        _booted("memmap oracle, a zone that grew on demand", PERF, memmap.grown),
+        _booted("memmap oracle, allocation in interrupts meanwhile", PERF, memmap.interrupted, faulty=True),
+    ]
+    return {detector.name: detector for detector in detectors}
 
 
-def _beside() -> dict[str, Booted]:
-    """Beside deferred init, nearly all with the faulty kernel."""
-    interrupted = "memmap oracle, allocation in interrupts meanwhile"
-    return {
-        interrupted: Booted("perf", memmap.interrupted, mutantkernel.FAULTY),
-        **{
-            one.title: Booted(
-                one.config, one.run, mutantkernel.FAULTY if one.faulty else mutantkernel.PATCHED
-            )
-            for one in besideplan.checks()
-        },
-    }
+def _booted(name: str, config: Config, boot: Boot, faulty: bool = False) -> Detector:
+    build = partial(_boot, config, boot, base=mutantkernel.FAULTY if faulty else mutantkernel.PATCHED)
+    return Detector(name, "kernel" if config is PERF else "debug", build, _read_by_kernel(), faulty)
 
 
-def _of_boot(name: str) -> Detector | None:
-    one = _boots().get(name)
-    if one is None:
-        return None
-    tier = "kernel" if one.config == "perf" else "debug"
-    run = partial(_boot, one.config, one.boot, base=one.base)
-    return Detector(name, tier, run, _kernel_reads, faulty=one.base == mutantkernel.FAULTY)
+def _of_guest(name: str) -> Detector:
+    """KUnit or a kselftest in a guest."""
+    config = DEBUG if name.startswith("debug:") else PERF
+    kind = name.removeprefix("debug:")
+    reads: tuple[str, ...]
+    if kind == "kunit":
+        boot, reads = partial(suites.kunit_of, config), _KUNIT
+    elif kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
+        boot = partial(suites.selftest, kind, config)
+        programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
+        reads = (f"{_SELFTESTS}{kind}.sh", f"{_SELFTESTS}functions.sh", _MODULE, *programs)
+    else:
+        todo = f"use one of those at the top of {paths.shown(Path(__file__))}"
+        raise LabError(f"check {name}", "no check of mutants has that name", todo)
+    tier = "debug" if config is DEBUG else "kernel"
+    return Detector(name, tier, partial(_boot, config, boot), _read_by_kernel(*reads))
 
 
-def _kernel_reads(*args: str) -> bool:
-    """Whether the kernel depends on the last of ``args``, or the check does: one of the others."""
-    *more, file = args
-    tests = ("tools/", _MODULE, *_KUNIT)
-    return file in more or not file.startswith(tests)
+def _read_by_program(tool: native.Tool) -> Callable[[str], bool]:
+    """Whether a file is one of those that programs of ``tool`` are made of."""
+    # Of the engine's programs the others have all but these.
+    less = () if tool is fuzz.TOOL else ("padata_fuzz.c", "alone.c", "alone.h")
+    return lambda file: file.startswith((tool.folder, *tool.sources)) and not file.endswith(less)
+
+
+def _read_by_kernel(*tests: str) -> Callable[[str], bool]:
+    """Whether a file is part of the kernel, or one of the ``tests`` that a check runs."""
+    return lambda file: file in tests or not file.startswith(("tools/", _MODULE, *_KUNIT))
 
 
 # Programs
 
 
-def _fuzz(sanitizer: str, one: Mutant | None) -> Run:
-    program = fuzz.build(sanitizer, one)
+def _fuzz(sanitizer: str, fault: Mutant | None) -> Run:
+    program = fuzz.build(sanitizer, fault)
     log = paths.LOGS / f"mutant-{sanitizer}.log"
 
     def run(_limit_s: float) -> Outcome:
         status, result = fuzz.attempt(program, log)
-        if one:
+        if fault:
             program.unlink()  # one is several MB
         return judge(fuzz.problems(result, 1, status), log)
 
     return run
 
 
-def _stores(one: Mutant | None) -> Run:
-    return _programs(structpages.TOOL, structpages.CHECKS, structpages.check_program, one)
-
-
-def _zero(one: Mutant | None) -> Run:
-    def check(program: Path) -> tuple[str, ...]:
-        return zeroing.check_program(program).failures
-
-    return _programs(zeroing.TOOL, zeroing.CHECKS, check, one)
-
-
-def _charge(one: Mutant | None) -> Run:
-    def check(program: Path) -> tuple[str, ...]:
-        return charge.check_program(program).failures
-
-    return _programs(charge.TOOL, (charge.PROGRAM,), check, one)
+# The tool, its programs, and what runs one of them.
+_PROGRAMS: dict[str, tuple[native.Tool, Sequence[str], Callable[[Path], Problems]]] = {
+    "stores": (structpages.TOOL, structpages.CHECKS, structpages.check_program),
+    "zero": (zeroing.TOOL, zeroing.CHECKS, lambda program: zeroing.check_program(program).failures),
+    "charge": (charge.TOOL, (charge.PROGRAM,), lambda program: charge.check_program(program).failures),
+}
 
 
 def _programs(
-    tool: native.Tool,
-    names: tuple[str, ...],
-    check: Callable[[Path], list[str] | tuple[str, ...]],
-    one: Mutant | None,
+    tool: native.Tool, names: Sequence[str], check: Callable[[Path], Problems], fault: Mutant | None
 ) -> Run:
     """The first of several programs is built now, so that what does not compile is known."""
-    top = _bare_tree(one)
-    place = PLACE / Path(tool.folder).name
-    make = partial(native.make_by_times, tool, top=top, place=place)
+    top = _bare_tree(fault)
+    make = partial(native.make_by_times, tool, top=top, place=PLACE / Path(tool.folder).name)
     make(names[0])
 
-    def problems() -> Iterator[str]:
-        for name in names:
-            yield from check(make(name))
+    def run(_limit_s: float) -> Outcome:
+        problems = (problem for name in names for problem in check(make(name)))
+        return judge(itertools.islice(problems, 1))
 
-    return lambda _limit_s: judge([first] if (first := next(problems(), None)) else [])
+    return run
 
 
-def _bare_tree(one: Mutant | None) -> Path:
+def _bare_tree(fault: Mutant | None) -> Path:
     """The owned files, with a mutant, and nothing else of the kernel.  What changes gets a new time."""
     for name, path in owned_files().items():
         text = path.read_text()
-        _write(_TOP / name, mutant.seeded(one, text) if one and one.file == name else text)
+        text = mutant.seeded(fault, text) if fault and fault.file == name else text
+        place = _TOP / name
+        if not place.exists() or place.read_text() != text:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
     scripts = tree.ensure_tree("stock") / "tools/scripts"
     if not (_TOP / "tools/scripts").exists():
         shutil.copytree(scripts, _TOP / "tools/scripts")
     return _TOP
 
 
-def _write(place: Path, text: str) -> None:
-    if not place.exists() or place.read_text() != text:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
-
-
-def _model(model: str, one: Mutant | None) -> Run:
-    if one is None:
+def _model(model: str, fault: Mutant | None) -> Run:
+    if fault is None:
         program = search.build("jobs")
     else:
-        program = spin.Building("mutant", spin.variant_of(one.file, one.old, one.new))()
+        program = spin.Building("mutant", spin.variant_of(fault.file, fault.old, fault.new))()
 
     def run(_limit_s: float) -> Outcome:
         result, status, log = search.run(program, model, "mutant")
@@ -289,24 +243,24 @@ def _model(model: str, one: Mutant | None) -> Run:
 # Kernels
 
 
-def _uml(one: Mutant | None) -> Run:
+def _uml(fault: Mutant | None) -> Run:
     log = paths.LOGS / "mutant-uml-build.log"
     args = ["build", "--build_dir=obj-uml"]
 
     def make(kernel: str) -> None:
         builds.kunit_uml("building User-mode Linux", args, "kunit-uml.config", log=log, kernel=kernel)
 
-    kernel = mutantkernel.built(one, make)
+    kernel = mutantkernel.built(fault, make)
     return _run(kernel, lambda name, limit_s: suites.kunit_uml(name, "exec", int(limit_s)))
 
 
-def _fences(one: Mutant | None) -> Run:
-    kernel = mutantkernel.built(one, lambda name: guests.build(name, "perf"), alone=True)
-    return lambda _limit_s: fences.check(guests.build(kernel.name, "perf").obj)
+def _fences(fault: Mutant | None) -> Run:
+    kernel = mutantkernel.built(fault, lambda name: guests.build(name, PERF), alone=True)
+    return lambda _limit_s: fences.check(guests.build(kernel.name, PERF).obj)
 
 
-def _boot(config: str, boot: Boot, one: Mutant | None, base: str = mutantkernel.PATCHED) -> Run:
-    return _run(mutantkernel.built(one, lambda name: guests.build(name, config), base=base), boot)
+def _boot(config: Config, boot: Boot, fault: Mutant | None, base: str = mutantkernel.PATCHED) -> Run:
+    return _run(mutantkernel.built(fault, lambda name: guests.build(name, config), base=base), boot)
 
 
 def _run(kernel: Kernel, boot: Boot) -> Run:

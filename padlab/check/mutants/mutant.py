@@ -12,64 +12,45 @@ they say which build in userspace finds them, and in which words (fuzz.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from padlab.core import paths, toml
 from padlab.core.errors import LabError
 from padlab.kernel.content import digest
 
-FOLDER = "mutants"  # of tests/
+FOLDER = "mutants"  # of checks/
 
 _Checks = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
-class _Entry(Struct, forbid_unknown_fields=True):
-    """A mutant of a table; what is not given is the table's."""
-
-    why: str
-    old: str
-    new: str
-    file: str = ""
-    checks: _Checks | None = None
-    equivalent: str = ""
-    build: Literal["asan", "tsan", ""] = ""
-    says: str = ""
-
-
-class _Table(Struct, forbid_unknown_fields=True):
-    """A file of checks/mutants/."""
-
-    file: str
-    checks: _Checks
-    mutants: dict[str, _Entry]
-
-
-@dataclass(frozen=True)
-class Mutant:
+class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     """What to replace in which file of the kernel tree, and the checks that are to notice.
 
     ``equivalent`` says why none can, if that is so.  ``build`` and ``says`` are for
     ``./lab test``: a build of the engine in userspace, and what it has to say.
     """
 
-    table: str
-    name: str
     why: str
-    file: str
     old: str
     new: str
-    checks: tuple[str, ...] = ()
+    # What is not given is the table's.
+    file: str = ""
+    checks: _Checks = ()
     equivalent: str = ""
-    build: str = ""
+    build: Literal["asan", "tsan", ""] = ""
     says: str = ""
+    id: str = ""  # TABLE/NAME
 
     @property
-    def id(self) -> str:
-        return f"{self.table}/{self.name}"
+    def table(self) -> str:
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.id.partition("/")[2]
 
     @property
     def key(self) -> str:
@@ -77,23 +58,25 @@ class Mutant:
         return digest([self.file, self.old, self.new])
 
 
+class _Table(Struct, forbid_unknown_fields=True):
+    """A file of checks/mutants/."""
+
+    file: str
+    checks: _Checks
+    mutants: dict[str, Mutant]
+
+
 def load(path: Path, over: Path | None = None) -> list[Mutant]:
     """The mutants of a table, with what is laid ``over`` it."""
     table = toml.load(path, _Table, over)
     return [
-        Mutant(
-            path.stem,
-            name,
-            entry.why,
-            entry.file or table.file,
-            entry.old,
-            entry.new,
-            entry.checks or table.checks,
-            entry.equivalent,
-            entry.build,
-            entry.says,
+        structs.replace(
+            mutant,
+            id=f"{path.stem}/{name}",
+            file=mutant.file or table.file,
+            checks=mutant.checks or table.checks,
         )
-        for name, entry in table.mutants.items()
+        for name, mutant in table.mutants.items()
     ]
 
 
@@ -108,18 +91,17 @@ def all_of() -> list[Mutant]:
     """Those of all tables, by name of the table."""
     folders = [top / FOLDER for top in (paths.CHECKS, paths.OWN and paths.OWN / "checks") if top]
     names = {path.stem for folder in folders for path in folder.glob("*.toml")}
-    return [one for name in sorted(names) for one in of_table(name)]
+    return [mutant for name in sorted(names) for mutant in of_table(name)]
 
 
 def seeded(mutant: Mutant, source: str) -> str:
     """The source of ``mutant.file`` with the fault."""
-    count = source.count(mutant.old)
-    file = f"{FOLDER}/{mutant.table}.toml"
-    if count != 1 or mutant.old == mutant.new:
-        why = (
-            "its new text is the old one"
-            if count == 1
-            else f"its old text is {count} times in {mutant.file}, not once"
-        )
-        raise LabError(f"mutant {mutant.id}", why, f"correct it in {paths.shown(paths.table(file))}")
+    why = ""
+    if (count := source.count(mutant.old)) != 1:
+        why = f"its old text is {count} times in {mutant.file}, not once"
+    elif mutant.old == mutant.new:
+        why = "its new text is the old one"
+    if why:
+        table = paths.shown(paths.table(f"{FOLDER}/{mutant.table}.toml"))
+        raise LabError(f"mutant {mutant.id}", why, f"correct it in {table}")
     return source.replace(mutant.old, mutant.new)

@@ -42,7 +42,7 @@ class Kernel:
 
 
 def built(
-    one: Mutant | None, make: Callable[[str], object], *, alone: bool = False, base: str = PATCHED
+    fault: Mutant | None, make: Callable[[str], object], *, alone: bool = False, base: str = PATCHED
 ) -> Kernel:
     """The kernel that has this mutant, after ``make`` has built it; an error if it does not compile.
 
@@ -50,25 +50,25 @@ def built(
     """
     with _building:
         while True:
-            kernel = _seed(one, alone, base)
+            kernel = _seed(fault, alone, base)
             try:
                 make(kernel.name)
             except LabError as err:
-                found = schema.named_in(err.detail) if kernel.name == MANY[base] else set()
-                if found <= _bad:
+                named = schema.named_in(err.detail) if kernel.name == MANY[base] else set()
+                if named <= _bad:
                     raise
-                _bad.update(found)
+                _bad.update(named)
             else:
                 return kernel
 
 
-def _seed(one: Mutant | None, alone: bool, base: str) -> Kernel:
+def _seed(fault: Mutant | None, alone: bool, base: str) -> Kernel:
     patch, numbers = _choices(frozenset(_bad), base)
     kernel = Kernel(MANY[base])
-    if alone or (one and one.id not in numbers):
-        kernel, patch = Kernel(SINGLE[base]), schema.single(_source(one.file, base), one) if one else ""
-    elif one:
-        kernel = Kernel(MANY[base], (f"{schema.ARGUMENT}={numbers[one.id]}",))
+    if alone or (fault and fault.id not in numbers):
+        kernel, patch = Kernel(SINGLE[base]), schema.single(_source(fault.file, base), fault) if fault else ""
+    elif fault:
+        kernel = Kernel(MANY[base], (f"{schema.ARGUMENT}={numbers[fault.id]}",))
     place = PLACE / f"{kernel.name}.patch"
     if not place.exists() or place.read_text() != patch:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -78,9 +78,9 @@ def _seed(one: Mutant | None, alone: bool, base: str) -> Kernel:
     return kernel
 
 
-def can_be_chosen(one: Mutant) -> bool:
+def can_be_chosen(fault: Mutant) -> bool:
     """Whether it is in the kernel that has many."""
-    return one.id in _choices(frozenset(_bad), PATCHED)[1]
+    return fault.id in _choices(frozenset(_bad), PATCHED)[1]
 
 
 @once
@@ -89,15 +89,15 @@ def _choices(without: frozenset[int], base: str) -> tuple[str, dict[str, int]]:
 
     In the faulty kernel the text of some is another one.  They are not for its checks.
     """
-    numbered = {nr: one for nr, one in enumerate(mutant.all_of(), 1) if not one.equivalent}
-    files = sorted({one.file for one in numbered.values() if one.file.endswith(".c")} | {schema.HOME})
+    numbered = {nr: fault for nr, fault in enumerate(mutant.all_of(), 1) if not fault.equivalent}
+    files = sorted({fault.file for fault in numbered.values() if fault.file.endswith(".c")} | {schema.HOME})
     patch, numbers = "", {}
     for file in files:
         before = _source(file, base)
         here = {
-            nr: one
-            for nr, one in numbered.items()
-            if one.file == file and nr not in without and (base == PATCHED or before.count(one.old) == 1)
+            nr: fault
+            for nr, fault in numbered.items()
+            if fault.file == file and nr not in without and (base == PATCHED or before.count(fault.old) == 1)
         }
         after, chosen = schema.combined(before, here)
         patch += schema.diff(file, before, schema.defined(after) if file == schema.HOME else after)

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is known of mutants: kept from run to run, and recorded in results/mutants.csv and .json.
+"""What is known of mutants, kept from run to run.
 
 An attempt is kept with a digest of what it depends on.  When that changes, it is as if it
-had never been made.  The record goes on to say that a mutant was killed, and when, until
-it is decided again.
+had never been made.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import contextlib
 import threading
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from padlab.check.mutants.detectors import Detector
 from padlab.check.mutants.mutant import Mutant
@@ -25,12 +23,10 @@ from padlab.kernel.content import digest
 from padlab.measure import provenance
 
 KEPT = PLACE / "kept.json"
-NAME = "mutants"
-KILLED, SURVIVED, EQUIVALENT, OPEN = "killed", "survived", "equivalent", "not decided"
+OUTCOMES = KILLED, EQUIVALENT, SURVIVED, OPEN = "killed", "equivalent", "survived", "not decided"
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """A check was run on a mutant, or without one."""
 
     noticed: bool
@@ -39,11 +35,12 @@ class Attempt:
     date: str
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What is known of a mutant: killed by which check, after all seconds of those up to it."""
 
-    mutant: Mutant
+    mutant: str
+    file: str
+    fault: str
     outcome: str
     by: str = ""
     seconds: float = 0.0
@@ -62,35 +59,27 @@ class Log:
     def __init__(self, path: Path = KEPT) -> None:
         self._path = path
         self._lock = threading.Lock()
-        try:
-            kept = json.loads(path.read_text())
-        except (OSError, ValueError):
-            kept = {}
-        self._kept: dict[str, dict[str, Attempt]] = {
-            name: {key: Attempt(**one) for key, one in attempts.items()} for name, attempts in kept.items()
-        }
+        self._attempts: dict[str, dict[str, Attempt]] = {}
+        with contextlib.suppress(OSError, msgspec.MsgspecError):  # none, or of another version of the lab
+            self._attempts = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Attempt]])
 
     def find(self, detector: Detector, mutant: Mutant | None) -> Attempt | None:
-        return self._kept.get(detector.name, {}).get(_key(detector, mutant))
+        return self._attempts.get(detector.name, {}).get(_key(detector, mutant))
 
     def keep(self, detector: Detector, mutant: Mutant | None, attempt: Attempt) -> None:
         with self._lock:
-            self._kept.setdefault(detector.name, {})[_key(detector, mutant)] = attempt
-            self._write()
+            self._attempts.setdefault(detector.name, {})[_key(detector, mutant)] = attempt
+            provenance.write(self._path, msgspec.json.format(msgspec.json.encode(self._attempts), indent=1))
 
-    def _write(self) -> None:
-        text = {
-            name: {key: asdict(one) for key, one in attempts.items()} for name, attempts in self._kept.items()
-        }
-        partial = self._path.with_suffix(".partial")
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(text, indent=1) + "\n")
-        partial.replace(self._path)
+    def forget(self, detector: Detector, mutant: Mutant) -> None:
+        """In this run; on disk until something else is kept."""
+        self._attempts.get(detector.name, {}).pop(_key(detector, mutant), None)
 
     def verdict(self, mutant: Mutant, detectors: Iterable[Detector]) -> Verdict:
         """What the attempts of ``detectors``, all that are to notice it, come to."""
+        about = mutant.id, mutant.file, mutant.why
         if mutant.equivalent:
-            return Verdict(mutant, EQUIVALENT, said=mutant.equivalent)
+            return Verdict(*about, EQUIVALENT, said=mutant.equivalent)
         seconds, date, missing = 0.0, "", False
         for detector in detectors:
             attempt = self.find(detector, mutant)
@@ -99,72 +88,9 @@ class Log:
                 continue
             seconds, date = seconds + attempt.seconds, max(date, attempt.date)
             if attempt.noticed:
-                return Verdict(mutant, KILLED, detector.name, round(seconds, 1), attempt.said, attempt.date)
-        return Verdict(mutant, OPEN if missing else SURVIVED, seconds=round(seconds, 1), date=date)
+                return Verdict(*about, KILLED, detector.name, round(seconds, 1), attempt.said, attempt.date)
+        return Verdict(*about, OPEN if missing else SURVIVED, seconds=round(seconds, 1), date=date)
 
 
 def _key(detector: Detector, mutant: Mutant | None) -> str:
     return digest([_sources(detector), mutant.key if mutant else ""])
-
-
-# Recording
-
-
-def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """Verdicts by outcome."""
-    found = Counter(one.outcome for one in verdicts)
-    return {outcome: found[outcome] for outcome in (KILLED, EQUIVALENT, SURVIVED, OPEN)}
-
-
-def as_dict(verdict: Verdict) -> dict[str, object]:
-    one = verdict.mutant
-    return {
-        "mutant": one.id,
-        "file": one.file,
-        "fault": one.why,
-        "outcome": verdict.outcome,
-        "by": verdict.by,
-        "seconds": verdict.seconds or "",
-        "date": verdict.date,
-    }
-
-
-def table(verdicts: list[Verdict]) -> str:
-    """As CSV."""
-    rows = [as_dict(one) for one in verdicts]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def with_earlier(verdicts: Iterable[Verdict], table_of_before: str) -> list[Verdict]:
-    """What is open now, and was killed at the time of an earlier table with the same fault."""
-    before = {row["mutant"]: row for row in csv.DictReader(io.StringIO(table_of_before))}
-    return [_earlier(one, before.get(one.mutant.id, {})) if one.outcome == OPEN else one for one in verdicts]
-
-
-def _earlier(verdict: Verdict, row: dict[str, str]) -> Verdict:
-    one = verdict.mutant
-    if (row.get("outcome"), row.get("file"), row.get("fault")) != (KILLED, one.file, one.why):
-        return verdict
-    return Verdict(one, KILLED, row["by"], float(row["seconds"] or 0), date=row["date"])
-
-
-def record(verdicts: list[Verdict]) -> None:
-    """All mutants, whatever is known of them."""
-    path = provenance.path_of(f"{NAME}.csv")
-    if path.exists():
-        verdicts = with_earlier(verdicts, path.read_text())
-    by = Counter(one.by for one in verdicts if one.by)
-    files = Counter(one.mutant.file for one in verdicts)
-    data = {
-        **provenance.of_native("./lab mutants"),
-        "mutants": len(verdicts),
-        **counts(verdicts),
-        "killed by": dict(by.most_common()),
-        "files": dict(sorted(files.items())),
-    }
-    provenance.write(path, table(verdicts))
-    provenance.write_json(provenance.path_of(f"{NAME}.json"), data)

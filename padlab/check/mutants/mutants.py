@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import json as jsons
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Sequence
 
-from padlab.check.mutants import detectors, mutant, mutantkernel, mutantlog
+import msgspec
+
+from padlab.check.mutants import detectors, mutant, mutantkernel
 from padlab.check.mutants.detectors import TIERS, Detector
 from padlab.check.mutants.mutant import Mutant
-from padlab.check.mutants.mutantlog import KILLED, SURVIVED, Attempt, Log, Verdict
+from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OUTCOMES, SURVIVED, Attempt, Log, Verdict
 from padlab.check.plan import selection
 from padlab.core import packages, process, progress
 from padlab.core.errors import LabError
@@ -45,19 +46,23 @@ def main(
     everything = mutant.all_of()
     chosen = choose(everything, globs)
     if list_only:
-        print("".join(f"{one.id}: {one.why}\n" for one in chosen), end="")
+        print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
         return 0
     start = time.monotonic()
     log = Log()
     with boots.quiet_stdout():
         packages.ensure(*GROUPS, *(() if tier in TIERS[:2] else ("qemu",)))
-        run = Run(log, again, jobs)
+        run = Run(log, jobs)
+        if again:
+            run.forget(chosen)
         for level in TIERS[: TIERS.index(tier) + 1]:
             run.try_all(chosen, level)
-    verdicts = [log.verdict(one, checks_of(one)) for one in chosen]
-    mutantlog.record([log.verdict(one, checks_of(one)) for one in everything])
+    of_all = {fault.id: log.verdict(fault, checks_of(fault)) for fault in everything}
+    rows = {name: msgspec.to_builtins(verdict) for name, verdict in of_all.items()}
+    provenance.keep("mutants.json", {**provenance.of_native("./lab mutants"), "mutants": list(rows.values())})
+    verdicts = [of_all[fault.id] for fault in chosen]
     if json:
-        print(jsons.dumps([mutantlog.as_dict(one) for one in verdicts], indent=2))
+        print(provenance.to_text([rows[fault.id] for fault in chosen]))
     else:
         show(verdicts)
     return conclude(verdicts, run.broken, time.monotonic() - start)
@@ -65,14 +70,14 @@ def main(
 
 def choose(everything: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
     """Those that any of ``globs`` names, all without any."""
-    chosen = set(selection.named(globs, [one.id for one in everything], "mutants", "mutant"))
-    return [one for one in everything if one.id in chosen]
+    chosen = set(selection.named(globs, [fault.id for fault in everything], "mutants", "mutant"))
+    return [fault for fault in everything if fault.id in chosen]
 
 
-def checks_of(one: Mutant) -> list[Detector]:
+def checks_of(fault: Mutant) -> list[Detector]:
     """From the cheapest; a build of the engine that is known to find a bug is the first."""
-    found = [detectors.named(name) for name in one.checks]
-    return sorted(found, key=lambda check: (check.name != one.build, *check.cost))
+    checks = map(detectors.named, fault.checks)
+    return sorted(checks, key=lambda check: (check.name != fault.build, *check.cost))
 
 
 class Unfit(LabError):
@@ -82,27 +87,35 @@ class Unfit(LabError):
 class Run:
     """Mutants tried on checks; ``broken`` are those that do not compile, each with the reason."""
 
-    def __init__(self, log: Log, again: bool, jobs: int = 1) -> None:
+    def __init__(self, log: Log, jobs: int = 1) -> None:
         self._log = log
-        self._again = again
         self._jobs = jobs
-        self._count = 0
         self._stopping = False
         self._alone = threading.Lock()
         self._first = threading.Lock()
-        self._tried: set[tuple[str, str]] = set()
         self.broken: dict[str, LabError] = {}
+
+    def forget(self, chosen: Sequence[Mutant]) -> None:
+        """Forget what earlier runs have found of these."""
+        for fault in chosen:
+            for check in checks_of(fault):
+                self._log.forget(check, fault)
 
     def try_all(self, chosen: Sequence[Mutant], tier: str) -> None:
         """Each that no check has noticed yet, on its checks of ``tier``."""
-        todo = [one for one in chosen if not (one.equivalent or one.id in self.broken or self._known(one))]
-        together = [one for one in todo if tier != TIERS[0] and mutantkernel.can_be_chosen(one)]
-        alone = [one for one in todo if one not in together]
-        self._count = len(todo)
+        todo = [fault for fault in chosen if fault.id not in self.broken and self._is_open(fault)]
+        # By itself, unless all that is changed for it is a kernel's command line.
+        alone = {fault.id: tier in TIERS[:2] or not mutantkernel.can_be_chosen(fault) for fault in todo}
+        todo.sort(key=lambda fault: alone[fault.id])
+
+        def attempt(nr: int, fault: Mutant) -> None:
+            turn = self._alone if alone[fault.id] else contextlib.nullcontext()
+            with progress.labelled(f"[{nr}/{len(todo)}]"), turn:
+                self._try(tier, fault)
+
         with concurrent.futures.ThreadPoolExecutor(self._jobs) as pool:
             try:
-                for _done in pool.map(partial(self._try, tier), range(1, len(todo) + 1), [*together, *alone]):
-                    pass
+                list(pool.map(attempt, range(1, len(todo) + 1), todo))
             except BaseException as err:
                 # What fails from now on has been ended by us.
                 self._stopping = True
@@ -111,45 +124,31 @@ class Run:
                     process.kill_all()
                 raise
 
-    def _known(self, one: Mutant) -> bool:
-        """Whether it is killed, in this run or if that counts in one before."""
-        tried = [check for check in checks_of(one) if not self._again or (one.id, check.name) in self._tried]
-        return self._log.verdict(one, tried).outcome == KILLED
+    def _is_open(self, fault: Mutant) -> bool:
+        return self._log.verdict(fault, checks_of(fault)).outcome not in (KILLED, EQUIVALENT)
 
-    def _try(self, tier: str, nr: int, one: Mutant) -> None:
-        with progress.labelled(f"[{nr}/{self._count}]"), self._turn(tier, one):
-            for check in checks_of(one):
-                if check.tier == tier and not self._try_check(check, one):
+    def _try(self, tier: str, fault: Mutant) -> None:
+        """On its checks of ``tier``, until one notices it."""
+        for check in checks_of(fault):
+            if check.tier != tier:
+                continue
+            attempt = self._log.find(check, fault)
+            if attempt is None:
+                try:
+                    attempt = attempt_of(check, fault, self._limit_s(check))
+                except Unfit:
+                    raise
+                except LabError as err:
+                    self.broken[fault.id] = err
+                    progress.note(f"{fault.id} does not compile: {err.why}")
                     return
-
-    @contextlib.contextmanager
-    def _turn(self, tier: str, one: Mutant) -> Iterator[None]:
-        """By itself, unless all that is changed for it is a kernel's command line."""
-        alone = tier == TIERS[0] or tier == "uml" or not mutantkernel.can_be_chosen(one)
-        with self._alone if alone else contextlib.nullcontext():
-            yield
-
-    def _try_check(self, check: Detector, one: Mutant) -> bool:
-        """Whether there is a reason to try another one."""
-        attempt = None if self._again else self._log.find(check, one)
-        if attempt is None:
-            try:
-                attempt = attempt_of(check, one, self._limit_s(check))
-            except Unfit:
-                raise
-            except LabError as err:
-                self.broken[one.id] = err
-                progress.note(f"{one.id} does not compile: {err.why}")
-                return False
-            if self._stopping:
-                return False
-            self._log.keep(check, one, attempt)
-        self._tried.add((one.id, check.name))
-        if attempt.noticed:
-            progress.note(f"{one.id}: killed by {check.name}, {progress.seconds(attempt.seconds)}")
-        else:
-            progress.note(f"{one.id}: {check.name} does not notice it")
-        return not attempt.noticed
+                if self._stopping:
+                    return
+                self._log.keep(check, fault, attempt)
+            if attempt.noticed:
+                progress.note(f"{fault.id}: killed by {check.name}, {progress.seconds(attempt.seconds)}")
+                return
+            progress.note(f"{fault.id}: {check.name} does not notice it")
 
     def _limit_s(self, check: Detector) -> float:
         """From a run without a mutant, which is to find nothing."""
@@ -164,16 +163,16 @@ class Run:
         return LIMIT * first.seconds + LEAST_LIMIT_S
 
 
-def attempt_of(check: Detector, one: Mutant | None, limit_s: float) -> Attempt:
+def attempt_of(check: Detector, fault: Mutant | None, limit_s: float) -> Attempt:
     """Build it, which is an error if it does not compile, and run it."""
     start = time.monotonic()
-    run = check.build(one)
+    run = check.build(fault)
     try:
         outcome = run(limit_s)
     except LabError as err:
         outcome = Outcome(failures=(f"{err.what}: {err.why}",))
     noticed = bool(outcome.failures)
-    if one is None and not (noticed or outcome.passed):
+    if fault is None and not (noticed or outcome.passed):
         raise Unfit(f"check {check.name}", f"it is skipped here: {outcome.skips}", "use another one")
     said = " ".join("; ".join(outcome.failures).split())[:_SAID]
     return Attempt(noticed, said, round(time.monotonic() - start, 1), provenance.today())
@@ -183,13 +182,12 @@ def attempt_of(check: Detector, one: Mutant | None, limit_s: float) -> Attempt:
 
 
 def show(verdicts: Sequence[Verdict]) -> None:
-    table = grid(
-        ("mutant", "outcome", "by", "s", "what it said"), left=("mutant", "outcome", "by", "what it said")
-    )
-    for one in verdicts:
-        marked = f"{one.outcome.upper()} <--" if one.outcome == SURVIVED else one.outcome
-        seconds = f"{one.seconds:.1f}" if one.seconds else ""
-        table.add_row(one.mutant.id, marked, one.by, seconds, plain(one.said[:60]))
+    heads = ("mutant", "outcome", "by", "s", "what it said")
+    table = grid(heads, left=set(heads) - {"s"})
+    for verdict in verdicts:
+        marked = f"{SURVIVED.upper()} <--" if verdict.outcome == SURVIVED else verdict.outcome
+        seconds = f"{verdict.seconds:.1f}" if verdict.seconds else ""
+        table.add_row(verdict.mutant, marked, verdict.by, seconds, plain(verdict.said[:60]))
     console().print(table)
 
 
@@ -199,11 +197,11 @@ def conclude(verdicts: Sequence[Verdict], broken: dict[str, LabError], elapsed: 
         progress.note(f"{name} is no mutant, it does not compile: {err.why}")
         for line in err.detail[:5]:
             progress.note(f"  {line}")
-    survivors = [one for one in verdicts if one.outcome == SURVIVED]
-    for one in survivors:
-        progress.note(
-            f"{one.mutant.id} survives: {one.mutant.why}; write a test, or say why it is equivalent"
-        )
-    sums = ", ".join(f"{nr} {outcome}" for outcome, nr in mutantlog.counts(verdicts).items() if nr)
+    for verdict in verdicts:
+        if verdict.outcome == SURVIVED:
+            todo = "write a test, or say why it is equivalent"
+            progress.note(f"{verdict.mutant} survives: {verdict.fault}; {todo}")
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    sums = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     progress.note(f"{len(verdicts)} mutants: {sums}; took {progress.seconds(elapsed)}")
-    return 1 if survivors or broken else 0
+    return 1 if counts[SURVIVED] or broken else 0

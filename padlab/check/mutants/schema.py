@@ -65,43 +65,38 @@ def _parameters(header: str) -> list[str]:
     return [] if names == ["void"] else names
 
 
-def _function_of(found: list[Function], source: str, one: Mutant) -> Function | None:
-    """The function that all of the mutant is within, if there is one."""
-    start = source.index(one.old)
-    end = start + len(one.old)
-    return next((fn for fn in found if fn.body < start + 1 and end <= fn.end and start >= fn.body), None)
-
-
 def combined(source: str, numbered: Mapping[int, Mutant]) -> tuple[str, set[int]]:
     """The source of a file with all of its mutants that can be chosen, and their numbers."""
-    found = list(functions(source))
-    clones: dict[Function, list[int]] = {}
-    for number, one in numbered.items():
-        if fn := _function_of(found, source, one):
-            clones.setdefault(fn, []).append(number)
+    chosen: set[int] = set()
     text, at = [_DECLARED], 0
-    for fn in found:
-        numbers = clones.get(fn, [])
+    for function in functions(source):
+        numbers = [number for number, fault in numbered.items() if _is_within(function, source, fault)]
         if not numbers:
             continue
-        header = source[fn.start : fn.body]
+        chosen.update(numbers)
+        header = source[function.start : function.body]
         arguments = ", ".join(_parameters(header))
-        text.append(source[at : fn.start])
-        text += [_clone(source, fn, number, numbered[number]) for number in numbers]
+        text.append(source[at : function.start])
+        text += [_clone(source, function, number, numbered[number]) for number in numbers]
         text.append(header + "{\n")
         text += [
-            f"\tif ({ARGUMENT} == {number})\n\t\treturn {fn.name}__mutant{number}({arguments});\n"
+            f"\tif ({ARGUMENT} == {number})\n\t\treturn {function.name}__mutant{number}({arguments});\n"
             for number in numbers
         ]
-        at = fn.body + 2
-    return "".join([*text, source[at:]]), {number for numbers in clones.values() for number in numbers}
+        at = function.body + 2
+    return "".join([*text, source[at:]]), chosen
 
 
-def _clone(source: str, fn: Function, number: int, one: Mutant) -> str:
-    start = source.index(one.old)
-    body = source[fn.body : start] + one.new + source[start + len(one.old) : fn.end]
-    header = source[fn.start : fn.body].replace(f"{fn.name}(", f"{fn.name}__mutant{number}(", 1)
-    header = header.replace("__weak", "")
+def _is_within(function: Function, source: str, fault: Mutant) -> bool:
+    start = source.index(fault.old)
+    return function.body <= start and start + len(fault.old) <= function.end
+
+
+def _clone(source: str, function: Function, number: int, fault: Mutant) -> str:
+    start = source.index(fault.old)
+    body = source[function.body : start] + fault.new + source[start + len(fault.old) : function.end]
+    header = source[function.start : function.body].replace("__weak", "")
+    header = header.replace(f"{function.name}(", f"{function.name}__mutant{number}(", 1)
     return ("" if header.startswith("static ") else "static ") + header + body + "\n"
 
 
@@ -116,9 +111,9 @@ def diff(file: str, before: str, after: str) -> str:
     )
 
 
-def single(source: str, one: Mutant) -> str:
+def single(source: str, fault: Mutant) -> str:
     """A patch with one mutant."""
-    return diff(one.file, source, seeded(one, source))
+    return diff(fault.file, source, seeded(fault, source))
 
 
 def named_in(lines: list[str]) -> set[int]:

@@ -169,4 +169,4 @@ def new_reports(stock: Iterable[str], patched: Iterable[str]) -> list[str]:
 
 
 def _masked(report: str) -> str:
-    return re.sub(r"0x[0-9a-f]+|\d+", "N", report)
+    return re.sub(r"0x[0-9a-f]+|(?<=pfn:)[0-9a-f]+|\d+", "N", report)

@@ -18,12 +18,13 @@ from padlab.core.errors import LabError
 from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.kernel import othertests
+from padlab.kernel.kconfig import OUTSIDE, PERF, Config
 from padlab.vm.boot import BootResult
 from padlab.vm.channel import Guest
 
 MACHINE = "outside"
-CONFIG = "outside"
-QUICK_CONFIG = "perf"  # of kernels that ./lab test has anyway; more cases are skipped there
+CONFIG = OUTSIDE
+QUICK_CONFIG = PERF  # of kernels that ./lab test has anyway; more cases are skipped there
 ROLE = "outside"
 TRIES = 3
 
@@ -153,7 +154,7 @@ def arguments(chosen: Sequence[str], threshold: str) -> tuple[str, ...]:
 
 
 def _boot(
-    kernel: str, config: str, chosen: Sequence[str], threshold: str = DEFAULT
+    kernel: str, config: Config, chosen: Sequence[str], threshold: str = DEFAULT
 ) -> tuple[Ran, BootResult]:
     append = arguments(chosen, threshold)
     result = guests.boot(MACHINE, kernel, config, ROLE, append, limit_s(chosen))
@@ -168,12 +169,12 @@ def _boot(
 
 
 @once
-def _stock(config: str, chosen: tuple[str, ...]) -> Ran:
+def _stock(config: Config, chosen: tuple[str, ...]) -> Ran:
     """The first try, which is the same for all thresholds."""
     return _boot("stock", config, chosen)[0]
 
 
-def run(chosen: tuple[str, ...], threshold: str = DEFAULT, config: str = CONFIG) -> Comparison:
+def run(chosen: tuple[str, ...], threshold: str = DEFAULT, config: Config = CONFIG) -> Comparison:
     """Programs ``chosen`` on both kernels, those that are worse on patched several times."""
     stock = [_stock(config, chosen)]
     first, log = _boot("patched", config, chosen, threshold)
@@ -211,7 +212,7 @@ def _reports(tries: Sequence[Ran]) -> list[str]:
 # Checks of ./lab test
 
 
-def check(chosen: tuple[str, ...], threshold: str = DEFAULT, config: str = CONFIG) -> Outcome:
+def check(chosen: tuple[str, ...], threshold: str = DEFAULT, config: Config = CONFIG) -> Outcome:
     """A case for each of theirs."""
     comparison = run(chosen, threshold, config)
     problems = comparison.problems()

@@ -9,6 +9,7 @@ from functools import partial
 from padlab.check.base.runner import Check
 from padlab.check.guest import stress
 from padlab.check.others import outside
+from padlab.kernel.kconfig import Config
 from padlab.vm import boot as boots
 from padlab.vm import machine
 
@@ -17,10 +18,10 @@ MAKING_S = 300  # the programs, and an image for guests
 
 def checks(everything: bool) -> Iterator[Check]:
     """Tests that nobody here wrote."""
-    quick = outside.names(quick=True)
-    yield _compared("quick ones, jobs on all huge pages", quick, "least", outside.QUICK_CONFIG)
     if not everything:
         return
+    quick = outside.names(quick=True)
+    yield _compared("quick ones, jobs on all huge pages", quick, "least", outside.QUICK_CONFIG)
     for suite in outside.suites():
         for threshold in outside.THRESHOLDS:
             yield _compared(f"{suite}, threshold {threshold}", outside.names(suite), threshold)
@@ -28,7 +29,7 @@ def checks(everything: bool) -> Iterator[Check]:
     yield Check("stress-ng (debug)", stress.check, limit_s, mib=_mib(stress.MACHINE))
 
 
-def _compared(name: str, programs: tuple[str, ...], threshold: str, config: str = outside.CONFIG) -> Check:
+def _compared(name: str, programs: tuple[str, ...], threshold: str, config: Config = outside.CONFIG) -> Check:
     """All tries of both kernels."""
     return Check(
         f"kselftests of others, {name}: as in stock ({config})",

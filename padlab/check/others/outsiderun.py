@@ -29,7 +29,7 @@ def choose(globs: Sequence[str]) -> tuple[str, ...]:
 
 
 def main(globs: Sequence[str] = (), jobs: int = 1, list_only: bool = False, json: bool = False) -> int:
-    """Run, show, and record if it was all.  The exit status is 1 if there is a difference."""
+    """Run, show, and keep what came of it if it was all.  The exit status is 1 if there is a difference."""
     chosen = choose(globs)
     if list_only:
         print("".join(f"{name}\n" for name in chosen), end="")
@@ -40,7 +40,7 @@ def main(globs: Sequence[str] = (), jobs: int = 1, list_only: bool = False, json
         done = _run(chosen, jobs)
         data = as_dict(done)
         if not globs:
-            provenance.write_json(provenance.path_of(RECORD), data)
+            provenance.keep(RECORD, data)
     if json:
         print(jsons.dumps(data, indent=2))
     else:

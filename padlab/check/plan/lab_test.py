@@ -12,12 +12,16 @@ from padlab.check.base.report import Report
 from padlab.check.base.runner import Check
 from padlab.check.guest import singles
 from padlab.check.plan import plan, selection
-from padlab.core import environment, exclusive, packages, paths, progress
+from padlab.core import environment, exclusive, host, packages, paths, progress
+from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from padlab.kernel import source
+from padlab.vm import kept
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
 GROUPS = (*QUICK_GROUPS, "models", "qemu", "arm64", "qemu-arm64")
+FULL_ROOM = 20 << 30  # on disk, for kernels and packages
 SET_UP = "set-up: packages and the patched tree"
 
 
@@ -39,8 +43,10 @@ def checks(
         chosen = [check for check in candidates if check.name in names]
         if not chosen:
             return []
-    known = [check.name for check in (*plan.of_any_base(True), *alone)]
-    return selection.choose(chosen, globs, known, [] if quick or brief or last else singles.checks(full))
+    names_of_all = [check.name for check in (*plan.of_any_base(True), *alone)]
+    return selection.choose(
+        chosen, globs, names_of_all, [] if quick or brief or last else singles.checks(full)
+    )
 
 
 def main(
@@ -52,6 +58,7 @@ def main(
     junit: Path | None = None,
     json: Path | None = None,
     brief: bool = False,
+    again: bool = False,
 ) -> int:
     """``junit`` and ``json`` are files to write the results to."""
     chosen = checks(globs, quick, full, last_failed, brief)
@@ -65,30 +72,47 @@ def main(
     if not chosen:
         print("Nothing failed last time.")
         return 0
+    if full and not globs:
+        _check_host(chosen)
     for path in (junit, json):
         if path:
             path.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
-        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS)
+        reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
         elapsed = time.monotonic() - start
         if junit:
-            report.write_junit(junit, reports)
+            junit.write_text(report.junit(reports), encoding="utf-8")
         if json:
-            report.write_json(json, reports)
+            json.write_text(report.to_json(reports), encoding="utf-8")
     return report.conclude(reports, elapsed)
 
 
-def _run(chosen: list[Check], groups: Sequence[str]) -> list[Report]:
-    made = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
-    if made.outcome.failures:
-        report.tell(made, "[0]")
-        return [made]
-    run = runner.Runner(chosen, runner.this_host(chosen))
+def _check_host(chosen: Sequence[Check]) -> None:
+    """Refuse hours of work that cannot end well here."""
+    what = paths.command("test --full")
+    source.check_room(paths.BUILD, FULL_ROOM, what)
+    largest = max(chosen, key=lambda check: check.mib)
+    free = host.free_mib()
+    if largest.mib > free:
+        raise LabError(
+            what,
+            f"'{largest.name}' takes {largest.mib / 1024:.0f} GiB of memory, {free / 1024:.0f} GiB are free",
+            "end other programs, or name checks that fit: ./lab test --full GLOB",
+        )
+
+
+def _run(chosen: list[Check], groups: Sequence[str], again: bool) -> list[Report]:
+    set_up = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
+    if set_up.outcome.failures:
+        report.tell(set_up, "[0]")
+        return [set_up]
+    run = runner.Runner(chosen, runner.this_host(chosen), again)
     try:
         run.run()
     finally:
         selection.remember(run.reports)
+        kept.prune()
     return run.reports
 
 

@@ -21,8 +21,11 @@ from padlab.check.guest import costs, endings, lockstat, races, suites
 from padlab.check.memmap import matrix, memmap, soak
 from padlab.check.others import outsideplan
 from padlab.check.source import building, fences, lab
+from padlab.check.users import usersplan
 from padlab.check.userspace import charge, fuzz, outsidehost, spin
 from padlab.core.outcome import Outcome
+from padlab.kernel import kconfig
+from padlab.kernel.kconfig import DEBUG, KASAN, PERF, RT, Config
 from padlab.measure import growth, hugepages, structpages, zeroing
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -31,7 +34,7 @@ from padlab.vm import machine
 LINT_LIMIT_S = 300
 TESTS_LIMIT_S = 900
 FUZZ_LIMIT_S = 1200
-BUG_LIMIT_S = 120
+BUGS_LIMIT_S = 1200
 MODELS_LIMIT_S = 900
 MODELS_MIB = 512
 NATIVE_MIB = 2048
@@ -70,6 +73,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         Check("memblock and VMAs in userspace", outsidehost.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
+        *building.shared(),
         *building.compilers(everything),
         *building.installing(everything),
         # It changes the environment, which all threads share.
@@ -80,6 +84,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_memmap(everything),
         *_costs(everything),
         *outsideplan.checks(everything),
+        *usersplan.checks(everything),
         _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
         *(_fresh() if everything else ()),
@@ -109,26 +114,27 @@ def _userspace(jobs: dict[str, int]) -> Iterator[Check]:
 
 
 def _bugs() -> Iterator[Check]:
-    for name, bug in fuzz.bugs().items():
-        yield Check(f"engine in userspace finds {name}", partial(fuzz.find, bug), BUG_LIMIT_S, alone=True)
+    name = "engine in userspace finds every seeded fault"
+    yield Check(name, fuzz.find_all, BUGS_LIMIT_S, alone=True, sees=fuzz.seen_by_find)
 
 
 def _models(everything: bool) -> Iterator[Check]:
-    names = {
+    for kind, name in {
         spin.MEMORY: "models: what the model of memory allows",
         spin.JOBS: "models: all that the threads of a job may do",
         spin.LEFT_OUT: "models: each piece of the handshakes is needed",
-    }
-    for kind, name in names.items():
-        yield Check(name, partial(spin.check, kind, everything), MODELS_LIMIT_S, mib=MODELS_MIB)
+    }.items():
+        run, sees = partial(spin.check, kind, everything), partial(spin.seen, kind, everything)
+        yield Check(name, run, MODELS_LIMIT_S, mib=MODELS_MIB, sees=sees)
 
 
 def _native() -> Iterator[Check]:
-    yield Check(
-        "struct pages in userspace, all ways", structpages.check_stores, NATIVE_LIMIT_S, mib=NATIVE_MIB
-    )
-    yield Check("huge pages in userspace are zeroed", zeroing.check, NATIVE_LIMIT_S, mib=NATIVE_MIB)
-    yield Check("CPU time of helpers in userspace", charge.check, NATIVE_LIMIT_S, mib=NATIVE_MIB)
+    for name, run in {
+        "struct pages in userspace, all ways": structpages.check_stores,
+        "huge pages in userspace are zeroed": zeroing.check,
+        "CPU time of helpers in userspace": charge.check,
+    }.items():
+        yield Check(name, run, NATIVE_LIMIT_S, mib=NATIVE_MIB)
 
 
 # Guests
@@ -138,67 +144,57 @@ def _guest(
     name: str,
     run: Callable[[], Outcome],
     *machines: str,
-    config: str = "perf",
+    config: Config = PERF,
     role: str = "boot",
     boots_each: int = 1,
     exact: bool = False,
     mib: int = 0,
 ) -> Check:
     """A check that boots ``machines``, one after the other; ``mib`` if that takes more than their memmaps."""
-    loaded = [machine.load(one) for one in machines]
-    one_each = sum(guests.limit_s(one, config, role, exact) for one in loaded)
-    return Check(
-        name,
-        run,
-        limit_s=MAKING_S + boots_each * one_each,
-        mib=mib or max(map(boots.host_mib, loaded)),
-        cpus=1 if exact else max(one.cpus for one in loaded),
-    )
+    booted = [machine.load(name) for name in machines]
+    boots_s = boots_each * sum(guests.limit_s(target, config, role, exact) for target in booted)
+    mib = mib or max(map(boots.host_mib, booted))
+    cpus = 1 if exact else max(target.cpus for target in booted)
+    return Check(name, run, MAKING_S + boots_s, mib=mib, cpus=cpus)
 
 
 def _suites(everything: bool) -> Iterator[Check]:
     """The longest first, so that none is left to run by itself at the end."""
-    for config in (*(("rt",) if everything else ()), "debug", "perf"):
-        run = partial(suites.selftests, config)
-        yield _guest(f"kselftests, {SMT} ({config})", run, SMT, config=config, role="selftest")
-        run = partial(suites.kunit, config)
-        yield _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
-        if config == "rt":  # which has no transparent huge pages
-            continue
-        run = partial(suites.selftests_of_huge_pages, config)
-        yield _guest(
-            f"kselftests of huge pages, {hugepages.MACHINE} ({config})",
-            run,
-            hugepages.MACHINE,
-            config=config,
-            role="selftest",
-            mib=_whole(hugepages.MACHINE),
-        )
-        run = partial(suites.selftests_of_nodes, config)
-        yield _guest(
-            f"kselftests of memory that comes and goes, {suites.LATE} ({config})",
-            run,
-            suites.LATE,
-            config=config,
-            role="selftest",
-        )
-        run = partial(suites.selftests_of_time, config)
-        yield Check(
-            f"kselftests that measure time, {suites.TIME} ({config})",
-            run,
-            MAKING_S + suites.TIME_LIMIT_S,
-            mib=boots.host_mib(machine.load(suites.TIME)),
-        )
-    yield _guest("KUnit, arm64", partial(suites.kunit, ARM64), ARM64, role="kunit")
+    for config in (RT, DEBUG) if everything else ():
+        yield _selftests("kselftests", partial(suites.selftests, config), SMT, config)
     if everything:
-        yield _guest("kselftests, arm64", partial(suites.selftests, ARM64), ARM64, role="selftest")
-    yield _guest(
-        f"kselftests that provoke reports, {SMT} (debug)",
-        suites.selftests_of_reports,
-        SMT,
-        config="debug",
-        role="selftest",
-    )
+        yield from _selftests_elsewhere(DEBUG)
+        yield _kunit(RT)
+    yield _selftests("kselftests", partial(suites.selftests, PERF), SMT, PERF)
+    yield from _selftests_elsewhere(PERF)
+    yield from map(_kunit, (PERF, DEBUG))
+    name = "kselftests that need a debug kernel"
+    yield _selftests(name, suites.selftests_of_debugging, SMT, DEBUG)
+    yield _selftests("kselftests that provoke reports", suites.selftests_of_reports, SMT, DEBUG)
+    yield _guest("KUnit, arm64", partial(suites.kunit, kconfig.ARM64), ARM64, role="kunit")
+    if everything:
+        yield _guest("kselftests, arm64", partial(suites.selftests, kconfig.ARM64), ARM64, role="selftest")
+
+
+def _kunit(config: Config) -> Check:
+    run = partial(suites.kunit, config)
+    return _guest(f"KUnit, {SMT} ({config})", run, SMT, config=config, role="kunit")
+
+
+def _selftests_elsewhere(config: Config) -> Iterator[Check]:
+    """Those that want a machine of their own."""
+    run = partial(suites.selftests_of_huge_pages, config)
+    mib = _whole(hugepages.MACHINE)
+    yield _selftests("kselftests of huge pages", run, hugepages.MACHINE, config, mib)
+    run = partial(suites.selftests_of_nodes, config)
+    yield _selftests("kselftests of memory that comes and goes", run, suites.LATE, config)
+    title = f"kselftests that measure time, {suites.TIME} ({config})"
+    run, mib = partial(suites.selftests_of_time, config), boots.host_mib(machine.load(suites.TIME))
+    yield Check(title, run, MAKING_S + suites.TIME_LIMIT_S, mib=mib)
+
+
+def _selftests(title: str, run: Callable[[], Outcome], name: str, config: Config, mib: int = 0) -> Check:
+    return _guest(f"{title}, {name} ({config})", run, name, config=config, role="selftest", mib=mib)
 
 
 def _whole(name: str) -> int:
@@ -209,19 +205,14 @@ def _whole(name: str) -> int:
 
 def _debug_kernel(everything: bool) -> Iterator[Check]:
     if everything:
-        yield _guest(
-            "page table locks are split",
-            costs.split_locks,
-            lockstat.PTLOCK_MACHINE,
-            config="debug",
-            role="ptlocks",
-            boots_each=2,
-            mib=_whole(lockstat.PTLOCK_MACHINE),
-        )
-    for name, config in product(deferred.MACHINES, ("debug", "rt") if everything else ("debug",)):
+        title, name = "page table locks are split", lockstat.PTLOCK_MACHINE
+        mib = _whole(name)
+        yield _guest(title, costs.split_locks, name, config=DEBUG, role="ptlocks", boots_each=2, mib=mib)
+    for name, config in product(deferred.MACHINES, (DEBUG, RT)) if everything else ((SMT, DEBUG),):
         run = partial(deferred.debug_boot, name, config)
         yield _guest(f"boot, {name} ({config})", run, name, config=config)
-    yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=suites.KASAN, role="selftest")
+    if everything:
+        yield _guest(f"huge pages, {SMT} (kasan)", suites.kasan, SMT, config=KASAN, role="selftest")
     for title, name, role, check in races.checks() if everything else ():
         mib = _whole(name) if role == "selftest" else 0
         yield _guest(f"{title}, {name} (kcsan)", check, name, config=races.CONFIG, role=role, mib=mib)
@@ -234,64 +225,46 @@ def _deferred(everything: bool) -> Iterator[Check]:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
     for value in deferred.PARAMETERS:
         yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=value.config)
-    for one in besideplan.checks():
-        if one.short or everything:
-            yield _guest(one.title, one.run, one.machine, config=one.config, boots_each=one.boots_each)
+    for beside in besideplan.checks():
+        if beside.short or everything:
+            config, boots_each = beside.config, beside.boots_each
+            yield _guest(beside.title, beside.run, beside.machine, config=config, boots_each=boots_each)
 
 
 def _memmap(everything: bool) -> Iterator[Check]:
     for name in memmap.small_machines():
+        if machine.load(name).arch.foreign and not everything:  # it needs a stock kernel of its own
+            continue
         yield _guest(f"memmap oracle, {name}", partial(memmap.same, name), name, boots_each=2)
     yield _guest("memmap oracle, a zone that grew on demand", memmap.grown, memmap.GROWN, boots_each=4)
     for case in matrix.cases(everything):
-        yield _guest(
-            case.title,
-            partial(memmap.case, case),
-            case.machine,
-            config=case.config,
-            boots_each=2,
-            mib=case.host_mib(),
-        )
+        run, mib = partial(memmap.case, case), case.host_mib()
+        yield _guest(case.title, run, case.machine, config=case.config, boots_each=2, mib=mib)
     if everything:
         limit_s = MAKING_S + RANDOM_MACHINES * 2 * RANDOM_LIMIT_S
         run = partial(soak.check, RANDOM_MACHINES)
         yield Check("memmap oracle, random machines", run, limit_s, mib=soak.MAX_MIB // 8)
     yield _guest("memmap oracle, allocation in interrupts meanwhile", memmap.interrupted, SMT, boots_each=2)
-    none = partial(memmap.fault, "")
-    yield _guest("memmap oracle, no fault in the faulty kernel", none, SMT, boots_each=2)
-    for name in memmap.FAULTS:
-        run = partial(memmap.fault, name)
-        yield _guest(f"memmap oracle catches {name}", run, SMT, boots_each=2)
+    for name in ("", *memmap.FAULTS):
+        title = f" catches {name}" if name else ", no fault in the faulty kernel"
+        yield _guest(f"memmap oracle{title}", partial(memmap.fault, name), SMT, boots_each=2)
 
 
 def _costs(everything: bool) -> Iterator[Check]:
+    exact = partial(_guest, exact=True)
     yield Check("weakly ordered stores are fenced", fences.check, building.BUILD_LIMIT_S, alone=True)
-    yield _guest(
-        "zone->lock, 64 GiB", costs.zone_lock, lockstat.MACHINE, config=lockstat.CONFIG, boots_each=2
-    )
-    yield _guest(
-        "one thread costs no more instructions than stock", costs.one_thread, SMALL, boots_each=3, exact=True
-    )
-    sizes = [f"memory-{gib}" for gib in growth.SIZES_GIB] + [f"low-memory-{gib}" for gib in growth.LOW_GIB]
+    name, config = lockstat.MACHINE, lockstat.CONFIG
+    yield _guest("zone->lock, 64 GiB", costs.zone_lock, name, config=config, boots_each=2)
+    title = "one thread costs no more instructions than stock"
+    yield exact(title, costs.one_thread, SMALL, boots_each=3)
+    low = [f"low-memory-{gib}" for gib in growth.LOW_GIB]
+    sizes = [f"memory-{gib}" for gib in (*growth.CRITICAL_GIB, *growth.SIZES_GIB)]
     kernels = len(growth.KERNELS)
-    sizes = [f"memory-{gib}" for gib in growth.CRITICAL_GIB] + sizes
-    yield _guest("what grows with memory", costs.growing, *sizes, boots_each=kernels, exact=True)
+    yield exact("what grows with memory", costs.growing, *sizes, *low, boots_each=kernels)
     for config in (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS) if everything else ():
-        yield _guest(
-            f"no page costs more instructions than stock's ({config})",
-            partial(costs.never_slower, config),
-            *sizes[-len(growth.LOW_GIB) :],
-            config=config,
-            boots_each=kernels,
-            exact=True,
-            # KASAN has a byte for each eight.
-            mib=_whole(sizes[-1]) // 4,
-        )
-    yield _guest(
-        "a job of 1 GiB costs its caller little, and a helper for each chunk",
-        costs.job,
-        hugepages.MACHINE,
-        boots_each=2,
-        exact=True,
-        mib=_whole(hugepages.MACHINE),
-    )
+        title = f"no page costs more instructions than stock's ({config})"
+        run = partial(costs.never_slower, config)
+        mib = _whole(low[-1]) // 4  # KASAN has a byte for each eight
+        yield exact(title, run, *low, config=config, boots_each=kernels, mib=mib)
+    title = "a job of 1 GiB costs its caller little, and a helper for each chunk"
+    yield exact(title, costs.job, hugepages.MACHINE, boots_each=2, mib=_whole(hugepages.MACHINE))

@@ -45,57 +45,57 @@ def choose(
     """
     if not globs:
         return list(checks)
-    known = list(everything)
-    found: set[str] = set()
+    chosen: set[str] = set()
     for glob in globs:
-        names = [check.name for check in checks if matches(glob, check.name)]
-        names = names or [check.name for check in singles if matches(glob, check.name)]
+        names = _matching(glob, (check.name for check in checks))
+        names = names or _matching(glob, (check.name for check in singles))
         if not names:
-            raise _unknown(glob, known)
-        found.update(names)
-    return [check for check in (*checks, *singles) if check.name in found]
+            raise _unknown(glob, list(everything))
+        chosen.update(names)
+    return [check for check in (*checks, *singles) if check.name in chosen]
 
 
-def named(globs: Sequence[str], names: Iterable[str], command: str, kind: str) -> list[str]:
+def named(globs: Sequence[str], names: Sequence[str], command: str, kind: str) -> list[str]:
     """Those of ``names`` that any of ``globs`` names, all without any, for ``./lab COMMAND``."""
-    known = list(names)
     for glob in globs:
-        if not any(matches(glob, name) for name in known):
-            near = close(glob, known)
-            like = f", nearest are {', '.join(near)}" if near else ""
-            raise LabError(
-                f"{command} {glob}", f"no {kind} has that name{like}", f"see ./lab {command} --list"
-            )
-    return [name for name in known if not globs or any(matches(glob, name) for glob in globs)]
+        if not _matching(glob, names):
+            raise _no_such(glob, names, command, kind)
+    return [name for name in names if not globs or any(matches(glob, name) for glob in globs)]
 
 
-def _unknown(glob: str, known: list[str]) -> LabError:
+def _matching(glob: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if matches(glob, name)]
+
+
+def _unknown(glob: str, names: Sequence[str]) -> LabError:
     what = f"test {glob}"
-    others = [name for name in known if matches(glob, name)]
-    if others and all(map(expected.why_left_out, others)):
+    others = _matching(glob, names)
+    if not others:
+        return _no_such(glob, names, "test", "check")
+    if all(map(expected.why_left_out, others)):
         return LabError(what, expected.left_out(others[:NEAR])[0], f"see {paths.command('test --list')}")
-    if others:
-        return LabError(what, f"not in this set of checks: {_some(others)}", "run: ./lab test --full")
-    near = close(glob, known)
-    like = f", nearest are {_some(near)}" if near else ""
-    return LabError(what, f"no check has that name{like}", "see ./lab test --list")
+    return LabError(what, f"not in this set of checks: {_quoted(others)}", "run: ./lab test --full")
 
 
-def _some(names: list[str]) -> str:
+def _no_such(glob: str, names: Sequence[str], command: str, kind: str) -> LabError:
+    near = close(glob, names)
+    like = f", nearest are {_quoted(near)}" if near else ""
+    return LabError(f"{command} {glob}", f"no {kind} has that name{like}", f"see ./lab {command} --list")
+
+
+def _quoted(names: list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:NEAR])
 
 
-def close(glob: str, known: Iterable[str]) -> list[str]:
+def close(glob: str, names: Iterable[str]) -> list[str]:
     """Names like ``glob`` as a whole, or with a word like it; the most alike first."""
     wanted = glob.lower().strip("*?")
-    rated = {name: _likeness(wanted, name.lower()) for name in known}
-    names = sorted((name for name in rated if rated[name] >= _LIKE), key=lambda name: -rated[name])
-    return names[:NEAR]
 
+    def likeness(name: str) -> float:
+        parts = [name.lower(), *re.split(r"[\s,()]+", name.lower())]
+        return max(difflib.SequenceMatcher(None, wanted, part).ratio() for part in parts)
 
-def _likeness(wanted: str, name: str) -> float:
-    candidates = [name, *re.split(r"[\s,()]+", name)]
-    return max(difflib.SequenceMatcher(None, wanted, one).ratio() for one in candidates)
+    return sorted((name for name in names if likeness(name) >= _LIKE), key=likeness, reverse=True)[:NEAR]
 
 
 # What failed last time
@@ -104,18 +104,14 @@ def _likeness(wanted: str, name: str) -> float:
 def failed() -> set[str]:
     """The names of those that have not passed since they failed."""
     try:
-        names = json.loads(STATE.read_text())
-    except (OSError, ValueError):
+        return set(json.loads(STATE.read_text()))
+    except (OSError, ValueError, TypeError):
         return set()
-    return set(names) if isinstance(names, list) else set()
 
 
 def remember(reports: Iterable[Report]) -> None:
     names = failed()
     for report in reports:
-        if report.outcome.failures:
-            names.add(report.name)
-        else:
-            names.discard(report.name)
+        (names.add if report.outcome.failures else names.discard)(report.name)
     STATE.parent.mkdir(parents=True, exist_ok=True)
     STATE.write_text(json.dumps(sorted(names), indent=1) + "\n")

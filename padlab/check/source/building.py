@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from padlab.check.base import guests
-from padlab.check.base.guests import ARM64
 from padlab.check.base.runner import Check
 from padlab.check.fresh import installed
-from padlab.check.guest import races, suites
+from padlab.check.guest import races
 from padlab.check.memmap import matrix
 from padlab.check.others import outside
 from padlab.check.source import checkers, eachstep, remarks
-from padlab.core.outcome import Outcome
+from padlab.core import progress
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import kconfig, sharing
+from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
+MOST_UNSHARED = 60
 BUILD_LIMIT_S = 3600
 STEPS_LIMIT_S = 3 * 3600
 CLOUD_LIMIT_S = 4 * 3600
@@ -32,16 +35,43 @@ def sources(everything: bool = False) -> Iterator[Check]:
 
 def kernels(everything: bool) -> Iterator[Check]:
     """A kernel that few checks need is only in --full: from nothing each takes minutes."""
-    some = [("patched", "perf"), ("stock", "perf"), ("patched", "debug"), ("stock", "debug")]
-    some += [("faulty", "perf"), ("mirrored", "perf")]
-    some += [("patched", ARM64), ("stock", ARM64), ("patched", suites.KASAN)]
-    more = [("patched", "nosplit"), ("patched", "rt"), ("patched", races.CONFIG), ("faulty", "features")]
-    more += [("patched", outside.CONFIG), ("stock", outside.CONFIG)]
-    others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
-    more += [(kernel, config) for config in others for kernel in ("stock", "patched")]
-    for kernel, config in dict.fromkeys(some + (more if everything else [])):
+    kernels = [(kernel, config) for config in (PERF, DEBUG) for kernel in ("stock", "patched")]
+    kernels += [("faulty", PERF), ("mirrored", PERF), ("patched", kconfig.ARM64)]
+    kernels += [("stock", USERS), ("patched", USERS)]
+    if everything:
+        kernels.append(("stock", kconfig.ARM64))
+        kernels += [("patched", config) for config in (KASAN, NOSPLIT, RT, races.CONFIG)]
+        kernels += [
+            ("faulty", FEATURES),
+            ("faulty", USERS),
+            ("patched", outside.CONFIG),
+            ("stock", outside.CONFIG),
+        ]
+        others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
+        kernels += [(kernel, config) for config in others for kernel in ("stock", "patched")]
+    for kernel, config in dict.fromkeys(kernels):
         run = partial(_build, kernel, config)
         yield Check(f"build {kernel} ({config})", run, BUILD_LIMIT_S, alone=True)
+
+
+def _build(kernel: str, config: Config) -> Outcome:
+    guests.build(kernel, config)
+    return Outcome(1)
+
+
+def shared() -> Iterator[Check]:
+    """What a second kernel of a configuration costs."""
+    for config in (PERF, DEBUG):
+        name = f"stock and patched share all but {MOST_UNSHARED} objects ({config})"
+        yield Check(name, partial(_shared, config), BUILD_LIMIT_S)
+
+
+def _shared(config: Config) -> Outcome:
+    unshared = sharing.unshared(guests.built("patched", config), guests.built("stock", config))
+    progress.note(f"{len(unshared)} objects of patched ({config}) are not those of stock")
+    if len(unshared) <= MOST_UNSHARED:
+        return Outcome(1)
+    return judge([f"{len(unshared)} objects are to be compiled anew:", *unshared])
 
 
 def compilers(everything: bool) -> Iterator[Check]:
@@ -56,13 +86,8 @@ def compilers(everything: bool) -> Iterator[Check]:
 
 def installing(everything: bool) -> Iterator[Check]:
     """Debian packages, on a bare Debian."""
-    limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
-    yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)
     if everything:
+        limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
+        yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)
         name = "packages with Debian's configuration for clouds: its system comes up, huge pages have helpers"
         yield Check(name, installed.of_cloud, CLOUD_LIMIT_S, alone=True)
-
-
-def _build(kernel: str, config: str) -> Outcome:
-    guests.build(kernel, config)
-    return Outcome(1)

@@ -5,74 +5,68 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from padlab.check.source import remarks
 from padlab.core import packages, paths, process, progress
-from padlab.core.outcome import Outcome
+from padlab.core.outcome import Outcome, judge
+from padlab.core.progress import Step
 from padlab.kernel import tree
 
 _PLACE = paths.BUILD / "checkers"
 # Of the documents that include files which the series edits: all in the first, some in the others.
 _MANUALS = ("core-api", "admin-guide/sysctl")
 
-
-def _judged(said: Callable[[str], set[str]], log: Path) -> Outcome:
-    return remarks.new(said("stock"), said("patched"), log)
-
-
-# kernel-doc
+# What a checker says of a tree, with an empty folder and a log of its own.
+Checker = Callable[[Path, Path, Path, Step], Iterable[str]]
 
 
-def kernel_doc() -> Outcome:
-    """Comments of functions and structs: none is malformed, or lacks what it should have."""
-    log = paths.LOGS / "kernel-doc.log"
-
-    def said(kernel: str) -> set[str]:
-        top = tree.ensure_tree(kernel)
-        command = ["scripts/kernel-doc", "-none", "-Wall", *_files(top)]
-        output = process.run(command, what="kernel-doc", cwd=top, log=log, ok=range(256))
-        return remarks.parse(output.splitlines(), top)
-
-    return _judged(said, log)
+def _new(name: str, checker: Checker) -> Outcome:
+    """One case, which passes if nothing is said of the patched tree that is not said of stock."""
+    log = paths.LOGS / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    said = {}
+    for kernel in ("stock", "patched"):
+        top, place = tree.ensure_tree(kernel), _PLACE / name / kernel
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        with progress.step(f"{name} on {kernel}") as step:
+            said[kernel] = remarks.parse(checker(top, place, log, step), top)
+    return judge(sorted(said["patched"] - said["stock"]), log)
 
 
 def _files(top: Path) -> list[str]:
     return [name for name in remarks.touched(".c", ".h") if (top / name).exists()]
 
 
-# Coccinelle
+def kernel_doc() -> Outcome:
+    """Comments of functions and structs: none is malformed, or lacks what it should have."""
+    return _new("kernel-doc", _kernel_doc)
+
+
+def _kernel_doc(top: Path, _place: Path, log: Path, _step: Step) -> list[str]:
+    command = ["scripts/kernel-doc", "-none", "-Wall", *_files(top)]
+    return process.run(command, what="kernel-doc", cwd=top, log=log, ok=range(256)).splitlines()
 
 
 def coccinelle() -> Outcome:
     """The kernel's semantic patches, as make coccicheck has them report."""
     packages.ensure("coccinelle")
-    log = paths.LOGS / "coccinelle.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("")
-
-    def said(kernel: str) -> set[str]:
-        top = tree.ensure_tree(kernel)
-        place = _PLACE / "coccinelle" / kernel
-        _copy(top, place)
-        lines: list[str] = []
-        rules = [path for path in sorted((top / "scripts/coccinelle").rglob("*.cocci")) if _reports(path)]
-        with progress.step(f"Coccinelle on {kernel}") as step:
-            for nr, rule in enumerate(rules, 1):
-                step.update(f"{rule.stem}, {nr} of {len(rules)}")
-                lines += _rule(top, place, rule, log)
-        return remarks.parse(lines, place)
-
-    return _judged(said, log)
+    return _new("coccinelle", _coccinelle)
 
 
-def _copy(top: Path, place: Path) -> None:
-    """The files of the series, of a tree, in a folder by themselves."""
-    shutil.rmtree(place, ignore_errors=True)
+def _coccinelle(top: Path, place: Path, log: Path, step: Step) -> Iterable[str]:
+    """Of the files of the series, in the folder, where nothing else is."""
     for name in _files(top):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(top / name, place / name)
+    rules = [path for path in sorted((top / "scripts/coccinelle").rglob("*.cocci")) if _reports(path)]
+    for nr, rule in enumerate(rules, 1):
+        step.update(f"{rule.stem}, {nr} of {len(rules)}")
+        for line in _rule(top, place, rule, log):
+            yield line.removeprefix(f"{place}/")
 
 
 def _reports(rule: Path) -> bool:
@@ -100,23 +94,14 @@ def _rule(top: Path, place: Path, rule: Path, log: Path) -> list[str]:
     return output.splitlines()
 
 
-# Sphinx
-
-
 def htmldocs() -> Outcome:
-    """The manuals that the series adds to."""
+    """The manuals that the series adds to, made by Sphinx."""
     packages.ensure("build", "sphinx")
-    log = paths.LOGS / "htmldocs.log"
+    return _new("htmldocs", _htmldocs)
 
-    def said(kernel: str) -> set[str]:
-        top = tree.ensure_tree(kernel)
-        place = _PLACE / "htmldocs" / kernel
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        command = ["make", "-C", top, f"O={place}", f"SPHINXDIRS={' '.join(_MANUALS)}", "htmldocs"]
-        lines: list[str] = []
-        with progress.step(f"manuals of {kernel}, by Sphinx"):
-            process.stream(command, lines.append, what="make htmldocs", log=log)
-        return remarks.parse(lines, top)
 
-    return _judged(said, log)
+def _htmldocs(top: Path, place: Path, log: Path, _step: Step) -> list[str]:
+    command = ["make", "-C", top, f"O={place}", f"SPHINXDIRS={' '.join(_MANUALS)}", "htmldocs"]
+    lines: list[str] = []
+    process.stream(command, lines.append, what="make htmldocs", log=log)
+    return lines

@@ -19,9 +19,10 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import steps as series
+from padlab.kernel.kconfig import PERF
 from padlab.kernel.steps import Step
 
-CONFIG = "perf"
+CONFIG = PERF
 # Deferred init runs on each node, with stock's messages or ours, and leaves what stock's does.
 BOOT = Case(
     "a step",
@@ -39,25 +40,25 @@ _MODULES = {
 def check() -> Outcome:
     """A case for each step."""
     packages.ensure("sparse")
-    known = remarks.said(CONFIG, series.variant([]), *remarks.STRICT)
+    of_stock = remarks.said(CONFIG, series.variant([]), *remarks.STRICT)
     steps = series.read_steps()
     total = Outcome()
     for count in range(1, len(steps) + 1):
-        total += try_step(steps[:count], known)
+        total += try_step(steps[:count], of_stock)
     return total
 
 
-def try_step(steps: list[Step], known: set[str]) -> Outcome:
-    """The last of ``steps``, on top of those before it; ``known`` is what is said of stock."""
+def try_step(steps: list[Step], of_stock: set[str]) -> Outcome:
+    """The last of ``steps``, on top of those before it; ``of_stock`` is what is said of stock."""
     subject = steps[-1].subject
     try:
         variant = series.variant(steps)
         top = remarks.have(variant)
         build = guests.build(remarks.TREE, CONFIG)
         log = paths.LOGS / f"build-{remarks.TREE}-{CONFIG}.log"
-        found = remarks.parse(log.read_text(errors="replace").splitlines(), top)
-        found |= remarks.said(CONFIG, variant, *remarks.STRICT)
-        problems = [f"new: {remark}" for remark in sorted(found - known)]
+        said = remarks.parse(log.read_text(errors="replace").splitlines(), top)
+        said |= remarks.said(CONFIG, variant, *remarks.STRICT)
+        problems = [f"new: {remark}" for remark in sorted(said - of_stock)]
         problems += missing_modules(top, set(builds.modules(build)))
         booted = memmap.case(BOOT, remarks.TREE)
         problems += booted.failures

@@ -18,6 +18,7 @@ from pathlib import Path
 from padlab.check.base import guests
 from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
+from padlab.kernel.kconfig import PERF
 
 OBJECTS = ("arch/x86/mm/zero_pages.o", "arch/x86/mm/memmap_bulk.o", "mm/memmap_bulk.o")
 # Leaves the fence to its caller, mm/memmap_bulk.c, see the comment there.
@@ -51,7 +52,7 @@ class Function:
 
 def parse(lines: Iterable[str]) -> list[Function]:
     """The functions of ``objdump -dr --no-show-raw-insn``; patched-in alternatives are left out."""
-    found: list[Function] = []
+    functions: list[Function] = []
     last: Instruction | None = None
     text = False
     for line in lines:
@@ -60,15 +61,15 @@ def parse(lines: Iterable[str]) -> list[Function]:
         elif not text:
             continue
         elif match := _FUNCTION.match(line):
-            found.append(Function(match[2]))
+            functions.append(Function(match[2]))
         elif (match := _RELOCATION.match(line)) and last:
             # A jump into a section of alternatives is patched to one within the function.
             if last.name.startswith(("call", "j")) and not match[1].startswith("."):
                 last.target, last.calls = None, match[1]
         elif match := _INSTRUCTION.match(line):
-            last = _instruction(match[2], match[3], found[-1].name)
-            found[-1].code[int(match[1], 16)] = last
-    return found
+            last = _instruction(match[2], match[3], functions[-1].name)
+            functions[-1].code[int(match[1], 16)] = last
+    return functions
 
 
 def _instruction(name: str, operands: str, function: str) -> Instruction:
@@ -82,14 +83,13 @@ def _instruction(name: str, operands: str, function: str) -> Instruction:
 
 def _next(function: Function, at: int, following: dict[int, int]) -> Iterator[int | None]:
     """Where it goes on after ``at``; None: out of the function."""
-    one = function.code[at]
-    if one.name.startswith("j") and one.target is not None:
-        yield one.target
-    elif one.name.startswith("j") and one.calls:
-        yield None
-    if one.name not in _END:
+    instruction = function.code[at]
+    name, target = instruction.name, instruction.target
+    if name.startswith("j") and (target is not None or instruction.calls):
+        yield target
+    if name not in _END:
         yield following.get(at)
-    elif one.name.startswith(("ret", "jmp")) and one.target is None:
+    elif name.startswith(("ret", "jmp")) and target is None:
         yield None
 
 
@@ -110,29 +110,34 @@ def _leaves_unfenced(function: Function, start: int, following: dict[int, int]) 
 
 def unfenced(functions: list[Function]) -> dict[str, str]:
     """Functions that can return without a fence after a weakly ordered store, and what stores."""
-    found: dict[str, str] = {}
+    stores: dict[str, str] = {}
     while True:
         more = {}
         for function in functions:
             following = dict(zip(function.code, list(function.code)[1:], strict=False))
-            for at, one in function.code.items():
-                stores = one.name if _WEAK.match(one.name) else one.calls if one.calls in found else None
-                if stores and function.name not in found and _leaves_unfenced(function, at, following):
-                    more[function.name] = stores
+            for at, instruction in function.code.items():
+                store = instruction.calls if instruction.calls in stores else None
+                if _WEAK.match(instruction.name):
+                    store = instruction.name
+                if store and function.name not in stores and _leaves_unfenced(function, at, following):
+                    more[function.name] = store
         if not more:
-            return found
-        found |= more
+            return stores
+        stores |= more
 
 
 def problems(functions: list[Function]) -> list[str]:
-    found = [
-        f"{name}() may return after {stores} without a fence"
-        for name, stores in unfenced(functions).items()
-        if name not in UNFENCED
+    missing = {"clzero", "movnti"} - {
+        instruction.name for function in functions for instruction in function.code.values()
+    }
+    return [
+        *(
+            f"{name}() may return after {store} without a fence"
+            for name, store in unfenced(functions).items()
+            if name not in UNFENCED
+        ),
+        *(f"there is no {name}: nothing was checked" for name in sorted(missing)),
     ]
-    stores = {one.name for function in functions for one in function.code.values() if _WEAK.match(one.name)}
-    missing = {"clzero", "movnti"} - stores
-    return found + [f"there is no {name}: nothing was checked" for name in sorted(missing)]
 
 
 def check(obj: Path | None = None) -> Outcome:
@@ -141,7 +146,7 @@ def check(obj: Path | None = None) -> Outcome:
     ``obj``: where another kernel was built.
     """
     packages.ensure("build")
-    obj = obj or guests.build("patched", "perf").obj
+    obj = obj or guests.build("patched", PERF).obj
     functions = []
     for name in OBJECTS:
         command = ["objdump", "-dr", "--no-show-raw-insn", obj / name]

@@ -6,16 +6,14 @@ from __future__ import annotations
 import re
 import sys
 import xml.etree.ElementTree as xml
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from padlab.core import environment, paths, process, progress
-from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.core.paths import LOGS, ROOT, TESTS
 
-CACHES = paths.SHARED / "lint"
+CACHES = paths.SHARED / "lint/mypy"
 # The guest's shell is busybox's: scripts there that are sourced say nothing themselves.
 GUEST = ROOT / "padlab/guest"
 _SHELL = re.compile(rb"^#!\s*\S*[/ ](sh|bash|dash|busybox)\b")
@@ -26,43 +24,24 @@ _NOT_OURS = {"build", ".git", ".venv", "__pycache__"}
 # Lint
 
 
-def ruff_format() -> Outcome:
-    return _lint("ruff", ["format", "--check", "--output-format=concise", "--no-cache"], _AT)
-
-
-def ruff_check() -> Outcome:
-    return _lint("ruff", ["check", "--output-format=concise", "--no-cache"], _AT)
-
-
-def mypy() -> Outcome:
-    return _lint("mypy", [f"--cache-dir={CACHES / 'mypy'}", "--no-error-summary"], r": error: ")
-
-
-def _lint(module: str, args: Sequence[str], finding: str) -> Outcome:
+def _python(module: str, *args: str, finding: str = _AT) -> Outcome:
     """Run a module of the lab's Python environment on the repository."""
-    if find_spec(module) is None:
-        raise _missing(module)
     name = " ".join([module, *(arg for arg in args if not arg.startswith("-"))])
     return _judged(name, [sys.executable, "-m", module, *args], finding)
 
 
-def shellcheck() -> Outcome:
+def _shellcheck() -> Outcome:
     """Every shell script, each in its own dialect."""
-    program = environment.program("dev", "shellcheck")
-    if not program.exists():
-        raise _missing("shellcheck")
-    total = Outcome()
-    for dialect, scripts in _by_dialect(shell_scripts(ROOT)).items():
-        command = [program, "--external-sources", "--source-path=SCRIPTDIR", "--format=gcc"]
-        total += _judged(f"shellcheck {dialect}", [*command, f"--shell={dialect}", *scripts], _AT)
-    return total
-
-
-def _missing(name: str) -> LabError:
-    return LabError(
-        name,
-        f"it is not in the Python environment of {sys.executable}",
-        "remove build/venv and run ./lab test, which makes it anew",
+    command = [environment.program("dev", "shellcheck"), "--external-sources", "--source-path=SCRIPTDIR"]
+    scripts: dict[str, list[Path]] = {}
+    for path in shell_scripts(ROOT):
+        scripts.setdefault(dialect(path), []).append(path)
+    return sum(
+        (
+            _judged(f"shellcheck {name}", [*command, "--format=gcc", f"--shell={name}", *paths], _AT)
+            for name, paths in scripts.items()
+        ),
+        Outcome(),
     )
 
 
@@ -72,10 +51,19 @@ def _judged(what: str, command: Sequence[object], finding: str) -> Outcome:
     with progress.step(what):
         lines: list[str] = []
         status = process.stream(command, lines.append, what=what, cwd=ROOT, log=log, ok=range(-64, 256))
-    found = [line for line in lines if re.search(finding, line)]
-    if status and not found:
-        found = [f"{what} ended with status {status}: {lines[-1] if lines else 'no message'}"]
-    return judge(found, log)
+    problems = [line for line in lines if re.search(finding, line)]
+    if status and not problems:
+        problems = [f"{what} ended with status {status}: {lines[-1] if lines else 'no message'}"]
+    return judge(problems, log)
+
+
+_CONCISE = ("--output-format=concise", "--no-cache")
+LINT: dict[str, Callable[[], Outcome]] = {
+    "lint: ruff format": lambda: _python("ruff", "format", "--check", *_CONCISE),
+    "lint: ruff check": lambda: _python("ruff", "check", *_CONCISE),
+    "lint: mypy": lambda: _python("mypy", f"--cache-dir={CACHES}", "--no-error-summary", finding=": error: "),
+    "lint: shellcheck": _shellcheck,
+}
 
 
 def shell_scripts(top: Path) -> Iterator[Path]:
@@ -91,13 +79,6 @@ def shell_scripts(top: Path) -> Iterator[Path]:
 def _first_line(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.readline(100)
-
-
-def _by_dialect(scripts: Iterable[Path]) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
-    for path in scripts:
-        found.setdefault(dialect(path), []).append(path)
-    return found
 
 
 def dialect(path: Path) -> str:
@@ -121,20 +102,12 @@ PARTS = {
 
 
 def tests(part: str) -> Outcome:
-    name = part.replace(" ", "-")
-    report = LOGS / f"{name}.xml"
+    report, log = (LOGS / f"{part.replace(' ', '-')}.{kind}" for kind in ("xml", "log"))
     report.unlink(missing_ok=True)
-    log = LOGS / f"{name}.log"
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "--color=no", "-p", "no:cacheprovider"]
+    command += [f"--junitxml={report}", *PARTS[part]]
     with progress.step(part) as step:
-        process.stream(
-            [*command, f"--junitxml={report}", *PARTS[part]],
-            step.update,
-            what=part,
-            cwd=ROOT,
-            log=log,
-            ok=(0, 1),
-        )
+        process.stream(command, step.update, what=part, cwd=ROOT, log=log, ok=(0, 1))
     return junit(report.read_text(), log)
 
 
@@ -152,11 +125,3 @@ def junit(text: str, log: Path) -> Outcome:
         else:
             passed += 1
     return Outcome(passed, tuple(failures), tuple(skips), log)
-
-
-LINT: dict[str, Callable[[], Outcome]] = {
-    "lint: ruff format": ruff_format,
-    "lint: ruff check": ruff_check,
-    "lint: mypy": mypy,
-    "lint: shellcheck": shellcheck,
-}

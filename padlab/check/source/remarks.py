@@ -15,12 +15,13 @@ from padlab.check.base import guests
 from padlab.core import packages, paths
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
-from padlab.kernel import mailseries, steps, tree
+from padlab.kernel import kconfig, mailseries, steps, tree
+from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.kernel.tree import Variant
 
 TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
-CONFIGS = ("perf", "debug", "arm64")
+CONFIGS = (PERF, DEBUG, kconfig.ARM64)
 STRICT = ("W=1", "C=2", "CHECK=sparse")
 _REMARK = re.compile(
     r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?P<text>(?:warning|error)\b.*)$"
@@ -32,17 +33,12 @@ _LINE = re.compile(r"\bline \d+")
 
 def parse(lines: Iterable[str], top: Path) -> set[str]:
     """The remarks in the output of a compiler or checker that ran on the tree ``top``."""
-    found = set()
+    remarks = set()
     for line in lines:
         if match := _REMARK.match(line):
             name = (match["file"] or match["matched"]).removeprefix(f"{top}/").removeprefix("../")
-            found.add(f"{name}: {_LINE.sub('another line', match['text'] or match['rule'])}")
-    return found
-
-
-def new(stock: set[str], ours: set[str], log: Path) -> Outcome:
-    """One case, which passes if there is no remark that ``stock`` has not got."""
-    return judge(sorted(ours - stock), log)
+            remarks.add(f"{name}: {_LINE.sub('another line', match['text'] or match['rule'])}")
+    return remarks
 
 
 def have(variant: Variant) -> Path:
@@ -58,14 +54,14 @@ def touched(*suffixes: str) -> list[str]:
 # Compilers
 
 
-def said(config: str, variant: Variant, *variables: str) -> set[str]:
+def said(config: Config, variant: Variant, *variables: str) -> set[str]:
     """Of C files that the series adds or edits, with what ``variant`` has of it; for make ``variables``."""
     top = have(variant)
     guests.built("patched", config)  # which says what is compiled
     files = [name for name in touched(".c") if builds.is_built("patched", config, name)]
-    there = [name for name in files if (top / name).exists()]
-    found = parse(builds.objects(TREE, config, there, variables), top)
-    return {remark for remark in found if not _of_a_guard(remark, top)}
+    files = [name for name in files if (top / name).exists()]
+    remarks = parse(builds.objects(TREE, config, files, variables), top)
+    return {remark for remark in remarks if not _of_a_guard(remark, top)}
 
 
 _IMBALANCE = re.compile(r"(?P<file>\S+): warning: context imbalance in '(?P<function>\w+)'")
@@ -83,8 +79,8 @@ def _of_a_guard(remark: str, top: Path) -> bool:
     return body is not None and re.search(r"\b(scoped_)?guard\(", body[0]) is not None
 
 
-def compilers(config: str) -> Outcome:
+def compilers(config: Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
-    stock, ours = (said(config, steps.variant(some), *STRICT) for some in ([], steps.read_steps()))
-    return new(stock, ours, paths.LOGS / f"objects-{TREE}-{config}.log")
+    stock, ours = (said(config, steps.variant(of_series), *STRICT) for of_series in ([], steps.read_steps()))
+    return judge(sorted(ours - stock), paths.LOGS / f"objects-{TREE}-{config}.log")

@@ -7,6 +7,7 @@ The programs are those of the patched tree's tools/testing/padata.  Bugs are mut
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ from pathlib import Path
 
 from padlab.check.mutants import mutant as mutants
 from padlab.check.mutants.mutant import Mutant
-from padlab.core import paths, process, progress
+from padlab.core import paths, pool, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native, tree
+from padlab.kernel.content import digest, fingerprint
 
 SANITIZERS = {"asan": "ASan and UBSan", "tsan": "TSan"}
 BUGS = "engine"
@@ -160,6 +162,17 @@ def find(bug: Mutant) -> Outcome:
         return Outcome(1)
     said = result.failure or f"nothing, in {result.jobs} jobs, and ended with status {status}"
     return judge([f"{bug.why}: it has to say '{bug.says}', and says {said}"], log)
+
+
+def find_all() -> Outcome:
+    """Each bug, as many at a time as there are CPUs."""
+    return sum(pool.in_order(find, bugs().values(), len(os.sched_getaffinity(0))), Outcome())
+
+
+def seen_by_find() -> str:
+    """The engine, the program that has to find bugs in it, and the bugs."""
+    table = [f"{bug.name} {bug.old} {bug.new} {bug.says}" for bug in bugs().values()]
+    return digest([*native.marks(TOOL), *table, fingerprint(Path(__file__)) or ""])
 
 
 def attempt(program: Path, log: Path) -> tuple[int, Result]:

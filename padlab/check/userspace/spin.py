@@ -23,6 +23,7 @@ from padlab.core import git, host, packages, paths, progress, table, toml
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import compiler, native
+from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.measure import provenance
 
@@ -149,6 +150,17 @@ class Building:
         return search.build(f"jobs-{self.name}", NAME=self.name, **which)
 
 
+def seen(kind: str, full: bool) -> str:
+    """The code that is searched, the models, and what searches them."""
+    modules = (Path(__file__), Path(search.__file__))
+    sources = [path for path in sorted(search.SOURCES.iterdir()) if path.is_file()]
+    marks = [f"{path.name} {fingerprint(path)}" for path in (*modules, *sources)]
+    engine = [f"{name} {owned_files()[name].read_text()}" for name in (*native.ENGINE, search.TASK)]
+    over = paths.over(VARIANTS)
+    versions = [search.spin_version(), compiler.identity(), over.read_text() if over else ""]
+    return digest([kind, str(full), *versions, *marks, *engine])
+
+
 def do(one: Search) -> Searched:
     """Build and search."""
     program = one.build()
@@ -212,7 +224,7 @@ def main(
     trace: bool = False,
     json: bool = False,
 ) -> int:
-    """Search, show, and record if it was all.  The exit status is 1 if one is not as it has to be."""
+    """Search and show; keep what came of all.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
         print("".join(f"{one.name}\n" for one in chosen), end="")
@@ -221,7 +233,7 @@ def main(
     done = do_all(chosen)
     data = as_dict(done)
     if full and not globs:
-        provenance.write_json(provenance.path_of(RECORD), data)
+        provenance.keep(RECORD, data)
     if json:
         print(jsonlib.dumps(data, indent=2))
     else:
@@ -230,7 +242,7 @@ def main(
 
 
 def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
-    """For --json and for results/."""
+    """For --json, and to be kept."""
     return {
         "command": paths.command("models --full"),
         "spin": search.spin_version(),

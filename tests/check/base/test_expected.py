@@ -14,6 +14,7 @@ from padlab.check.memmap import matrix
 from padlab.check.plan import lab_test, plan
 from padlab.core import paths
 from padlab.core.errors import LabError
+from padlab.kernel.kconfig import DEBUG, PERF
 from padlab.measure import growth
 from padlab.measure.growth import Goal
 
@@ -44,7 +45,7 @@ def test_nothing_is_otherwise_on_the_default_base() -> None:
     assert expected.table() == expected.Expected()
     assert [check.name for check in plan.full(True)] == [check.name for check in plan.of_any_base(True)]
     assert expected.left_out(check.name for check in plan.of_any_base(True)) == []
-    assert suites.preempt("perf", "kunit") == ()
+    assert suites.preempt(PERF, "kunit") == ()
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -54,11 +55,11 @@ def test_each_entry_is_about_something_that_is_there(name: str, monkeypatch: pyt
     usual = {case.title: case for case in matrix.cases(True)}
     monkeypatch.setattr(paths, "OWN", paths.BASES / name)
     cases = {case.title: case for case in matrix.cases(True)}
-    known = [check.name for check in plan.of_any_base(True)]
-    known += [goal.name for goal in growth.goals(RESULT)]
+    names = [check.name for check in plan.of_any_base(True)]
+    names += [goal.name for goal in growth.goals(RESULT)]
     table = expected.table()
     for glob in table.left_out:
-        assert fnmatch.filter(known, glob), glob
+        assert fnmatch.filter(names, glob), glob
     for title in table.cases:
         assert cases[title] != usual[title]
 
@@ -94,11 +95,11 @@ class TestBase:
         assert outcome.skips == ("left out on Linux 9.9, as nobody asks: what is it",)
 
     def test_cases_are_of_the_base(self) -> None:
-        found = {case.title: case for case in matrix.cases(True)}
-        case = found["memmap oracle, smt-numa, numa=off"]
+        cases = {case.title: case for case in matrix.cases(True)}
+        case = cases["memmap oracle, smt-numa, numa=off"]
         assert (case.says, case.stock_breaks) == (("a line",), True)
-        assert not found["memmap oracle, tiny, numa=off"].stock_breaks
+        assert not cases["memmap oracle, tiny, numa=off"].stock_breaks
 
     def test_kunit_guests_are_preempted_at_once(self) -> None:
-        assert suites.preempt("perf", "kunit") == suites.preempt("debug", "kunit") == ("preempt=full",)
-        assert suites.preempt("perf", "selftest") == ()
+        assert suites.preempt(PERF, "kunit") == suites.preempt(DEBUG, "kunit") == ("preempt=full",)
+        assert suites.preempt(PERF, "selftest") == ()

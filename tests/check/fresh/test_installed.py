@@ -9,6 +9,7 @@ import pytest
 
 from padlab.check.fresh import installed
 from padlab.kernel import build
+from padlab.kernel.kconfig import PERF
 from padlab.vm import channel, dmesg, machine
 from padlab.vm.boot import BootResult, BootSpec
 from padlab.vm.hostclock import HostClock
@@ -27,9 +28,9 @@ done 0
 
 def ended(guest: str = GUEST, console: str = NODE.format(0) + NODE.format(1)) -> BootResult:
     spec = BootSpec(machine.load("smt-numa"), "patched")
-    made = build.Build("patched", "perf", Path(), Path(), Path(), "6.12.9-1", RELEASE)
+    kernel = build.Build("patched", PERF, Path(), Path(), Path(), "6.12.9-1", RELEASE)
     messages, said = dmesg.parse(console), channel.parse(guest)
-    return BootResult(spec, made, EMULATED, said.done or 0, messages, said, HostClock(), 1.0, Path())
+    return BootResult(spec, kernel, EMULATED, said.done or 0, messages, said, HostClock(), 1.0, Path())
 
 
 def problems(result: BootResult) -> list[str]:

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from padlab.check.base import expected
 from padlab.check.mutants import detectors, mutant, mutantlog, mutants
 from padlab.check.mutants.detectors import Detector
 from padlab.check.mutants.mutant import Mutant
-from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log
+from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log, Verdict
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -30,30 +30,30 @@ AFTER_BOOT = {
     "arch/x86/mm/zero_pages.c",
 }
 
-ONE = Mutant("engine", "b", "w", "kernel/padata_mt.c", "a\n", "b\n", ("asan",))
+FAULT = Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", ("asan",), id="engine/b")
 
 
 def test_there_are_enough() -> None:
-    assert len({one.id for one in OURS}) == len(OURS) >= 100
-    assert sum(one.file in AFTER_BOOT for one in OURS) >= 30
+    assert len({fault.id for fault in OURS}) == len(OURS) >= 100
+    assert sum(fault.file in AFTER_BOOT for fault in OURS) >= 30
     tested = ("tools/", "lib/test_", "include/trace/", "kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
     code = {name for name in owned_files() if name.endswith(".c") and not name.startswith(tested)}
-    assert code <= {one.file for one in OURS}
+    assert code <= {fault.file for fault in OURS}
 
 
-@pytest.mark.parametrize("file", sorted({one.file for one in OURS}))
+@pytest.mark.parametrize("file", sorted({fault.file for fault in OURS}))
 def test_each_can_be_seeded(file: str) -> None:
     source = (tree.ensure_tree("patched") / file).read_text()
-    for one in OURS:
-        if one.file == file:
-            assert mutant.seeded(one, source) != source
+    for fault in OURS:
+        if fault.file == file:
+            assert mutant.seeded(fault, source) != source
 
 
 def test_no_two_are_the_same() -> None:
-    assert len({one.key for one in OURS}) == len(OURS)
+    assert len({fault.key for fault in OURS}) == len(OURS)
 
 
-@pytest.mark.parametrize("name", sorted({name for one in OURS for name in one.checks}))
+@pytest.mark.parametrize("name", sorted({name for fault in OURS for name in fault.checks}))
 def test_the_checks_exist(name: str) -> None:
     check = detectors.named(name)
     assert check.tier in detectors.TIERS and not expected.why_left_out(name)
@@ -62,9 +62,9 @@ def test_the_checks_exist(name: str) -> None:
 
 def test_programs_are_of_what_they_are_made_of() -> None:
     """A program can notice nothing in a file that it does not read."""
-    for one in OURS:
-        for check in mutants.checks_of(one):
-            assert check.tier != "userspace" or check.reads(one.file), f"{one.id}: {check.name}"
+    for fault in OURS:
+        for check in mutants.checks_of(fault):
+            assert check.tier != "userspace" or check.reads(fault.file), f"{fault.id}: {check.name}"
 
 
 @pytest.mark.parametrize("name", ["test_nothing", "oracle", "memmap oracle, nowhere", "debug:test_nothing"])
@@ -75,19 +75,19 @@ def test_checks_that_do_not_exist(name: str) -> None:
 
 def test_cheap_checks_come_first() -> None:
     names = ("debug:kunit", "test_kill", "kunit", "memmap oracle, smt-numa", "kunit-uml", "tsan", "asan")
-    checks = mutants.checks_of(replace(ONE, checks=names))
+    checks = mutants.checks_of(replace(FAULT, checks=names))
     assert [check.name for check in checks] == list(reversed(names))
-    known = replace(ONE, checks=("asan", "tsan"), build="tsan")
-    assert [check.name for check in mutants.checks_of(known)] == ["tsan", "asan"]
+    bug = replace(FAULT, checks=("asan", "tsan"), build="tsan")
+    assert [check.name for check in mutants.checks_of(bug)] == ["tsan", "asan"]
 
 
 def test_a_mutant_is_seeded_once() -> None:
-    assert mutant.seeded(ONE, "x\na\ny\n") == "x\nb\ny\n"
+    assert mutant.seeded(FAULT, "x\na\ny\n") == "x\nb\ny\n"
     for source in ("x\n", "a\na\n"):
         with pytest.raises(LabError, match="times in kernel/padata_mt.c, not once"):
-            mutant.seeded(ONE, source)
+            mutant.seeded(FAULT, source)
     with pytest.raises(LabError, match="new text is the old one"):
-        mutant.seeded(replace(ONE, new="a\n"), "a\n")
+        mutant.seeded(replace(FAULT, new="a\n"), "a\n")
 
 
 TABLE = "file='f.c'\nchecks=['asan']\n[mutants.a]\nwhy='w'\nold='o'\nnew='n'\n"
@@ -97,8 +97,8 @@ def test_a_table(tmp_path: Path) -> None:
     path = tmp_path / "t.toml"
     path.write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew=''\nfile='g.c'\nchecks=['zero']\n")
     assert mutant.load(path) == [
-        Mutant("t", "a", "w", "f.c", "o", "n", ("asan",)),
-        Mutant("t", "b", "w", "g.c", "p", "", ("zero",)),
+        Mutant("w", "o", "n", "f.c", ("asan",), id="t/a"),
+        Mutant("w", "p", "", "g.c", ("zero",), id="t/b"),
     ]
 
 
@@ -111,7 +111,10 @@ def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (shared / "t.toml").write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew='n'\n")
     (own / "t.toml").write_text("[mutants]\na=false\n[mutants.b]\nold='q'\n")
     (own / "s.toml").write_text(TABLE)
-    assert [(one.id, one.old, one.new) for one in mutant.all_of()] == [("s/a", "o", "n"), ("t/b", "q", "n")]
+    assert [(fault.id, fault.old, fault.new) for fault in mutant.all_of()] == [
+        ("s/a", "o", "n"),
+        ("t/b", "q", "n"),
+    ]
     with pytest.raises(LabError, match=r"not once; correct it in .*own/checks/mutants/t.toml"):
         mutant.seeded(mutant.of_table("t")[0], "")
 
@@ -119,11 +122,11 @@ def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("old=", "odd=", "unknown key 'odd'"),
-        ("why='w'\n", "", "key 'why' is missing"),
-        ("file='f.c'\n", "", "key 'file' is missing"),
-        ("['asan']", "[]", "checks is \\[\\]"),
-        ("why='w'\n", "why='w'\nbuild='msan'\n", 'build is "msan"'),
+        ("old=", "odd=", "unknown field `odd`"),
+        ("why='w'\n", "", "missing required field `why`"),
+        ("file='f.c'\n", "", "missing required field `file`"),
+        ("['asan']", "[]", "checks: expected `array` of length >= 1"),
+        ("why='w'\n", "why='w'\nbuild='msan'\n", "build: invalid enum value 'msan'"),
     ],
 )
 def test_bad_tables(tmp_path: Path, old: str, new: str, why: str) -> None:
@@ -143,13 +146,13 @@ class Checks:
         self.ran: list[tuple[str, str]] = []
 
     def named(self, name: str) -> Detector:
-        def build(one: Mutant | None) -> Callable[[float], Outcome]:
-            if one and one.new == "does not compile":
+        def build(fault: Mutant | None) -> Callable[[float], Outcome]:
+            if fault and fault.new == "does not compile":
                 raise LabError("building", "1 error", "mend it")
 
             def run(_limit_s: float) -> Outcome:
-                self.ran.append((name, one.name if one else ""))
-                noticed = (one.name if one else "") in self.noticing.get(name, set())
+                self.ran.append((name, fault.name if fault else ""))
+                noticed = (fault.name if fault else "") in self.noticing.get(name, set())
                 return judge(["noticed"] if noticed else [])
 
             return run
@@ -159,28 +162,30 @@ class Checks:
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
-    found = Checks()
-    monkeypatch.setattr(detectors, "named", found.named)
+    checks = Checks()
+    monkeypatch.setattr(detectors, "named", checks.named)
     monkeypatch.setattr(mutantlog, "_sources", lambda check: check.name)
-    return found
+    return checks
 
 
 def of(name: str, **fields: str) -> Mutant:
-    return replace(ONE, name=name, old=name, checks=("dear", "cheap"), **fields)
+    return replace(FAULT, id=f"engine/{name}", old=name, checks=("dear", "cheap"), **fields)
 
 
 def tried(
     log: Log, *chosen: Mutant, again: bool = False, tiers: tuple[str, ...] = detectors.TIERS
 ) -> mutants.Run:
-    run = mutants.Run(log, again)
+    run = mutants.Run(log)
+    if again:
+        run.forget(chosen)
     for tier in tiers:
         run.try_all(chosen, tier)
     return run
 
 
 def outcomes(log: Log, *chosen: Mutant) -> list[tuple[str, str]]:
-    verdicts = [log.verdict(one, mutants.checks_of(one)) for one in chosen]
-    return [(one.outcome, one.by) for one in verdicts]
+    verdicts = [log.verdict(fault, mutants.checks_of(fault)) for fault in chosen]
+    return [(verdict.outcome, verdict.by) for verdict in verdicts]
 
 
 def test_a_run(checks: Checks, tmp_path: Path) -> None:
@@ -220,68 +225,51 @@ def test_a_check_that_fails_without_a_mutant(checks: Checks, tmp_path: Path) -> 
 
 def test_what_does_not_compile_is_not_killed(checks: Checks, tmp_path: Path) -> None:
     log = Log(tmp_path / "kept.json")
-    one = of("a", new="does not compile")
-    run = tried(log, one)
+    fault = of("a", new="does not compile")
+    run = tried(log, fault)
     assert list(run.broken) == ["engine/a"]
-    assert outcomes(log, one) == [(OPEN, "")]
+    assert outcomes(log, fault) == [(OPEN, "")]
     assert mutants.conclude([], run.broken, 1.0) == 1
 
 
 def test_the_exit_status(checks: Checks, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    verdicts = [mutantlog.Verdict(of("a"), outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
+    verdicts = [Verdict("engine/a", "f.c", "w", outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
     assert mutants.conclude(verdicts, {}, 1.0) == 0
-    assert mutants.conclude([*verdicts, mutantlog.Verdict(of("b"), SURVIVED)], {}, 1.0) == 1
+    assert mutants.conclude([*verdicts, Verdict("engine/b", "f.c", "w", SURVIVED)], {}, 1.0) == 1
     said = capfd.readouterr().err
     assert "engine/b survives: w" in said
     assert "4 mutants: 1 killed, 1 equivalent, 1 survived, 1 not decided" in said
 
 
 def test_a_mutant_is_chosen_by_table_or_name() -> None:
-    chosen = [of("a"), of("ab"), replace(of("c"), table="charge")]
+    chosen = [of("a"), of("ab"), replace(FAULT, id="charge/c")]
     assert mutants.choose(chosen, ["charge/*"]) == [chosen[2]]
     assert mutants.choose(chosen, ["/a"]) == chosen[:2]
     assert mutants.choose(chosen, []) == chosen
-    with pytest.raises(LabError, match="nearest are charge/c"):
+    with pytest.raises(LabError, match="nearest are 'charge/c'"):
         mutants.choose(chosen, ["charge/d"])
-
-
-def test_the_record(tmp_path: Path) -> None:
-    verdict = mutantlog.Verdict(of("a"), KILLED, "cheap", 1.5, "said", "2026-01-02")
-    assert mutantlog.table([verdict]).splitlines() == [
-        "mutant,file,fault,outcome,by,seconds,date",
-        "engine/a,kernel/padata_mt.c,w,killed,cheap,1.5,2026-01-02",
-    ]
-
-
-def test_what_was_killed_stays_recorded_until_it_is_decided_again() -> None:
-    before = mutantlog.Verdict(of("a"), KILLED, "cheap", 1.5, date="2026-01-02")
-    table = mutantlog.table([before, mutantlog.Verdict(of("b"), mutantlog.SURVIVED)])
-    open_now = [mutantlog.Verdict(of(name), mutantlog.OPEN) for name in "abc"]
-    assert mutantlog.with_earlier(open_now, table) == [before, *open_now[1:]]
-    survives = [mutantlog.Verdict(of("a"), mutantlog.SURVIVED)]
-    assert mutantlog.with_earlier(survives, table) == survives
-    another = [replace(open_now[0], mutant=replace(of("a"), why="another fault"))]
-    assert mutantlog.with_earlier(another, table) == another
 
 
 def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
     check = Detector("cheap", "userspace", lambda _one: lambda _limit: Outcome(1), lambda _file: False)
     attempt = Attempt(True, "said", 1.0, "2026-01-02")
-    Log(tmp_path / "kept.json").keep(check, ONE, attempt)
-    assert Log(tmp_path / "kept.json").find(check, ONE) == attempt
+    Log(tmp_path / "kept.json").keep(check, FAULT, attempt)
+    assert Log(tmp_path / "kept.json").find(check, FAULT) == attempt
     assert Log(tmp_path / "kept.json").find(check, None) is None
+    (tmp_path / "kept.json").write_text('{"cheap": {"key": {"noticed": true}}}')  # of another version
+    assert Log(tmp_path / "kept.json").find(check, FAULT) is None
 
 
 def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what differs is written, so that make does again what it has to."""
     monkeypatch.setattr(detectors, "_TOP", tmp_path)
-    one = next(one for one in OURS if one.file == "mm/folio_zero.c")
-    place = tmp_path / one.file
+    fault = next(fault for fault in OURS if fault.file == "mm/folio_zero.c")
+    place = tmp_path / fault.file
     detectors._bare_tree(None)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.c")}
-    detectors._bare_tree(one)
-    good = owned_files()[one.file].read_text()
-    assert place.read_text() == mutant.seeded(one, good)
+    detectors._bare_tree(fault)
+    good = owned_files()[fault.file].read_text()
+    assert place.read_text() == mutant.seeded(fault, good)
     changed = [path for path, then in times.items() if path.stat().st_mtime_ns != then]
     assert changed == [place]
     detectors._bare_tree(None)

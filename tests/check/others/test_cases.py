@@ -148,6 +148,8 @@ def test_reports_are_compared_without_their_numbers() -> None:
     new = "WARNING: CPU: 1 PID: 20 at mm/folio_zero.c:10 zero+0x1/0x2"
     assert cases.new_reports(stock, [same]) == []
     assert cases.new_reports(stock, [same, new, new]) == [new]
+    bad = "BUG: Bad page state in process init  pfn:{}"
+    assert cases.new_reports([bad.format("11b240")], [bad.format("1a2c0f")]) == []
 
 
 def test_figures_are_no_part_of_a_name() -> None:

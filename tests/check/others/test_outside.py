@@ -12,7 +12,7 @@ import pytest
 from padlab.check.base import guests
 from padlab.check.others import outside, outsiderun
 from padlab.check.others.cases import EXIT, FAIL, PASS, SKIP, Case
-from padlab.core import packages
+from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import othertests
 from padlab.measure import provenance
@@ -181,11 +181,11 @@ def test_all_is_recorded_and_some_is_not(
     monkeypatch.setattr(guests, "build", lambda *args: None)
     monkeypatch.setattr(packages, "ensure", lambda *args: None)
     monkeypatch.setattr(provenance, "provenance", lambda command, *args: {"command": command})
-    monkeypatch.setattr(provenance, "path_of", lambda name: tmp_path / name)
+    monkeypatch.setattr(paths, "BUILD", tmp_path)
     assert outsiderun.main(["mm/cow"]) == 0
     assert not list(tmp_path.iterdir())
     assert outsiderun.main(jobs=2) == 0
-    recorded = json.loads((tmp_path / "outside.json").read_text())
+    recorded = json.loads((tmp_path / "records/outside.json").read_text())
     assert len(recorded["suites"]) == len(outside.suites()) * len(outside.THRESHOLDS)
     assert {one["threshold"] for one in recorded["suites"]} == {"default", "least", "off"}
     assert sum(one["passed on both"] for one in recorded["suites"]) == 3 * len(outside.names())
@@ -193,7 +193,7 @@ def test_all_is_recorded_and_some_is_not(
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(LabError, match="nearest are mm/cow"):
+    with pytest.raises(LabError, match="nearest are 'mm/cow"):
         outsiderun.choose(["mm/cwo"])
     assert outsiderun.choose(["cgroup/test_cpu"]) == (
         "cgroup/test_cpu",

@@ -13,8 +13,6 @@ from padlab.check.source import eachstep, remarks
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
-from padlab.kernel import steps as kernel_steps
-from padlab.kernel import tree
 from padlab.kernel.build import Build
 from padlab.kernel.steps import Step
 from padlab.kernel.tree import Variant
@@ -25,9 +23,9 @@ STEPS = [
 ]
 
 
-def contents(made: Sequence[Step]) -> dict[str, Path]:
+def contents(steps: Sequence[Step]) -> dict[str, Path]:
     """One file, which is another one after each step: it is named after what there is."""
-    return {"kernel/a.c": Path(str(sum(len(step.owns) + len(step.hooks) for step in made)))}
+    return {"kernel/a.c": Path(str(sum(len(step.owns) + len(step.hooks) for step in steps)))}
 
 
 class Lab:
@@ -67,16 +65,16 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    made = Lab(tmp_path)
+    fake = Lab(tmp_path)
     monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
-    monkeypatch.setattr(remarks, "have", made.have)
-    monkeypatch.setattr(remarks, "said", made.said)
+    monkeypatch.setattr(remarks, "have", fake.have)
+    monkeypatch.setattr(remarks, "said", fake.said)
     monkeypatch.setattr(eachstep.packages, "ensure", lambda *groups: None)
-    monkeypatch.setattr(eachstep.guests, "build", made.build)
-    monkeypatch.setattr(eachstep.memmap, "case", made.boot)
+    monkeypatch.setattr(eachstep.guests, "build", fake.build)
+    monkeypatch.setattr(eachstep.memmap, "case", fake.boot)
     monkeypatch.setattr(eachstep.series, "read_steps", lambda: STEPS)
     monkeypatch.setattr(eachstep.series, "contents", contents)
-    return made
+    return fake
 
 
 def test_each_has_its_own_and_those_before_it(lab: Lab) -> None:
@@ -117,12 +115,3 @@ def test_deferred_init_is_told_by_stock_and_by_ours() -> None:
     for line in lines:
         for node, said in enumerate(case.says):
             assert re.search(said, line.format(node)) and not re.search(said, line.format(7))
-
-
-def test_the_tree_has_what_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / kernel)
-    monkeypatch.setattr(kernel_steps, "contents", lambda steps: {"a.c": tmp_path})
-    assert remarks.have(kernel_steps.variant(STEPS[1:])) == tmp_path / remarks.TREE
-    variant = tree.VARIANTS[remarks.TREE]
-    assert variant.only == {"b.patch"} and variant.instead == {"a.c": tmp_path}
-    assert tree.is_changing(remarks.TREE)

@@ -11,6 +11,7 @@ from padlab.check.source import lab
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from tests.conftest import write_all
 
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
 <testcase classname="tests.test_a" name="test_good"/>
@@ -44,34 +45,38 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("run", "name", "text", "says"),
+    ("tool", "name", "text", "says"),
     [
-        (lab.ruff_format, "padlab/bad.py", "VALUE=1\n", "padlab/bad.py"),
-        (lab.ruff_check, "padlab/bad.py", "import os\n", "padlab/bad.py:1:8: "),
-        (lab.mypy, "padlab/bad.py", 'VALUE: int = "1"\n', "padlab/bad.py:1: error: "),
-        (lab.shellcheck, "bad.sh", "#!/bin/sh\necho $1\n", "bad.sh:2:6: "),
-        (lab.shellcheck, "bad.sh", "#!/bin/sh\nf() { local x; x=1; echo $x; }\nf\n", "SC3043"),
+        ("ruff format", "padlab/bad.py", "VALUE=1\n", "padlab/bad.py"),
+        ("ruff check", "padlab/bad.py", "import os\n", "padlab/bad.py:1:8: "),
+        ("mypy", "padlab/bad.py", 'VALUE: int = "1"\n', "padlab/bad.py:1: error: "),
+        ("shellcheck", "bad.sh", "#!/bin/sh\necho $1\n", "bad.sh:2:6: "),
+        ("shellcheck", "bad.sh", "#!/bin/sh\nf() { local x; x=1; echo $x; }\nf\n", "SC3043"),
     ],
 )
-def test_each_tool_finds_what_is_wrong(clone: Path, run: object, name: str, text: str, says: str) -> None:
-    assert run().failures == ()
+def test_each_tool_finds_what_is_wrong(clone: Path, tool: str, name: str, text: str, says: str) -> None:
+    assert lab.LINT[f"lint: {tool}"]().failures == ()
     (clone / name).write_text(text)
-    (failure,) = run().failures
+    (failure,) = lab.LINT[f"lint: {tool}"]().failures
     assert says in failure
 
 
 def test_a_tool_that_does_not_run_is_a_failure(clone: Path) -> None:
     (clone / "pyproject.toml").write_text("[tool.ruff]\nno-such-option = 1\n")
-    (failure,) = lab.ruff_check().failures
+    (failure,) = lab.LINT["lint: ruff check"]().failures
     assert "ruff check ended with status 2" in failure
 
 
 @pytest.mark.parametrize("name", lab.LINT)
-def test_a_missing_tool_is_a_failure(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(lab.environment, "program", lambda *_args: Path("/nonexistent/shellcheck"))
-    monkeypatch.setattr(lab, "find_spec", lambda _name: None)
-    with pytest.raises(LabError, match="is not in the Python environment"):
-        lab.LINT[name]()
+def test_a_missing_tool_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    (tmp_path / "python").write_text("#!/bin/sh\nexit 1\n")  # without modules
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(lab.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(lab.environment, "program", lambda *_args: tmp_path / "shellcheck")
+    try:
+        assert lab.LINT[name]().failures
+    except LabError as err:
+        assert "shellcheck is not installed" in err.why
 
 
 def test_shell_scripts_are_found_by_suffix_and_first_line(tmp_path: Path) -> None:
@@ -87,12 +92,10 @@ def test_shell_scripts_are_found_by_suffix_and_first_line(tmp_path: Path) -> Non
         "build/x.sh": "#!/bin/sh\n",
         ".git/hooks/x": "#!/bin/sh\n",
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_all(tmp_path, files)
     (tmp_path / "loop").symlink_to(tmp_path)
-    found = {str(path.relative_to(tmp_path)) for path in lab.shell_scripts(tmp_path)}
-    assert found == {"lab", ".ci/run", "guest/init", "guest/role.sh", "a/b/dash"}
+    scripts = {str(path.relative_to(tmp_path)) for path in lab.shell_scripts(tmp_path)}
+    assert scripts == {"lab", ".ci/run", "guest/init", "guest/role.sh", "a/b/dash"}
 
 
 def test_our_scripts_have_their_own_dialects() -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from padlab.check.source import checkers, remarks
 from padlab.core import paths
-from padlab.core.outcome import Outcome
 from padlab.kernel import mailseries, tree
+from padlab.kernel.kconfig import DEBUG, Config
 from padlab.kernel.steps import Step
 from padlab.kernel.tree import Variant
+from tests.conftest import write
 
 TOP = Path("/trees/patched")
-LOG = Path("/log")
 OUTPUT = f"""\
   CC      mm/page_alloc.o
 ../mm/page_alloc.c: In function 'early':
@@ -42,16 +42,6 @@ def test_parse() -> None:
         "mm/shmem.c: WARNING: atomic_dec_and_test variation before object free at another line.",
         "mm/memmap_bulk.c: opportunity for min()",
     }
-
-
-def test_what_stock_has_elsewhere_in_the_file_is_not_new() -> None:
-    stock = remarks.parse(["mm/a.c:3:5: warning: unused variable 'x'"], TOP)
-    ours = remarks.parse(["../mm/a.c:9:5: warning: unused variable 'x'"], TOP)
-    assert remarks.new(stock, ours, LOG) == Outcome(1)
-    more = ours | remarks.parse(["../mm/b.c:9:5: warning: unused variable 'x'"], TOP)
-    assert remarks.new(stock, more, LOG) == Outcome(
-        failures=("mm/b.c: warning: unused variable 'x'",), log=LOG
-    )
 
 
 GUARDED = """\
@@ -95,15 +85,8 @@ def trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(mailseries, "touched_files", lambda: {"mm/old.c", "mm/new.c", "mm/Makefile"})
     monkeypatch.setattr(checkers.packages, "ensure", lambda *groups: None)
     for name in ("stock/mm/old.c", "patched/mm/old.c", "patched/mm/new.c"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
+        write(tmp_path / name, "")
     return tmp_path
-
-
-def script(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
 
 
 KERNEL_DOC = """#!/bin/sh
@@ -114,7 +97,7 @@ for file in "$@"; do grep -Hn warning "$file" | sed 's/:warning/: warning/'; don
 
 def test_kernel_doc(trees: Path) -> None:
     for kernel in ("stock", "patched"):
-        script(trees / kernel / "scripts/kernel-doc", KERNEL_DOC)
+        write(trees / kernel / "scripts/kernel-doc", KERNEL_DOC, 0o755)
         (trees / kernel / "mm/old.c").write_text("warning: old\n")
     assert checkers.kernel_doc().passed == 1
     (trees / "patched/mm/new.c").write_text("\nwarning: no description\n")
@@ -131,9 +114,9 @@ grep -rHn "$(cat "$COCCI")" "$KBUILD_EXTMOD" | sed 's/\\(:[0-9]*\\):.*/\\1:1-2: 
 
 def test_coccinelle(trees: Path) -> None:
     for kernel in ("stock", "patched"):
-        script(trees / kernel / "scripts/coccicheck", COCCICHECK)
+        write(trees / kernel / "scripts/coccicheck", COCCICHECK, 0o755)
         for rule, text in (("a", "virtual report"), ("b", "virtual org"), ("c", "virtual report:ocaml")):
-            script(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text)
+            write(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text, 0o755)
     assert checkers.coccinelle().passed == 1
     for name in ("stock/mm/old.c", "patched/mm/old.c"):
         (trees / name).write_text("virtual report\n")
@@ -161,8 +144,8 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     def have(variant: Variant) -> Path:
         return trees / ("patched" if variant.only else "stock")
 
-    def objects(kernel: str, config: str, files: Sequence[str], variables: Sequence[str]) -> list[str]:
-        assert (kernel, config) == (remarks.TREE, "debug")
+    def objects(kernel: str, config: Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
+        assert (kernel, config) == (remarks.TREE, DEBUG)
         asked.append(files)
         return [said[name] for name in files]
 
@@ -174,7 +157,7 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     monkeypatch.setattr(remarks.builds, "objects", objects)
     monkeypatch.setattr(remarks.builds, "is_built", lambda *_args: True)
     monkeypatch.setattr(remarks.guests, "built", lambda *_args: None)
-    assert remarks.compilers("debug").failures == ("mm/new.c: warning: new",)
+    assert remarks.compilers(DEBUG).failures == ("mm/new.c: warning: new",)
     assert asked == [["mm/old.c"], ["mm/new.c", "mm/old.c"]]
     monkeypatch.setattr(remarks.builds, "is_built", lambda _kernel, _config, name: name == "mm/old.c")
-    assert remarks.compilers("debug").passed == 1
+    assert remarks.compilers(DEBUG).passed == 1

@@ -83,7 +83,7 @@ def test_progress() -> None:
 
 
 def bug() -> Mutant:
-    return Mutant("t", "b", "w", "kernel/padata_mt.c", "a\n", "b\n", build="asan", says="guarantee 2")
+    return Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", build="asan", says="guarantee 2", id="t/b")
 
 
 def test_our_bugs_are_found_by_each_build() -> None:

@@ -129,7 +129,7 @@ def test_a_variant_is_made_where_it_belongs() -> None:
 
 def test_a_bad_list(tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text("[a]\nwhy='w'\nprogram='job'\n")
-    with pytest.raises(LabError, match="^models.toml: a.program is"):
+    with pytest.raises(LabError, match="^models.toml: a.program: invalid"):
         spin.models(tmp_path / "models.toml")
 
 
@@ -216,13 +216,13 @@ def test_all_of_it_is_recorded(
     monkeypatch.setattr(spin, "searches", lambda *_args, **_names: [one])
     monkeypatch.setattr(spin.packages, "ensure", lambda *_groups: None)
     monkeypatch.setattr(spin.search, "spin_version", lambda: "spin 6.5.2")
-    monkeypatch.setattr(spin.provenance, "path_of", lambda name: tmp_path / name)
+    monkeypatch.setattr(spin.paths, "BUILD", tmp_path)
     says(one, GOOD)
     assert spin.main(json=True) == 0
     assert json.loads(capsys.readouterr().out)["models"][0]["states"] == 3738
-    assert not (tmp_path / spin.RECORD).exists()
+    assert not (tmp_path / "records" / spin.RECORD).exists()
     assert spin.main(full=True) == 0
     assert "1 searched, 3,738 states" in capsys.readouterr().out
-    assert json.loads((tmp_path / spin.RECORD).read_text())["spin"] == "spin 6.5.2"
+    assert json.loads((tmp_path / "records" / spin.RECORD).read_text())["spin"] == "spin 6.5.2"
     says(one, BAD)
     assert spin.main(trace=True) == 1

@@ -306,7 +306,7 @@ static inline bool irqs_disabled(void)
 
 /* mm/internal.h, mm/page_alloc.c */
 
-enum meminit_context { MEMINIT_EARLY, MEMINIT_HOTPLUG, MEMINIT_DEFERRED };
+enum meminit_context { MEMINIT_EARLY, MEMINIT_HOTPLUG };
 
 static const struct shim_node {
 	unsigned long first_deferred_pfn;

@@ -5,7 +5,7 @@
  * Several threads run one random job after another, with helpers that start at
  * once, late, after the job is over or not at all, on machines whose CPUs go
  * offline and online.  After each job its chunks are checked against the guarantees
- * listed in Documentation/core-api/padata.rst; RULES below has the numbers.
+ * listed in Documentation/core-api/padata-mt.rst; RULES below has the numbers.
  *
  * Half of the jobs use the back end for boot.  The others use one defined here, which
  * does everything that the engine allows a back end to do: now and then no CPU is free,

@@ -32,7 +32,7 @@ start_jobs()
 	first=$(echo "$cpus" | sort -n | head -n 1)
 	taskset -c "$first" sh -c "while :; do echo $* > $JOBS/run; done" &
 	job=$!
-	has_begun "$job"
+	begin_chunks 1 0
 	taskset -pc "$(cat "$CPUS/online")" "$job" > /dev/null
 }
 

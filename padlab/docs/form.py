@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A table as Markdown and as text for a mail.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+GAP = "  "
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells; the first column is text, the others are figures."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def markdown(self) -> str:
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        return "".join(_row(cells) for cells in lines)
+
+    def mail(self) -> str:
+        """Indented, with figures at the right of their columns."""
+        lines = [self.head, *self.rows]
+        widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+        return "".join(_aligned(cells, widths) for cells in lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells) + "\n"
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    text = cells[0].ljust(widths[0])
+    figures = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
+    return f"{GAP}{GAP.join([text, *figures])}".rstrip() + "\n"
+
+
+def figure(value: float | None, digits: int = 2) -> str:
+    """With commas; nothing for what is not known."""
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def ratio(ours: float | None, stock: float | None, digits: int = 2) -> str:
+    return "" if not stock or ours is None else f"{ours / stock:.{digits}f}"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``./lab docs``: put tables into the documents and the series' messages, or say which are not up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from padlab.core import packages, paths, progress
+from padlab.core.errors import LabError
+from padlab.docs import markers, tables
+from padlab.docs.markers import MAIL, MARKDOWN, Style
+
+# Documents in which all tables are generated: one between no markers is an error.
+GENERATED = ("README.md", "docs/results.md", "docs/hooks.md")
+
+
+def documents() -> list[Path]:
+    """All that may have such tables: of all bases."""
+    folders = [paths.ROOT / "series", *sorted(paths.BASES.glob("*/series"))]
+    guides = [*sorted(paths.ROOT.glob("*.md")), *sorted((paths.ROOT / "docs").glob("*.md"))]
+    return [*guides, *(path for folder in folders for path in sorted(folder.glob("*.msg")))]
+
+
+def style_of(path: Path) -> Style:
+    return MARKDOWN if path.suffix == ".md" else MAIL
+
+
+def renewed(path: Path) -> str:
+    """What the document is with its tables up to date."""
+    name, style = paths.shown(path), style_of(path)
+
+    def render(words: Sequence[str]) -> str:
+        table = tables.make(words)
+        return table.markdown() if style is MARKDOWN else table.mail()
+
+    text = markers.rewrite(name, path.read_text(), style, render)
+    if style is MAIL or name in GENERATED:
+        markers.check_rows(name, text, style)
+    return text
+
+
+def stale() -> Iterator[tuple[Path, str]]:
+    """The documents that are not up to date, and what each should be."""
+    for path in documents():
+        text = renewed(path)
+        if text != path.read_text():
+            yield path, text
+
+
+def renew() -> list[str]:
+    """Write the documents that are not up to date; return their names."""
+    packages.ensure("quilt")
+    renewed = dict(stale())
+    for path, text in renewed.items():
+        path.write_text(text)
+    return list(map(paths.shown, renewed))
+
+
+def main(check: bool = False) -> int:
+    """Rewrite, or with ``check`` only say what would change, which is then an error."""
+    if check:
+        packages.ensure("quilt")
+        if names := ", ".join(paths.shown(path) for path, _ in stale()):
+            todo = "make them again with: ./lab docs"
+            raise LabError("documents", f"tables of {names} are not up to date", todo)
+    for name in renew():
+        progress.result(f"rewrote {name}")
+    progress.result("all tables are up to date")
+    return 0

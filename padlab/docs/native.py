@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables of native times: of struct pages and of huge pages, by CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from padlab.docs import records
+from padlab.docs.form import Table, figure, ratio
+from padlab.docs.records import Record
+from padlab.measure import zeroing
+from padlab.measure.structpages import LIMIT, OURS, UML, USE_OURS, USERSPACE, USES
+
+KIB_PER_MIB, KIB_PER_GIB = 1 << 10, 1 << 20
+PAGES_PER_GIB = 1 << 18
+THREADS = (1, 2, 4, 8, 16)
+US_PER_MS = 1000
+
+
+def recorded() -> Table:
+    """Which CPU was timed when, and at which commit."""
+    names = {"bench.json": "struct pages", "hugepages.json": "huge pages"}
+    columns = [(base, name) for base in ("6.12", "7.3") for name in names]
+    commits = {
+        (records.cpu(record), base, name): f"`{record['commit']}`, {record['date']}"
+        for base, name in columns
+        for record in records.of_all(base, name).values()
+    }
+    cpus = dict.fromkeys(cpu for cpu, _, _ in commits)
+    rows = [[cpu, *(commits.get((cpu, *column), "") for column in columns)] for cpu in cpus]
+    return Table(("commit and day", *(f"{names[name]}, {base}" for base, name in columns)), rows)
+
+
+def named(threads: int) -> str:
+    return f"{threads} thread{'s' * (threads > 1)}"
+
+
+# Struct pages
+
+
+def bench_rows(record: Record, bench: str, part: str = "rows") -> list[Record]:
+    """The rows of one of the programs, none if it was not run."""
+    of_program = records.find(record["benches"], bench=bench)
+    return [] if of_program is None else of_program[part]
+
+
+def _ns(record: Record, bench: str, threads: int) -> list[float | None]:
+    """Of a page: stock's time, ours, and the machine's limit."""
+    rows = bench_rows(record, bench)
+    ways = ("stock", OURS, LIMIT)
+    return [records.median(records.find(rows, threads=threads, way=way), "ns") for way in ways]
+
+
+def _compared(times: list[float | None]) -> list[str]:
+    stock, ours, limit = times
+    return [figure(stock), figure(ours), ratio(ours, stock), figure(limit), ratio(ours, limit)]
+
+
+COMPARED = ("patched", "of stock", "limit", "of limit")
+
+
+def _threads(record: Record) -> list[int]:
+    return sorted({row["threads"] for row in bench_rows(record, USERSPACE)})
+
+
+def by_threads(base: str, slug: str, gib: str) -> Table:
+    """Of one CPU, and what so much memory takes by that, in ms."""
+    record = records.of_cpu(base, slug, "bench.json")
+    rows = []
+    for threads in _threads(record):
+        times = _ns(record, USERSPACE, threads)
+        whole = (figure(ns and ns * int(gib) * PAGES_PER_GIB / 1e6, 0) for ns in times[:2])
+        rows.append([str(threads), *_compared(times), *whole])
+    return Table(("threads", "stock, ns a page", *COMPARED, f"{gib} GiB: stock, ms", "patched, ms"), rows)
+
+
+def struct_pages(base: str) -> Table:
+    """Of each CPU: the kernel's functions under User-mode Linux, and the program on 1 and on all CPUs."""
+    rows = []
+    for record in records.of_all(base, "bench.json").values():
+        most = _threads(record)[-1]
+        for bench, name, threads in (
+            (UML, "User-mode Linux", 1),
+            (USERSPACE, "userspace, one thread", 1),
+            (USERSPACE, f"userspace, {most} threads", most),
+        ):
+            times = _ns(record, bench, threads)
+            if times[0] is not None:
+                rows.append([records.cpu(record), name, *_compared(times)])
+    return Table(("ns per struct page", "where", "stock", *COMPARED), rows)
+
+
+def uses(base: str) -> Table:
+    """Of stock's time: plain stores, as ours has them there, and movnti."""
+    benches = records.of_all(base, "bench.json").values()
+
+    def of_stock(record: Record, use: str) -> str:
+        rows = bench_rows(record, USERSPACE, "uses")
+        stock, *others = (
+            records.median(records.find(rows, use=use, way=way), "ns") for way in ("stock", USE_OURS, OURS)
+        )
+        return " / ".join(ratio(ns, stock) for ns in others)
+
+    rows = [[name, *(of_stock(record, use) for record in benches)] for use, name in USES.items()]
+    return Table(("ours / movnti, of stock", *map(records.cpu, benches)), rows)
+
+
+def mail_struct_pages(base: str, slug: str) -> Table:
+    """For a message: one CPU, by threads."""
+    record = records.of_cpu(base, slug, "bench.json")
+    rows = [[named(threads), *map(figure, _ns(record, USERSPACE, threads))] for threads in _threads(record)]
+    return Table(("", "before", "after", "limit"), rows)
+
+
+# Huge pages
+
+
+def _us(record: Record, kib: int, threads: int, way: str, key: str = "us") -> float | None:
+    row = records.find(record["native"], kib=kib, threads=threads, way=way)
+    return None if row is None or row.get(key) is None else records.median(row, key)
+
+
+def _times(times: Iterable[float | None], divide: float, digits: int) -> list[str]:
+    return [figure(us and us / divide, digits) for us in times]
+
+
+def _by_cpu(base: str, kib: int, unit: str, divide: float, digits: int) -> Table:
+    """A page of that size on each CPU: stock, and ours by threads with the ratio."""
+    rows = []
+    for record in records.of_all(base, "hugepages.json").values():
+        stock = _us(record, kib, 1, zeroing.STOCK)
+        cells = _times([stock], divide, digits)
+        for threads in THREADS:
+            us = _us(record, kib, threads, zeroing.OURS)
+            cells.append(f"{figure(us / divide, digits)} ({ratio(us, stock)})" if us else "")
+        rows.append([records.cpu(record), *cells])
+    return Table((unit, "stock", *(f"ours, {named(threads)}" for threads in THREADS)), rows)
+
+
+def gib_page(base: str) -> Table:
+    return _by_cpu(base, KIB_PER_GIB, "1 GiB zeroed, ms (of stock)", US_PER_MS, 1)
+
+
+def huge_page(base: str) -> Table:
+    return _by_cpu(base, 2 * KIB_PER_MIB, "2 MiB zeroed, us (of stock)", 1, 0)
+
+
+WAYS = {
+    zeroing.STOCK: "stock",
+    "mainline": "extents of 32 MiB",
+    "whole": "one instruction for all",
+    zeroing.CLZERO: "CLZERO",
+    zeroing.MOVNTI: "`movnti`",
+    zeroing.OURS: "ours",
+}
+
+
+def ways(base: str) -> Table:
+    """1 GiB by one thread, in each way that there is, in ms."""
+    rows = []
+    for record in records.of_all(base, "hugepages.json").values():
+        times = (_us(record, KIB_PER_GIB, 1, way) for way in WAYS)
+        rows.append([records.cpu(record), *_times(times, US_PER_MS, 1)])
+    return Table(("1 GiB by one thread, ms", *WAYS.values()), rows)
+
+
+def _threads_of_ours(record: Record) -> list[int]:
+    return sorted({row["threads"] for row in record["native"] if row["way"] == zeroing.OURS})
+
+
+def sizes(base: str, slug: str) -> Table:
+    """Of one CPU, by size: stock, ours by threads as a ratio, and CPU time of the most threads."""
+    record = records.of_cpu(base, slug, "hugepages.json")
+    threads = _threads_of_ours(record)
+    rows = []
+    for kib in sorted({row["kib"] for row in record["native"] if row["kib"] >= KIB_PER_MIB}):
+        stock = _us(record, kib, 1, zeroing.STOCK)
+        cpu_time = _us(record, kib, threads[-1], zeroing.OURS, "cpu_us")
+        ratios = [ratio(_us(record, kib, n, zeroing.OURS), stock) for n in threads]
+        size = f"{kib // KIB_PER_GIB} GiB" if kib >= KIB_PER_GIB else f"{kib // KIB_PER_MIB} MiB"
+        rows.append([size, figure(stock, 0), *ratios, ratio(cpu_time, stock)])
+    heads = (f"ours, {named(n)}, of stock" for n in threads)
+    return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
+
+
+PLACES = ("at its start", "after a third", "at its end")
+HOW = {
+    "forward": "forward",
+    "backward": "backward",
+    "random": "at random",
+    "dependent": "all by dependent reads",
+}
+
+
+def first_use(base: str, slug: str) -> Table:
+    """2 MiB zeroed and then used, and the same with reads that depend on each other."""
+    record = records.of_cpu(base, slug, "hugepages.json")
+    rows = []
+    for how, name in HOW.items():
+        part = record["native_dependent_reads" if how == "dependent" else "native_first_use"]
+        used = [row for row in part if (row["kib"], row["how"]) == (2 * KIB_PER_MIB, how)]
+        for page, place in zip(sorted({row["page"] for row in used}), PLACES, strict=True):
+            stock, ours = (records.find(used, page=page, way=way) or {} for way in ("stock", "ours"))
+            rows.append([f"{place}, {name}", _parts(stock), _parts(ours), figure(ours["of_stock"]["value"])])
+    heads = ("stock: zeroed, used, both", "ours: zeroed, used, both", "ratio")
+    return Table(("2 MiB, us: touched, then used", *heads), rows)
+
+
+def _parts(row: Record) -> str:
+    return ", ".join(figure(records.median(row, part), 0) for part in ("zero", "use", "both"))
+
+
+# Of messages
+
+
+MAIL_WAYS = {
+    "6.12 stock": "clear_page(), page by page",
+    "7.3 stock": "rep stosb, one for all, as in stock",
+    "mainline": "rep stosb, extents of 32 MiB",
+    "whole": "rep stosb, one for all",
+    zeroing.CLZERO: "CLZERO, 2 MiB and a fence at a time",
+    zeroing.MOVNTI: "movnti",
+    zeroing.OURS: "this patch",
+}
+
+
+def mail_ways(base: str, slug: str, *ways: str) -> Table:
+    """For a message: 1 GiB by one thread in these ways."""
+    record = records.of_cpu(base, slug, "hugepages.json")
+    rows = []
+    for way in ways:
+        name = MAIL_WAYS[f"{base} {way}" if way == zeroing.STOCK else way]
+        rows.append([name, *_times([_us(record, KIB_PER_GIB, 1, way)], US_PER_MS, 1)])
+    return Table(("", "ms"), rows)
+
+
+def mail_zeroing(base: str, slug: str) -> Table:
+    """For a message: 2 MiB and 1 GiB, stock and ours by threads."""
+    record = records.of_cpu(base, slug, "hugepages.json")
+    threads = _threads_of_ours(record)
+    rows = []
+    for kib, name, divide in ((2 * KIB_PER_MIB, "2 MiB, us", 1), (KIB_PER_GIB, "1 GiB, ms", US_PER_MS)):
+        times = [_us(record, kib, 1, zeroing.STOCK), *(_us(record, kib, n, zeroing.OURS) for n in threads)]
+        rows.append([name, *_times(times, divide, 1)])
+    return Table(("", "stock", *map(named, threads)), rows)
+
+
+def mail_first_use(base: str, slug: str) -> Table:
+    """For a message: 2 MiB touched, alone and with what uses it, in us."""
+    record = records.of_cpu(base, slug, "hugepages.json")
+    rows = []
+    for page, place in zip((0, 170, 511), PLACES, strict=True):
+        for part, how, key, name in (
+            ("native_first_use", "forward", "zero", f"2 MiB, touched {place}"),
+            ("native_first_use", "forward", "both", "  and half of it used from there on"),
+            ("native_first_use", "random", "both", "  and half of it used at random"),
+            ("native_dependent_reads", "dependent", "both", "  and all read, dependent reads"),
+        ):
+            used = [
+                records.find(record[part], kib=2048, page=page, how=how, way=w) for w in ("stock", "ours")
+            ]
+            rows.append([name, *(figure(records.median(row, key), 0) for row in used)])
+    return Table(("us", "before", "after"), rows)

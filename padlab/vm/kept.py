@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is not run again while nothing that it saw has changed: boots, and verdicts of some checks.
+
+A check judges what guests said.  If the check passes, what they said is kept, each under a key of
+all that the guest could see: the kernel's image, the initramfs, QEMU's command line and QEMU
+itself.  A later run of a check reads what is kept instead of booting, and judges it anew.  So a
+change of the kernel or of a guest's script boots again, and a change of a judge does not.
+
+What was kept is never the last word on a failure: a check that fails by it is run again with real
+boots, and what it had is dropped (runner.py).
+
+A check that boots nothing may say itself what it sees (runner.Check): then its verdict is kept.
+
+A boot's entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is
+written under another name and renamed when it is whole; one that does not agree with its digest
+is not believed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from padlab.core import paths
+from padlab.core.once import once
+from padlab.core.outcome import Outcome
+from padlab.kernel.content import digest, fingerprint
+
+FOLDER = paths.CACHE / "boots"
+VERDICTS = paths.CACHE / "verdicts"
+META = "meta.json"
+UNUSED_DAYS = 14
+_PATH = re.compile(r"/[^,=\s]+")
+
+
+@dataclass
+class Keeper:
+    """The boots of one check.  ``again``: none of them is read from what is kept."""
+
+    again: bool = False
+    booted: dict[str, tuple[Path, int]] = field(default_factory=dict)  # key -> logs, exit status
+    read: list[str] = field(default_factory=list)  # keys
+
+    def keep(self, logs: Sequence[str]) -> None:
+        """The check has passed: keep what its guests said in the files named ``logs``."""
+        for key, (folder, status) in self.booted.items():
+            _write(key, folder, status, logs)
+
+    def drop(self) -> None:
+        """The check has failed: nothing of what it read is believed again."""
+        for key in self.read:
+            shutil.rmtree(FOLDER / key, ignore_errors=True)
+
+
+_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+
+
+def current() -> Keeper | None:
+    """That of the check that this thread runs; None outside of checks, where each boot is real."""
+    return _keeper.get()
+
+
+@contextlib.contextmanager
+def by(keeper: Keeper) -> Iterator[Keeper]:
+    """Boots of this thread in the with block are the keeper's."""
+    token = _keeper.set(keeper)
+    try:
+        yield keeper
+    finally:
+        _keeper.reset(token)
+
+
+def key_of(command: Sequence[str]) -> str:
+    """Of a boot, by QEMU's command line.  Files that it names count by what they contain."""
+    words = [_PATH.sub(lambda match: _named(match[0]), word) for word in command]
+    return digest(words)
+
+
+def _named(path: str) -> str:
+    mark = _program(path) if os.access(path, os.X_OK) else fingerprint(Path(path))
+    return f"{Path(path).name} {mark}" if mark else path
+
+
+@once
+def _program(path: str) -> str | None:
+    """A program by its content: QEMU's is large, and does not change meanwhile."""
+    return fingerprint(Path(path).resolve())
+
+
+def find(key: str, logs: Sequence[str]) -> tuple[Path, int] | None:
+    """The folder and the guest's exit status of a boot that is kept whole."""
+    folder = FOLDER / key
+    try:
+        meta = json.loads((folder / META).read_text())
+        if meta["digest"] != _digest(folder, logs):
+            return None
+        os.utime(folder)
+        return folder, int(meta["exit"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _digest(folder: Path, logs: Sequence[str]) -> str:
+    return digest(f"{name} {fingerprint(folder / name)}" for name in logs)
+
+
+def _write(key: str, folder: Path, status: int, logs: Sequence[str]) -> None:
+    """A cache that cannot be written is no failure: the next run boots."""
+    with contextlib.suppress(OSError):
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=".part-", dir=FOLDER))
+        for name in logs:
+            shutil.copy(folder / name, part / name)
+        meta = {"digest": _digest(part, logs), "exit": status, "from": folder.name}
+        (part / META).write_text(json.dumps(meta) + "\n")
+        shutil.rmtree(FOLDER / key, ignore_errors=True)
+        part.rename(FOLDER / key)
+
+
+def verdict(key: str) -> Outcome | None:
+    """That of a check which passed when it saw the same."""
+    try:
+        said = json.loads((VERDICTS / key).read_text())
+        os.utime(VERDICTS / key)
+        return Outcome(int(said["passed"]), skips=tuple(said["skips"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep_verdict(key: str, outcome: Outcome) -> None:
+    with contextlib.suppress(OSError):
+        VERDICTS.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=VERDICTS, delete=False) as file:
+            json.dump({"passed": outcome.passed, "skips": outcome.skips}, file)
+        Path(file.name).rename(VERDICTS / key)
+
+
+def prune() -> None:
+    """Drop what no run has read for a while, and what was never finished."""
+    oldest = time.time() - UNUSED_DAYS * 24 * 3600
+    for entry in (*FOLDER.glob("*"), *VERDICTS.glob("*")):
+        with contextlib.suppress(OSError):
+            if entry.stat().st_mtime < oldest:
+                if entry.is_dir():
+                    shutil.rmtree(entry, ignore_errors=True)
+                else:
+                    entry.unlink()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What users' kernels have is used: what a guest says of it is read, and all of it has to be there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from padlab.check.plan import plan
+from padlab.check.users import poison, used, usersplan
+from padlab.kernel import kconfig
+from padlab.vm import machine
+from padlab.vm.initramfs import GUEST
+
+TOLD = [f"{name} {value}" for name, value in used.EXPECTED.items()]
+
+
+def test_all_as_expected() -> None:
+    assert used.problems(TOLD) == []
+
+
+@pytest.mark.parametrize("name", used.EXPECTED)
+def test_what_is_other_or_missing_is_a_problem(name: str) -> None:
+    others = [line for line in TOLD if not line.startswith(f"{name} ")]
+    assert used.problems(others) == [f"{name}: not tried, not {used.EXPECTED[name]}"]
+    assert used.problems([*others, f"{name} 12345"]) == [f"{name}: 12345, not {used.EXPECTED[name]}"]
+
+
+def test_the_guest_says_all_that_is_expected_and_no_more() -> None:
+    script = (GUEST / "users.sh").read_text()
+    assert set(re.findall(r"^\s*(?:did|settled) ([a-z-]+) ", script, re.MULTILINE)) == set(used.EXPECTED)
+
+
+def test_who_reads_a_poisoned_page_has_to_be_seen() -> None:
+    assert poison.problems("page:00000000abc is uninitialized and poisoned") == []
+    assert poison.problems("test_beside: a page that nobody asked for: node 1")
+
+
+def test_efi_is_booted_with_much_and_little_memory() -> None:
+    loaded = [machine.load(name) for name in usersplan.EFI]
+    assert [one.mib for one in loaded] == [512, 2048, 3072, 6144]
+    assert all(one.firmware for one in loaded)
+
+
+def test_kernels_are_built_before_they_are_booted() -> None:
+    for everything in (False, True):
+        names = [check.name for check in plan.full(everything)]
+        first = min(names.index(case.title) for case in usersplan.CASES)
+        built = [nr for nr, name in enumerate(names) if name.endswith(f"({used.CONFIG})") and "build" in name]
+        assert len(built) == 2 + everything and max(built) < first
+
+
+def test_struct_pages_are_poisoned() -> None:
+    """Of the command line nothing turns it off, and the kernel has it."""
+    texts = [path.read_text() for path in used.CONFIG.files(series=True)]
+    options = kconfig.parse_config("\n".join(texts))
+    assert options["CONFIG_DEBUG_VM"] == options["CONFIG_DEBUG_VM_PGFLAGS"] == "y"

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is recorded in results/: little, a row a line, and each file names what made it, of this history."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from padlab.core import git, paths
+from padlab.docs import lab_docs
+from padlab.measure import provenance
+
+FILES = sorted(path for path in paths.RECORDED.rglob("*") if path.is_file())
+RECORDS = [path for path in FILES if path.suffix == ".json"]
+MOST_LINES = 10_000
+NAMED = ("command", "source", "commit", "host", "date")
+
+
+def name_of(path: Path) -> str:
+    return paths.shown(path)
+
+
+def faults(name: str, text: str) -> list[str]:
+    """What a record lacks."""
+    data = json.loads(text)
+    lacks = [f"{name}: it does not name its {key}" for key in NAMED if not data.get(key)]
+    if text != provenance.to_text(data) + "\n":
+        lacks.append(f"{name}: a row is not a line: write it with provenance.write_json()")
+    return lacks
+
+
+def missing(name: str, text: str) -> list[str]:
+    """Whether it names a commit that is not there."""
+    commit = str(json.loads(text)["commit"])
+    return [] if git.has(commit) else [f"{name}: commit {commit} is not in this repository"]
+
+
+@pytest.fixture
+def history() -> None:
+    if not git.has_history():
+        pytest.skip("this clone has no history, so no commit can be looked up")
+
+
+def count(files: Iterable[Path]) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in files)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
+def test_a_record_names_what_made_it(path: Path) -> None:
+    assert faults(name_of(path), path.read_text()) == []
+
+
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
+def test_a_record_is_of_a_commit_that_there_is(path: Path) -> None:
+    assert missing(name_of(path), path.read_text()) == []
+
+
+def test_predictions_say_that_they_are() -> None:
+    tables = [path for path in FILES if path.suffix == ".csv"]
+    assert tables
+    for path in tables:
+        lines = path.read_text().splitlines()
+        assert lines[0] == "# command: ./lab predict" and "not measured" in lines[1], path
+        assert list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def test_there_is_little() -> None:
+    assert count(FILES) <= MOST_LINES
+
+
+def test_nothing_is_there_that_nobody_quotes() -> None:
+    """Each file is of a kind that tables are made from, or a picture that a document shows."""
+    known = {*provenance.OF_CPU, "growth.json", "parts.json", "predict-large.csv", "predict-published.csv"}
+    text = "".join(path.read_text() for path in lab_docs.documents())
+    for path in FILES:
+        exact = re.fullmatch(r"compare-(?:epyc-7551-kvm-small|three-nodes)-exact\.json", path.name)
+        shown = path.suffix == ".png" and name_of(path) in text
+        assert path.name in known or exact or shown, path
+
+
+class TestFaults:
+    GOOD = dict.fromkeys(NAMED, "x")
+
+    def text(self, **values: object) -> str:
+        return provenance.to_text({**self.GOOD, **values}) + "\n"
+
+    @pytest.mark.usefixtures("history")
+    def test_a_commit_that_does_not_exist(self) -> None:
+        assert missing("a.json", self.text(commit="0" * 12)) == [
+            f"a.json: commit {'0' * 12} is not in this repository"
+        ]
+        assert missing("a.json", self.text(commit="HEAD")) == []
+
+    def test_what_is_missing(self) -> None:
+        assert faults("a.json", self.text(date="")) == ["a.json: it does not name its date"]
+
+    def test_a_number_a_line(self) -> None:
+        data = {**self.GOOD, "date": "", "rows": [{"a": {"b": 1}}]}
+        assert "a row is not a line" in faults("a.json", json.dumps(data, indent=2) + "\n")[-1]
