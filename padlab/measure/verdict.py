@@ -3,8 +3,8 @@
 
 A ratio is the median of the ratios round by round, with its interval (stats.paired()), as what
 the memory can do may change from one round to the next.  A bound inside the interval decides
-nothing.  Then there is another run, a few times at most, and all rounds count.  What is open after
-the last one is said to be.
+nothing.  Then there is another run, a few times at most and while the host does nothing else, and
+all rounds count.  What is open after the last one is said to be.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class Gate(Generic[Measured]):
         for nr in range(1, 2 if quick else self.runs + 1):
             measured.append(self.measure())
             limits = self.limits(measured)
+            reference = [ns for run in measured for ns in run.reference]
+            busy = host.why_busy(before, host.cpu_time(), reference)
             undecided = [limit for limit in limits if limit.verdict is Verdict.OPEN]
-            if not undecided:
+            if busy or not undecided:
                 break
             progress.note(f"{self.name}: not decided after run {nr}: {'; '.join(map(str, undecided))}")
-        reference = [ns for run in measured for ns in run.reference]
-        busy = host.why_busy(before, host.cpu_time(), reference)
         return Judged(self.name, tuple(limits), len(measured), tuple(busy))
 
 

@@ -89,13 +89,14 @@ class TestRuns:
         assert len(left) == 3
 
     @pytest.mark.parametrize(("interval", "verdict"), [(FAST, PASSED), (SLOW, OPEN), (CLOSE, OPEN)])
-    def test_a_busy_host_fails_nothing(
+    def test_a_busy_host_fails_nothing_and_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch, interval: tuple[float, float], verdict: Verdict
     ) -> None:
         monkeypatch.setattr(host, "why_busy", lambda *args: ["5% of its CPU time stolen"])
-        judge, _left = gate(interval)
+        judge, left = gate(interval, FAST)
         judged = judge.judge()
         assert judged.verdict is verdict
+        assert left == [FAST]  # it is not measured again, either
         assert judged.busy == ("5% of its CPU time stolen",)
 
 

@@ -59,7 +59,7 @@ SLOWER = "deferred_init_slow=2000,1000000"
 ASKED_ARGS = (
     "test_beside=0x12c345000,0x130345000,0x124345000",
     "cma=64M@0x74000000",
-    "deferred_init_slow=1000,1000000",
+    "deferred_init_slow=10000,1000000",  # a tenth of that once they have asked
     "deferred_init_late=200",
 )
 ASKS = (
