@@ -54,6 +54,13 @@ class JobCost:
         """What it adds when a helper leaves."""
         return max(self.task.end, self.limited.end) - self.boot.chunk
 
+    def __str__(self) -> str:
+        return (
+            f"a helper of a task's job executes {self.task.chunk - self.boot.chunk:,} instructions "
+            f"more for each chunk than one at boot, {self.limited.chunk - self.boot.chunk:,} with cpu.max "
+            f"at two levels, and {self.end:,} when it leaves"
+        )
+
     def as_dict(self) -> dict[str, Any]:
         most = {"most_chunk": MAX_CHUNK, "most_end": MAX_END}
         return {**asdict(self), "chunk_more": self.chunk, "end_more": self.end, **most}

@@ -11,10 +11,10 @@ CPUs take turns on the host's: they order the events and are no measure of speed
 
 from __future__ import annotations
 
-import json as jsonlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
@@ -103,12 +103,8 @@ def main(machines: Sequence[Machine] = (), json: bool = False) -> int:
         "times": "of an emulated guest: they order the events and are no measure of speed",
         "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
     }
-    if not machines:
-        provenance.write_json(provenance.path_of("starts.json"), data)
-    if json:
-        print(jsonlib.dumps(data, indent=2))
-    else:
-        show(targets, all_starts)
+    tell = provenance.tell if machines else partial(provenance.record, "starts.json")
+    tell(data, json, partial(show, targets, all_starts))
     return 1 if any(of["patched"].made for of in all_starts.values()) else 0
 
 

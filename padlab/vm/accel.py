@@ -31,6 +31,7 @@ from padlab.vm import emulator
 Name = Literal["kvm", "tcg"]
 Threads = Literal["single", "multi"]
 
+EMULATED = "emulated times are no proof of speed: --exact counts instructions"
 KVM = Path("/dev/kvm")
 CACHE = SHARED / "kvm-probe.json"
 PROBE_LIMIT_S = 4.0
@@ -59,6 +60,11 @@ class Accel:
     def emulated(self) -> bool:
         """Emulated, and not exact: times are no proof of speed."""
         return self.name == "tcg" and not self.exact
+
+    @property
+    def described(self) -> str:
+        text = f"{self.why}, QEMU {self.qemu}"
+        return f"{text}; {EMULATED}" if self.emulated else text
 
     @property
     def parallel(self) -> bool:

@@ -29,7 +29,7 @@ from padlab.kernel.arch import Arch
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 ROLES = (
     *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks", "users"),
-    *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes", "hibernate", "handover", "hugejob"),
+    *("hugecost", "jobcost", "outside", "stress", "sizes", "hibernate", "handover", "hugejob"),
 )
 
 
@@ -158,7 +158,7 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         ]
     if role == "jobcost":
         return _modules(build, ("test_padata_mt",), required=("test_padata_mt",))
-    if role in ("hugepages", "hugecost", "hugejob", "ptlocks"):
+    if role in ("hugecost", "hugejob", "ptlocks"):
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 PAGES_PER_SECTION = 1 << 15  # 128 MiB
 # Exact mode: one instruction is one virtual nanosecond.
 INSTRUCTIONS_PER_MS = 1_000_000
-EMULATED = "emulated times are no proof of speed: --exact counts instructions"
 
 
 @dataclass(frozen=True)
@@ -224,7 +223,7 @@ def show(report: Report) -> None:
         f"{spec.kernel} {dmesg.version}, config {spec.config}"
         f" ({source.described(result.build.source_version)})",
     )
-    grid.add_row("run under", _accelerator(result))
+    grid.add_row("run under", result.accel.described)
     grid.add_row("deferred init", _deferred(report))
     for node in report.threads:
         grid.add_row(f"  node {node.line.node}", _threads(node))
@@ -237,12 +236,6 @@ def show(report: Report) -> None:
         grid.add_row("[red]guest[/]", f"its init ended with status {result.exit}")
     grid.add_row("console log", table.plain(str(result.log)))
     console.print(grid)
-
-
-def _accelerator(result: BootResult) -> str:
-    accel = result.accel
-    text = f"{accel.why}, QEMU {accel.qemu}"
-    return f"{text}; {EMULATED}" if accel.emulated else text
 
 
 def _deferred(report: Report) -> str:

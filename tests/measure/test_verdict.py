@@ -58,16 +58,22 @@ class TestLimit:
 
 
 class TestRuns:
-    @pytest.mark.parametrize(("interval", "verdict"), [(FAST, PASSED), (SLOW, FAILED)])
-    def test_what_is_decided_ends_it(self, interval: tuple[float, float], verdict: Verdict) -> None:
-        judge, left = gate(interval, CLOSE)
-        assert judge.judge().verdict is verdict
-        assert left == [CLOSE]
-
-    def test_another_run_may_decide(self) -> None:
-        judge, left = gate(CLOSE, FAST, CLOSE)
+    @pytest.mark.parametrize(
+        ("intervals", "verdict", "runs"),
+        [
+            ([FAST, CLOSE], PASSED, 1),
+            ([SLOW, CLOSE], FAILED, 1),
+            ([CLOSE, FAST, CLOSE], PASSED, 2),
+            ([CLOSE] * 4, OPEN, 4),
+        ],
+    )
+    def test_it_goes_on_until_it_is_decided(
+        self, intervals: list[tuple[float, float]], verdict: Verdict, runs: int
+    ) -> None:
+        judge, left = gate(*intervals)
         judged = judge.judge()
-        assert (judged.verdict, judged.runs, left) == (PASSED, 2, [CLOSE])
+        assert (judged.verdict, judged.runs, len(intervals) - len(left)) == (verdict, runs, runs)
+        assert gate(*intervals)[0].judge(quick=True).runs == 1
 
     def test_all_runs_count(self) -> None:
         """The limits are of all that was measured."""
@@ -78,23 +84,12 @@ class TestRuns:
         counts.judge()
         assert seen == [1, 2, 3]
 
-    def test_it_ends_without_a_decision(self) -> None:
-        judge, left = gate(*[CLOSE] * 4)
-        assert judge.judge().verdict is OPEN
-        assert left == []
-
-    def test_quick_is_one_run(self) -> None:
-        judge, left = gate(*[CLOSE] * 4)
-        assert judge.judge(quick=True).runs == 1
-        assert len(left) == 3
-
     @pytest.mark.parametrize(("interval", "verdict"), [(FAST, PASSED), (SLOW, OPEN), (CLOSE, OPEN)])
     def test_a_busy_host_fails_nothing(
         self, monkeypatch: pytest.MonkeyPatch, interval: tuple[float, float], verdict: Verdict
     ) -> None:
         monkeypatch.setattr(host, "why_busy", lambda *args: ["5% of its CPU time stolen"])
-        judge, _left = gate(interval)
-        judged = judge.judge()
+        judged = gate(interval)[0].judge()
         assert judged.verdict is verdict
         assert judged.busy == ("5% of its CPU time stolen",)
 
