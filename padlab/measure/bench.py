@@ -67,8 +67,8 @@ def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
 def show(runs: Sequence[Measured]) -> None:
     """One table, what is wrong with it, and what it can show."""
     out = table.console()
-    out.print("struct pages initialised and freed, ns per page (median, least and most); bytes are computed")
-    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit", "bytes")
+    out.print("struct pages initialised and freed, ns per page (median, least and most)")
+    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit")
     grid = table.grid(names, left={"bench", "way"})
     warnings = []
     for measured in runs:
@@ -76,7 +76,7 @@ def show(runs: Sequence[Measured]) -> None:
             figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
             way = f"{row.way}, ours" if row.way == OURS else row.way
             ratios = (table.ratio(row.ratio), table.ratio(row.of_limit))
-            grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios, str(row.bytes))
+            grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios)
             warnings += _warnings(row)
     out.print(grid)
     _show_uses(runs)

@@ -53,8 +53,7 @@ TOOL = native.Tool(
         "include/linux/memmap_bulk.h",
     ),
 )
-# Bytes moved over the memory bus for a struct page of 64, by way.
-BYTES = {"stock": 128, OURS: 64, "plain": 128, LIMIT: 64}
+WAYS = ("stock", OURS, "plain", LIMIT)
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,6 @@ class Row:
     ns: stats.Summary
     ratio: stats.Ratio | None  # of stock; None: this is stock
     of_limit: stats.Ratio | None  # None: this is the limit, or it was not timed
-    bytes: int
     alone: int  # rounds in which not all threads took part
 
 
@@ -141,7 +139,7 @@ def rows(measured: Measured) -> list[Row]:
         stock = _per_page(by[threads, "stock"], measured.pages)
         limits = by.get((threads, LIMIT))
         limit = _per_page(limits, measured.pages) if limits else None
-        for way in BYTES:
+        for way in WAYS:
             timings = by.get((threads, way))
             if not timings:
                 continue
@@ -149,7 +147,7 @@ def rows(measured: Measured) -> list[Row]:
             of_stock = None if way == "stock" else stats.ratio(stock, ns)
             of_limit = None if way == LIMIT or limit is None else stats.ratio(limit, ns)
             alone = sum(timing.ran < threads for timing in timings)
-            result.append(Row(measured.bench, threads, way, ns, of_stock, of_limit, BYTES[way], alone))
+            result.append(Row(measured.bench, threads, way, ns, of_stock, of_limit, alone))
     return result
 
 

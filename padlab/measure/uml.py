@@ -68,7 +68,7 @@ def run(program: Path, rounds: int) -> Measured:
     huge = _huge_tmpfs()
     lines: list[str] = []
     # Each round stores the struct pages once for each way, some of them twice.
-    work = 2 * rounds * len(structpages.BYTES) * (gib << 30) // 64
+    work = 2 * rounds * len(structpages.WAYS) * (gib << 30) // 64
     with progress.step(_WHAT) as step:
 
         def show(line: str) -> None:

@@ -3,7 +3,7 @@
 
 Each boot has a folder under build/boots: ``command`` (the QEMU line),
 ``console.log`` (kernel messages), ``guest.log`` (what the guest's programs say, see
-channel.py), ``qemu.log`` (QEMU's own messages), and for ``./lab boot`` ``result.json``.
+channel.py), and ``qemu.log`` (QEMU's own messages).
 
 A guest ends well by saying "done N" and powering off.  Whatever else it does
 (panic, hang, reset) is a LabError with the end of the console.
@@ -149,33 +149,25 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     key = _key(spec, build) if keeper else ""
     if keeper and key and not keeper.again and (logs := kept.find(key, LOGS)):
         keeper.read.append(key)
-        return _result(spec, build, _runs_with(spec)[1], logs[1], HostClock(), 0.0, logs[0])
+        folder, status = logs
+        return BootResult(spec, build, _runs_with(spec)[1], status, *_said(folder), HostClock(), 0.0, folder)
     folder, accel, cmd = set_up(spec, build)
     what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
     clock = HostClock()
     with progress.step(f"{what} ({label})" if label else what) as step:
         end = watch.run(cmd, what, folder, spec.limit_s, step.update, clock)
-        messages = dmesg.parse(_read(folder / watch.CONSOLE))
-        guest = channel.parse(_read(folder / watch.GUEST))
-        status = watch.check_end(what, end, messages, guest, spec.limit_s, folder)
+        said = _said(folder)
+        status = watch.check_end(what, end, *said, spec.limit_s, folder)
     if keeper and key:
         keeper.booted[key] = folder, status
-    return _result(spec, build, accel, status, clock, time.monotonic() - start, folder)
+    return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
 
 
-def _result(
-    spec: BootSpec,
-    build: builds.Build,
-    accel: Accel,
-    status: int,
-    clock: HostClock,
-    wall_s: float,
-    folder: Path,
-) -> BootResult:
-    messages = dmesg.parse(_read(folder / watch.CONSOLE))
-    guest = channel.parse(_read(folder / watch.GUEST))
-    return BootResult(spec, build, accel, status, messages, guest, clock, wall_s, folder)
+def _said(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
+    """What the kernel and the guest's programs said."""
+    console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
+    return dmesg.parse(console), channel.parse(guest)
 
 
 def _key(spec: BootSpec, build: builds.Build) -> str:
@@ -214,10 +206,6 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     cmd = command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd
-
-
-def _read(log: Path) -> str:
-    return log.read_bytes().decode(errors="replace")
 
 
 def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, ports: qemu.Ports) -> list[str]:

@@ -52,10 +52,8 @@ def main(
         if shell:
             return _shell(spec, build)
         told = summary.describe(boots.boot(spec, build))
-    data = jsonlib.dumps(told.as_dict(), indent=2)
-    (told.result.folder / "result.json").write_text(data + "\n")
     if json:
-        print(data)
+        print(jsonlib.dumps(told.as_dict(), indent=2))
     else:
         summary.show(told)
     return 0 if told.ok else 1

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -112,25 +112,10 @@ class Report:
             "config": spec.config.name,
             "source_version": self.result.build.source_version,
             "release": dmesg.version,
-            "accel": self.result.accel.name,
-            "accel_why": self.result.accel.why,
-            "tcg_threads": self.result.accel.threads,
-            "qemu": self.result.accel.qemu,
-            "exact": self.result.accel.exact,
+            "accel": asdict(self.result.accel),
             "deferred_init_threads": spec.threads,
             "cpus": dmesg.cpus,
-            "nodes": [
-                {
-                    "node": node.line.node,
-                    "pages": node.line.pages,
-                    "ms": node.line.ms,
-                    "threads": node.line.threads,
-                    "took_part": node.line.ran,
-                    "expected_threads": node.expected,
-                    "line": node.line.text,
-                }
-                for node in self.threads
-            ],
+            "nodes": [{**asdict(node.line), "expected_threads": node.expected} for node in self.threads],
             "clock": "host" if self.emulated else "guest",
             "deferred_init_ms": self.deferred_ms,
             "boot_ms": self.boot_ms,
@@ -138,15 +123,7 @@ class Report:
             "guest_boot_ms": dmesg.boot_ms,
             "instructions_per_page": self.instructions_per_page,
             "wall_s": round(self.result.wall_s, 3),
-            "pages": pages
-            and {
-                "machine": pages.machine,
-                "present": pages.present,
-                "managed": pages.managed,
-                "memtotal": pages.total,
-                "deferred": pages.deferred,
-                "early": pages.early,
-            },
+            "pages": pages and {**asdict(pages), "early": pages.early},
             "accounted_for": self.ok,
             "warnings": [*dmesg.trouble, *self.result.guest.trouble],
             "exit": self.result.exit,

@@ -131,14 +131,8 @@ class TestCommand:
         assert read["verdict"] == "not decided"
         (of_gate,) = read["gates"]
         assert of_gate["runs"] == 1
-        assert of_gate["limits"][0] == {
-            "name": "ours, of stock",
-            "ratio": pytest.approx(1.1),
-            "low": 1.05,
-            "high": 1.15,
-            "most": 1.1,
-            "verdict": "not decided",
-        }
+        (told,) = of_gate["limits"]
+        assert (told["ratio"]["low"], told["most"], told["verdict"]) == (1.05, 1.1, "not decided")
 
 
 def test_all_gates_or_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

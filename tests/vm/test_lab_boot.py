@@ -117,13 +117,16 @@ class TestShell:
         assert end.value.code == 2
 
 
-class TestMachines:
-    def run(self, *args: str) -> str:
-        words = [sys.executable, "-m", "padlab", "machines", *args]
-        return subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
+def lab(*args: str, **env: str) -> str:
+    words = [sys.executable, "-m", "padlab", *args]
+    return subprocess.run(
+        words, cwd=paths.ROOT, env={**os.environ, **env}, capture_output=True, text=True, check=True
+    ).stdout
 
+
+class TestMachines:
     def test_table(self) -> None:
-        lines = self.run().splitlines()
+        lines = lab("machines").splitlines()
         first = [line.split()[0] for line in lines if not line.startswith(" ")]
         assert first == ["machine", *machine.names()]
         (large,) = (line for line in lines if line.startswith("xeon-8167m "))
@@ -131,7 +134,7 @@ class TestMachines:
         assert "2 nodes, 104 CPUs (2 threads a core), 768 GiB" in large
 
     def test_json(self) -> None:
-        rows = {row["name"]: row for row in json.loads(self.run("--json"))}
+        rows = {row["name"]: row for row in json.loads(lab("machines", "--json"))}
         assert set(rows) == set(machine.names())
         assert rows["three-nodes"]["cpus"] == 4 and rows["three-nodes"]["nodes"] == 3
         assert rows["tiny"]["host_mib"] == boot.host_mib(TINY)
@@ -148,40 +151,19 @@ class TestCompletion:
         ],
     )
     def test_answers(self, words: str, expected: set[str]) -> None:
-        asked = {"_LAB_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        done = subprocess.run(
-            [sys.executable, "-m", "padlab"],
-            cwd=paths.ROOT,
-            env={**os.environ, **asked},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert {line.partition(",")[2] for line in done.stdout.splitlines()} == expected
+        answer = lab(_LAB_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" ")))
+        assert {line.partition(",")[2] for line in answer.splitlines()} == expected
 
     def test_bash_completes_what_is_typed(self) -> None:
-        script = subprocess.run(
-            [sys.executable, "-m", "padlab", "completion", "bash"],
-            cwd=paths.ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        script = lab("completion", "bash")
         asked = f"{script}\nCOMP_WORDS=(./lab boot --machine smt) COMP_CWORD=3\n_lab_completion ./lab\n"
         fake = f'./lab() {{ :; }}; env() {{ command env "${{@:1:$#-1}}" {sys.executable} -m padlab; }}\n'
-        done = subprocess.run(
-            ["bash", "-c", f'{fake}{asked}echo "${{COMPREPLY[@]}}"; complete -p lab'],
-            cwd=paths.ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.startswith("smt-numa\n")
-        assert "_lab_completion lab" in done.stdout
+        bash = ["bash", "-c", f'{fake}{asked}echo "${{COMPREPLY[@]}}"; complete -p lab']
+        answer = subprocess.run(bash, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
+        assert answer.startswith("smt-numa\n")
+        assert "_lab_completion lab" in answer
 
     @pytest.mark.parametrize("shell", ["zsh", "fish"])
-    def test_other_shells_need_no_lab_in_path(self, shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit):
-            cli.main(["completion", shell])
-        out = capsys.readouterr().out
-        assert f" {paths.ROOT}/lab)" in out and " lab)" not in out and "commands[lab]" not in out
+    def test_other_shells_need_no_lab_in_path(self, shell: str) -> None:
+        script = lab("completion", shell)
+        assert f" {paths.ROOT}/lab)" in script and " lab)" not in script and "commands[lab]" not in script
