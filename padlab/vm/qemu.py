@@ -42,12 +42,7 @@ CROWD_CPUS = 8
 # this early, and off by some.
 # Messages wait until the guest prints them all: the serial port takes thousands of
 # instructions for each.
-EXACT_ARGS = (
-    "nokaslr",
-    "loglevel=4",
-    "trace_clock=x86-tsc",
-    "trace_event=sched:sched_waking",
-)
+EXACT_ARGS = ("nokaslr", "loglevel=4", "trace_clock=x86-tsc", "trace_event=sched:sched_waking")
 
 # Translated code; QEMU's default is a share of the host's memory.
 TB_CACHE_MIB = 256

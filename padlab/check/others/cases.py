@@ -37,9 +37,7 @@ _RUN_TEST = re.compile(r"^Run test: (?P<name>.*?)\s*$")
 _COLOURED = re.compile(r"\[3[123]m(?P<how>OK|Fail|Skip)\b")
 _COLOURED_HOW = {"OK": PASS, "Fail": FAIL, "Skip": SKIP}
 # What differs from one run to the next.
-_VARYING = re.compile(
-    r"0x[0-9a-f]+|\b\d+(?:\.\d+)?(?= ?(?:(?:ns|us|ms)\b|%)|\s*\(\d)|(?<=faults )\d+",
-)
+_VARYING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?(?= ?(?:(?:ns|us|ms)\b|%)|\s*\(\d)|(?<=faults )\d+")
 
 
 @dataclass(frozen=True)

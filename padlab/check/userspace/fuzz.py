@@ -66,11 +66,7 @@ def parse(lines: Iterable[str]) -> Result:
             return Result(failure=match["why"], seed=_seed(match["why"]), ended=True)
         if match := _OK.match(text):
             return Result(
-                int(match["jobs"]),
-                float(match["seconds"]),
-                int(match["rate"]),
-                match["seed"],
-                ended=True,
+                int(match["jobs"]), float(match["seconds"]), int(match["rate"]), match["seed"], ended=True
             )
     return Result()
 

@@ -93,10 +93,7 @@ def test_broken_rules_of_either_kernel_are_told() -> None:
 
 def test_signatures_of_untouched_blocks_must_be_equal() -> None:
     (found,) = differences(
-        (
-            f"run 18000 30 {FRESH}",
-            f"run 18000 1 {FRESH.replace('=11', '=12')}\noracle run 18400 29 {FRESH}",
-        ),
+        (f"run 18000 30 {FRESH}", f"run 18000 1 {FRESH.replace('=11', '=12')}\noracle run 18400 29 {FRESH}")
     )
     assert found.startswith("pfn 18000, 1 block(s): stock fresh")
 
@@ -132,10 +129,7 @@ def test_a_few_used_blocks_are_allowed_a_section_is_not() -> None:
     def used(blocks: int) -> list[str]:
         start = 0x18000 + blocks * 0x400
         return differences(
-            (
-                f"run 18000 30 {FRESH}",
-                f"run 18000 {blocks} mixed\noracle run {start:x} {30 - blocks} {FRESH}",
-            )
+            (f"run 18000 30 {FRESH}", f"run 18000 {blocks} mixed\noracle run {start:x} {30 - blocks} {FRESH}")
         )
 
     assert used(oracle.ALLOWANCE) == []
@@ -147,8 +141,7 @@ def test_a_few_used_blocks_are_allowed_a_section_is_not() -> None:
 
 def test_absent_memory_must_agree_whatever_the_allowance() -> None:
     found = differences(
-        (f"run 18000 30 {FRESH}", f"run 18000 1 absent\noracle run 18400 29 {FRESH}"),
-        allowance=1000,
+        (f"run 18000 30 {FRESH}", f"run 18000 1 absent\noracle run 18400 29 {FRESH}"), allowance=1000
     )
     assert found == [
         "pfn 18000, 1 block(s): stock fresh node=0 zone=Normal types=11 hash=5963eb804be6d197, patched absent "
