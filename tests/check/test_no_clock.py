@@ -29,8 +29,7 @@ ALLOWED = {
     "padlab/check/fresh/fresh.py": (3, REPORTED),
     "padlab/check/others/outsiderun.py": (2, REPORTED),
     "padlab/check/mutants/mutants.py": (4, REPORTED),
-    "padlab/check/userspace/spin.py": (2, REPORTED),
-    "padlab/check/memmap/soak.py": (4, "the first seed, and what is reported"),
+    "padlab/check/memmap/soak.py": (2, "the first seed"),
     "padlab/check/guest/costs.py": (1, "instructions: of boots in exact mode"),
     "padlab/check/deferred/beside.py": (2, "a lost wake-up: half a minute for what takes milliseconds"),
     # Guests
