@@ -56,11 +56,11 @@ def _told(result: BootResult) -> dict[str, str]:
 
 def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> list[str]:
     """Settings that differ, numbers by more than ``most`` of theirs.  Pure."""
-    found = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
+    different = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
     for name in sorted(theirs.keys() & ours.keys()):
         if not _same(theirs[name], ours[name], MAX_OFF if name in _BY_FREE else most):
-            found.append(f"{name}: {ours[name]}, not {theirs[name]}")
-    return found
+            different.append(f"{name}: {ours[name]}, not {theirs[name]}")
+    return different
 
 
 def _same(one: str, other: str, most: float) -> bool:

@@ -59,9 +59,9 @@ def never_slower(config: Config) -> Outcome:
     )
 
 
-def _reached(every: Sequence[growth.Goal]) -> Outcome:
-    skips = expected.left_out(goal.name for goal in every)
-    goals = expected.kept(every)
+def _reached(all_goals: Sequence[growth.Goal]) -> Outcome:
+    skips = expected.left_out(goal.name for goal in all_goals)
+    goals = expected.kept(all_goals)
     failures = tuple(
         f"{goal.name}: {goal.patched:.4g} {goal.unit}, at most {goal.limit:.4g}"
         for goal in goals

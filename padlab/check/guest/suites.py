@@ -43,7 +43,7 @@ def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT
     results.unlink(missing_ok=True)
     log = LOGS / "kunit-uml.log"
     args = [do, "--build_dir=obj-uml", "--raw_output=all", f"--timeout={limit_s}"]
-    args += [f"--kernel_args={one}" for one in guests.arguments(kernel)]
+    args += [f"--kernel_args={argument}" for argument in guests.arguments(kernel)]
     builds.kunit_uml("KUnit under UML", args, "kunit-uml.config", log=log, ok=(0, 1), kernel=kernel)
     if not results.exists():
         detail = builds.compiler_errors(log.read_text().splitlines())

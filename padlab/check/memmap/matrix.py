@@ -296,7 +296,7 @@ def cases(full: bool) -> list[Case]:
 def large_machines() -> list[str]:
     """Those with EFI have other kernels: see padlab/check/users."""
     loaded = map(machines.load, machines.names())
-    return [one.name for one in loaded if not (one.small or one.firmware)]
+    return [machine.name for machine in loaded if not (machine.small or machine.firmware)]
 
 
 def _of_base(case: Case) -> Case:

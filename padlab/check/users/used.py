@@ -51,8 +51,8 @@ def check() -> Outcome:
     total = Outcome()
     for kernel in ("stock", "patched"):
         result = guests.boot(MACHINE, kernel, CONFIG, "users", limit=limit_s)
-        found = guests.trouble(result) + problems(result.guest.values("did"))
-        total += judge((f"{kernel}: {problem}" for problem in found), result.guest_log)
+        wrong = guests.trouble(result) + problems(result.guest.values("did"))
+        total += judge((f"{kernel}: {problem}" for problem in wrong), result.guest_log)
     return total
 
 

@@ -52,18 +52,18 @@ class Result:
 
 def parse(lines: Iterable[str]) -> Result:
     """Read what the search prints."""
-    states, found, errors, cut = 0, NO_ERROR, None, ""
+    states, error, errors, cut = 0, NO_ERROR, None, ""
     for line in lines:
         if match := _STATES.match(line):
             states = int(match["states"])
         elif match := _FAILED.match(line):
-            found = match["why"]
+            error = match["why"]
         elif match := _DONE.search(line):
             errors = int(match["errors"])
         cut = next((sign for sign in _CUT_SHORT if sign in line), cut)
-    if errors and found == NO_ERROR:
-        found = "an error of spin's own"
-    return Result(states, found, errors is not None and states > 0, cut)
+    if errors and error == NO_ERROR:
+        error = "an error of spin's own"
+    return Result(states, error, errors is not None and states > 0, cut)
 
 
 def problems(result: Result, says: str, status: int) -> list[str]:

@@ -259,5 +259,5 @@ def verdict(searched: Searched) -> str:
     """In few words: whether it is as it has to be, and what was found."""
     if searched.problems:
         return "WRONG"
-    found = searched.result.found
-    return f"finds: {found.split(',')[0]}" if searched.search.says else found
+    error = searched.result.found
+    return f"finds: {error.split(',')[0]}" if searched.search.says else error
