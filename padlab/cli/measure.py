@@ -126,8 +126,8 @@ def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
     on one CPU, and compiled in userspace, on 1 to all CPUs of this host. hugepages: pages of
     512 KiB to 1 GiB in userspace on 1 to all CPUs; then in a guest, what a fault and its job
     cost before the first byte is zeroed.  The ways take turns in one run.  What each can show,
-    and what not, is printed below the table.  Results go to bench.json or hugepages.json in
-    the folder of this CPU in results/.  Nothing else should run on the host meanwhile.
+    and what not, is in docs/measuring.md.  Results go to bench.json or hugepages.json in the
+    folder of this CPU in results/.  Nothing else should run on the host meanwhile.
 
     With --check, ours is compared with the machine's limit, with stock and with the best way of
     this CPU.  For each ratio there is a bound and a verdict.  The exit status is 1 if a bound is

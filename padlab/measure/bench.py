@@ -17,24 +17,11 @@ from typing import Any
 
 from padlab.core import table
 from padlab.measure import provenance, structpages, uml
-from padlab.measure.structpages import OURS, QUICK_MIB, UML, USE_OURS, USERSPACE, USES, Measured, Row
+from padlab.measure.structpages import OURS, QUICK_MIB, USE_OURS, USES, Measured, Row
 
 COMMAND = "./lab bench"
 ROUNDS = 15
 QUICK_ROUNDS = 5
-
-SHOWS = {
-    UML: (
-        "shows: mm/memmap_bulk.c, x86's stores and the page allocator as they are in the kernel, one CPU",
-        "does not show: threads, sections (UML has none: the suite takes 128 MiB at a time, like x86-64),",
-        "  NUMA, boot itself.  Stock's side has __init_single_page() inlined, as stock's loop has it",
-    ),
-    USERSPACE: (
-        "shows: the same two files and the job engine as they are, on 1 to all CPUs, in huge pages",
-        "does not show: how helpers start (both sides have threads that wait), a real page allocator",
-        "  (both sides free to one list, with the kernel's loads and stores written out)",
-    ),
-}
 
 
 def main(quick: bool = False, json: bool = False) -> int:
@@ -65,7 +52,7 @@ def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
 
 
 def show(runs: Sequence[Measured]) -> None:
-    """One table, what is wrong with it, and what it can show."""
+    """The tables, and what is wrong with them."""
     out = table.console()
     out.print("struct pages initialised and freed, ns per page (median, least and most)")
     names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit")
@@ -83,10 +70,7 @@ def show(runs: Sequence[Measured]) -> None:
     for line in warnings:
         out.print(f"[yellow]warning:[/] {table.plain(line)}")
     for measured in runs:
-        out.print(
-            "\n".join([f"\n{measured.bench}: {'; '.join(measured.notes)}", *SHOWS[measured.bench]]),
-            markup=False,
-        )
+        out.print(f"{measured.bench}: {'; '.join(measured.notes)}", markup=False)
 
 
 def _show_uses(runs: Sequence[Measured]) -> None:

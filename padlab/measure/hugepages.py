@@ -34,14 +34,6 @@ USES: dict[str, tuple[str, ...]] = {
     "native_dependent_reads": ("--dependent",),
 }
 
-SHOWS = (
-    "native: mm/folio_zero.c, x86's extents and the job engine as they are, and stock's loops written out",
-    "  with the kernel's instruction for a page.  Does not show: faults, NUMA, how long the kernel takes",
-    "  to wake a helper (here: a futex), nor the back end for jobs of tasks: with the one for boot, helpers",
-    "  run at the caller's priority, on all CPUs, idle or not, and pay nothing.  What the back end for tasks",
-    "  adds is counted in a guest.  CPU time is that of all threads together",
-)
-
 
 @dataclass(frozen=True)
 class Cost:
@@ -98,7 +90,7 @@ class Measured:
     helpers: jobcost.JobCost
 
     def as_dict(self) -> dict[str, Any]:
-        costs = {**asdict(self.cost), "machine": MACHINE, "most": MAX_COST, "helper": self.helpers.as_dict()}
+        costs = {**asdict(self.cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(self.helpers)}
         return {
             **provenance.of_native(COMMAND),
             "native": [asdict(row) for row in zeroing.rows(self.native.timings)],
@@ -131,19 +123,17 @@ def show(measured: Measured) -> None:
         out.print(f"{name}, from the touched page on: us for a page (median)")
         out.print(firstuse.grid(use_rows))
     out.print(f"exact: {measured.cost}\nexact: {measured.helpers}\n", markup=False)
-    out.print("\n".join([*measured.native.notes, *SHOWS]), markup=False)
+    out.print("\n".join(measured.native.notes), markup=False)
 
 
 def _grid(table_rows: Iterable[zeroing.Row]) -> Table:
-    names = ["KiB", "way", "threads", "n", "median", "min", "max", "CPU", "GiB/s"]
-    grid = table.grid((*names, "of stock", "of one thread"), left={"way"})
+    names = ("KiB", "way", "threads", "n", "median", "min", "max", "CPU", "of stock", "of one thread")
+    grid = table.grid(names, left={"way"})
     for row in table_rows:
         times = (row.us.median, row.us.low, row.us.high, row.cpu_us.median)
         figures = [f"{value:,.0f}" for value in times]
-        ratios = [table.marked(row.of_stock), table.marked(row.of_one)]
-        grid.add_row(
-            f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures, f"{row.gib_s:.1f}", *ratios
-        )
+        figures += [table.marked(row.of_stock), table.marked(row.of_one)]
+        grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
     return grid
 
 

@@ -1,23 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recording results under results/, each with what made it.
 
-Only these commands record, and always under the same name for the same
-measurement, so that git shows what a change did to the figures:
-
-    results/compare-MACHINE-exact.json   ./lab compare --machine MACHINE, exact mode
-    results/growth.json                  ./lab growth --large: exact mode, several sizes
-    results/parts.json                   ./lab parts: exact mode, after each part of the series
-    results/chart.png                    ./lab chart: growth.json of all bases and a bench.json
-    results/predict-published.csv        ./lab predict: the published machines
-    results/predict-large.csv            the same: machines of 1 to 24 TiB
-
-What depends on the host's CPU is in a folder of that CPU and how many there are, such as
-results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded on another one is lost:
-
-    bench.json                           ./lab bench: native
-    hugepages.json                       ./lab bench hugepages
-    starts.json                          ./lab starts
-    boots.json                           timed boots, by hand on many CPUs
+Always under the same name for the same measurement, so that git shows what a change did to the
+figures: docs/measuring.md has the names, and the commands that record.  What depends on the host's
+CPU is in a folder of that CPU and how many there are, such as
+results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded on another one is lost.
 
 Every file names its command and, unless it is a prediction, the day (UTC), the Debian source
 version of the kernels, the commit of this repository, and the host's CPU; the accelerator and

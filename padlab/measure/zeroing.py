@@ -127,10 +127,6 @@ class Row:
     of_stock: stats.Ratio | None
     of_one: stats.Ratio | None  # ours, of our own with one thread
 
-    @property
-    def gib_s(self) -> float:
-        return self.kib / GIB / (self.us.median / 1e6)
-
 
 def rows(timings: Iterable[Timing]) -> list[Row]:
     by = stats.group(timings, lambda timing: (timing.kib, timing.threads, timing.way))

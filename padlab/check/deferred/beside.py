@@ -279,18 +279,6 @@ def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     return {**fast, **slow}
 
 
-def boots() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """All that the faulty kernel is booted for here, beside the jobs: machines and command lines."""
-    return {
-        **{f"{who} waits": wait for who, wait in WAITS.items()},
-        **{f"struct pages asked for, {name}": (name, ASKED_ARGS) for name in ASKED[PERF][0]},
-        **{title: (name, (taking(kind), *slow)) for title, (name, kind, slow) in pressures().items()},
-        "the last sections": (SMALL, UNHURRIED),
-        "a job that hangs": (SMALL, HUNG),
-        "a bulk allocation": (SMALL, BULK),
-    }
-
-
 def taken_problems(console: str, kind: str) -> list[str]:
     """What is wrong with what the initcall says of its allocations.  Pure."""
     match = re.search(rf"test_take: (\d+) of (\d+) pages, {kind}, (\d+) failed", console)
