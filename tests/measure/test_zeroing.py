@@ -36,20 +36,17 @@ def parsed(text: str) -> zeroing.Measured:
     return zeroing.parse(tools.said(text.splitlines(), "zero_bench: "))
 
 
-class TestNative:
-    def test_rounds(self) -> None:
-        measured = parsed(NATIVE)
-        assert measured.notes == ("store clzero: not on this CPU",)
-        assert measured.reference == (700000,)
-        assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
-
-    def test_rows(self) -> None:
-        stock, one, two = (row for row in zeroing.rows(parsed(NATIVE).timings) if row.kib == GIB)
-        assert stock.of_stock is None and stock.us.median == 120_000
-        assert one.of_stock is not None and one.of_stock.value == pytest.approx(100 / 120)
-        assert one.of_one is None
-        assert two.of_one is not None and two.of_one.value == pytest.approx(0.55)
-        assert two.cpu_us.median == 55_000
+def test_rounds_and_rows() -> None:
+    measured = parsed(NATIVE)
+    assert measured.notes == ("store clzero: not on this CPU",)
+    assert measured.reference == (700000,)
+    assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
+    stock, one, two = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
+    assert stock.of_stock is None and stock.us.median == 120_000
+    assert one.of_stock is not None and one.of_stock.value == pytest.approx(100 / 120)
+    assert one.of_one is None
+    assert two.of_one is not None and two.of_one.value == pytest.approx(0.55)
+    assert two.cpu_us.median == 55_000
 
 
 def test_check(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,11 +83,6 @@ def gib_slow(timings: Sequence[Timing], several: bool, extents: bool = False) ->
     return too_slow(zeroing.limits(timings, several, extents))
 
 
-def gib(**ns: int) -> list[str]:
-    """What is too slow of one round."""
-    return gib_slow(one_round(**ns), True)
-
-
 @pytest.fixture(autouse=True)
 def not_intel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zeroing.host, "is_intel", lambda: False)
@@ -103,37 +95,51 @@ def test_what_stock_does(base: str, extents: bool, monkeypatch: pytest.MonkeyPat
     assert zeroing.stock_zeroes_extents() == extents
 
 
+SAME = {"stock": 80, "mainline": 80}  # Then there is nothing to gain but by threads and CLZERO.
+HALF = "2 threads, of two with half of it each"
+
+
 class TestGib:
-    def test_fine(self) -> None:
-        assert gib() == []
-
-    def test_one_thread_is_as_fast_as_the_best_way(self) -> None:
-        assert gib(ours=85, ours2=40) == ["1 thread, of whole: 1.062, at most 1.05"]
-
-    def test_clzero_is_a_peer_and_asks_for_more(self) -> None:
-        assert gib(clzero=40, ours=41, ours2=24, split=24) == []
-        slow = gib(clzero=50, ours=50, ours2=30, split=30)
-        assert slow == ["1 thread, of stock's loop: 0.500, at most 0.45"]
+    @pytest.mark.parametrize(
+        ("ns", "extents", "slow"),
+        [
+            ({}, False, []),
+            ({"ours": 85, "ours2": 40}, False, ["1 thread, of whole: 1.062, at most 1.05"]),
+            ({"clzero": 40, "ours": 41, "ours2": 24, "split": 24}, False, []),
+            (
+                {"clzero": 50, "ours": 50, "ours2": 30, "split": 30},
+                False,
+                ["1 thread, of stock's loop: 0.500, at most 0.45"],
+            ),
+            ({"movnti": 60}, False, []),  # not judged
+            (SAME, True, []),
+            (SAME | {"clzero": 80}, True, []),
+            (SAME | {"clzero": 80}, False, ["1 thread, of stock's loop: 1.000, at most 0.45"]),
+            (
+                SAME | {"stock": 70},
+                True,
+                [f"1 thread, of {name}: 1.143, at most 1.05" for name in ("stock", "stock's loop")],
+            ),
+            ({"ours2": 48, "split": 40}, False, []),
+            ({"ours2": 56, "split": 40}, False, [f"{HALF}: 1.400, at most 1.05"]),
+            # Where the memory holds two threads back.
+            ({"ours2": 70, "split": 68}, False, []),
+            ({"ours2": 75, "split": 68}, False, [f"{HALF}: 1.103, at most 1.05"]),
+            ({"ours2": 76, "split": 76}, False, []),
+            ({"ours2": 79, "split": 120}, False, []),
+            ({"ours2": 81, "split": 80}, False, []),
+            ({"ours2": 82, "split": 120}, False, ["2 threads, of one: 1.025, at most 1.02"]),
+            ({"ours2": 82, "split": 80}, False, ["2 threads, of one: 1.025, at most 1.02"]),
+        ],
+    )
+    def test_one_round(self, ns: dict[str, int], extents: bool, slow: list[str]) -> None:
+        assert gib_slow(one_round(**ns), True, extents) == slow
 
     def test_intel_has_a_limit_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        slow = {"mainline": 90, "whole": 90, "ours": 90}
-        assert gib(**slow) == []
+        timings = one_round(mainline=90, whole=90, ours=90)
+        assert gib_slow(timings, True) == []
         monkeypatch.setattr(zeroing.host, "is_intel", lambda: True)
-        assert gib(**slow) == ["1 thread, of stock's loop: 0.900, at most 0.85"]
-
-    def test_stock_may_zero_in_extents(self) -> None:
-        """Then there is nothing to gain but by threads and CLZERO."""
-        same = {"stock": 80, "mainline": 80}
-        assert gib_slow(one_round(**same), True, True) == []
-        assert gib(**same, clzero=80) == ["1 thread, of stock's loop: 1.000, at most 0.45"]
-        assert gib_slow(one_round(**same, clzero=80), True, True) == []
-        assert gib_slow(one_round(**{**same, "stock": 70}), True, True) == [
-            "1 thread, of stock: 1.143, at most 1.05",
-            "1 thread, of stock's loop: 1.143, at most 1.05",
-        ]
-
-    def test_non_temporal_words_are_not_judged(self) -> None:
-        assert gib(movnti=60) == []
+        assert gib_slow(timings, True) == ["1 thread, of stock's loop: 0.900, at most 0.85"]
 
     def test_a_round_in_which_the_memory_was_fast(self) -> None:
         """Whose round it was says nothing: each way is compared within rounds."""
@@ -141,24 +147,6 @@ class TestGib:
         for took in (80, 80, 70, 80) * 3:
             timings += one_round(whole=took, ours=took)
         assert gib_slow(timings, False) == []
-
-    @pytest.mark.parametrize(
-        ("two", "split", "slow"),
-        [
-            (48, 40, None),
-            (56, 40, "2 threads, of two with half of it each: 1.400, at most 1.05"),
-            # Where the memory holds them back.
-            (70, 68, None),
-            (75, 68, "2 threads, of two with half of it each: 1.103, at most 1.05"),
-            (76, 76, None),
-            (79, 120, None),
-            (81, 80, None),
-            (82, 120, "2 threads, of one: 1.025, at most 1.02"),
-            (82, 80, "2 threads, of one: 1.025, at most 1.02"),
-        ],
-    )
-    def test_two_threads(self, two: int, split: int, slow: str | None) -> None:
-        assert gib(ours2=two, split=split) == ([slow] if slow else [])
 
     @staticmethod
     def rounds(one: int, two: Sequence[int], split: Sequence[int]) -> list[Timing]:
@@ -201,9 +189,9 @@ class TestGib:
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
         with pytest.raises(LabError, match="did not time whole with 1 threads"):
-            gib(whole=0)
+            gib_slow(one_round(whole=0), True)
         with pytest.raises(LabError, match="did not time ours with 2 threads"):
-            gib(ours2=0)
+            gib_slow(one_round(ours2=0), True)
         assert gib_slow(one_round(ours2=0, split=0), False) == []
 
 
@@ -217,50 +205,50 @@ zero_bench: ok
 NAME = "2048 KiB touched at page 0, used forward"
 
 
-def uses(text: str = USE) -> tuple[Use, ...]:
-    return parsed(text).uses
+USES = parsed(USE).uses
 
 
-def use_slow(rows: Sequence[firstuse.Row], clzero: bool, extents: bool = False) -> list[str]:
-    return too_slow(firstuse.limits(rows, clzero, extents))
+def use_slow(uses: Sequence[Use], clzero: bool, extents: bool = False) -> list[str]:
+    return too_slow(firstuse.limits(firstuse.rows(uses), clzero, extents))
+
+
+def ours(uses: Sequence[Use], **times: int) -> list[Use]:
+    return [replace(use, **times) if use.way == "ours" else use for use in uses]
+
+
+EQUAL = [replace(use, zero=90_000, use=9000) for use in USES]
 
 
 class TestFirstUse:
     def test_both_count(self) -> None:
-        stock, ours = firstuse.rows(uses())
+        stock, ours = firstuse.rows(USES)
         assert (stock.way, stock.both.median, stock.of_stock) == ("stock", 256, None)
         assert (ours.zero.low, ours.use.low, ours.both.low) == (200, 24, 224)
         assert ours.of_stock is not None and ours.of_stock.value == pytest.approx(269 / 256)
 
     def test_ratios_are_of_the_same_round(self) -> None:
         """A round that is slow for both says as much as any other."""
-        slow = [replace(use, zero=10 * use.zero, use=10 * use.use) for use in uses()]
-        _stock, ours = firstuse.rows((*uses(), *slow, *uses()))
+        slow = [replace(use, zero=10 * use.zero, use=10 * use.use) for use in USES]
+        _stock, ours = firstuse.rows((*USES, *slow, *USES))
         assert ours.of_stock is not None and ours.of_stock.value == pytest.approx((224 + 314) / 512)
 
-    def test_no_slower_than_stock(self) -> None:
-        assert use_slow(firstuse.rows(uses()), False) == [f"{NAME}: 1.051, at most 1.02"]
-        assert use_slow(firstuse.rows(uses()[:2]), False) == []
-
-    def test_stock_may_zero_in_extents(self) -> None:
-        """Then both do the same, with CLZERO or without."""
-        same = [replace(use, zero=90_000, use=9000) for use in uses()]
-        slow = [replace(use, zero=96_000) if use.way == "ours" else use for use in same]
-        for clzero in (False, True):
-            assert use_slow(firstuse.rows(same), clzero, True) == []
-            assert use_slow(firstuse.rows(slow), clzero, True) == [f"{NAME}: 1.061, at most 1.05"]
-
-    def test_use_has_a_limit_of_its_own(self) -> None:
-        cold = firstuse.rows(uses(USE.replace("use 24000", "use 40000"))[:2])
-        assert use_slow(cold, False) == [f"{NAME}: to use it: 1.538, at most 1.3"]
-
-    def test_clzero_asks_for_more(self) -> None:
-        assert use_slow(firstuse.rows(uses()[:2]), True) == [
-            f"{NAME}: to zero it: 0.870, at most 0.45",
-            f"{NAME}: 0.875, at most 0.8",
-        ]
-        fast = [replace(use, zero=90_000) if use.way == "ours" else use for use in uses()]
-        assert use_slow(firstuse.rows(fast), True) == []
+    @pytest.mark.parametrize(
+        ("uses", "clzero", "extents", "slow"),
+        [
+            (USES, False, False, [": 1.051, at most 1.02"]),
+            (USES[:2], False, False, []),
+            # With extents, both do the same.
+            (EQUAL, False, True, []),
+            (EQUAL, True, True, []),
+            (ours(EQUAL, zero=96_000), False, True, [": 1.061, at most 1.05"]),
+            (ours(EQUAL, zero=96_000), True, True, [": 1.061, at most 1.05"]),
+            (ours(USES[:2], use=40_000), False, False, [": to use it: 1.538, at most 1.3"]),
+            (USES[:2], True, False, [": to zero it: 0.870, at most 0.45", ": 0.875, at most 0.8"]),
+            (ours(USES, zero=90_000), True, False, []),
+        ],
+    )
+    def test_limits(self, uses: Sequence[Use], clzero: bool, extents: bool, slow: list[str]) -> None:
+        assert use_slow(uses, clzero, extents) == [f"{NAME}{line}" for line in slow]
 
     @pytest.mark.parametrize(("last", "most"), [(0.55, 0.45), (0.99, 0.48)])
     def test_clzero_asks_for_less_where_nothing_is_gained_through_the_cache(
@@ -268,27 +256,27 @@ class TestFirstUse:
     ) -> None:
         def timed(page: int, ratio: float) -> list[Use]:
             times = {"stock": 100_000, "ours": round(100_000 * ratio)}
-            return [replace(use, page=page, zero=times[use.way]) for use in uses()[:2]]
+            return [replace(use, page=page, zero=times[use.way]) for use in USES[:2]]
 
-        both = firstuse.rows([*timed(0, 0.484), *timed(511, last)])
+        both = [*timed(0, 0.484), *timed(511, last)]
         assert f"{NAME}: to zero it: 0.484, at most {most}" in use_slow(both, True)
 
     def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """0.875 and 1.227 are on both sides of 1.02."""
         monkeypatch.setattr(firstuse, "WANTED", set())
         note = ("store clzero: not on this CPU",)
-        runs = [zeroing.Measured(uses=timed, notes=note) for timed in (uses(), uses()[:2] * 40)]
+        runs = [zeroing.Measured(uses=timed, notes=note) for timed in (USES, USES[:2] * 40)]
         limits = zeroing.first_use_gate().limits
         assert [limits(some)[0].verdict for some in (runs[:1], runs)] == [Verdict.OPEN, Verdict.PASSED]
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
         with pytest.raises(LabError, match="did not time"):
-            zeroing.first_use_gate().limits([zeroing.Measured(uses=uses())])
+            zeroing.first_use_gate().limits([zeroing.Measured(uses=USES)])
 
     @pytest.mark.parametrize(("note", "most"), [((), 0.45), (("store clzero: not on this CPU",), 1.3)])
     def test_what_is_asked_for_depends_on_the_cpu(
         self, monkeypatch: pytest.MonkeyPatch, note: tuple[str, ...], most: float
     ) -> None:
         monkeypatch.setattr(firstuse, "WANTED", set())
-        limits = zeroing.first_use_gate().limits([zeroing.Measured(uses=uses(), notes=note)])
+        limits = zeroing.first_use_gate().limits([zeroing.Measured(uses=USES, notes=note)])
         assert most in [limit.most for limit in limits]

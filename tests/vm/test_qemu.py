@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from padlab.core.errors import LabError
-from padlab.kernel.arch import ARM64
+from padlab.kernel.arch import ARM64, X86_64
 from padlab.vm import accel, emulator, machine, qemu
 
 QEMU = Path("/usr/bin/qemu")
@@ -29,20 +29,48 @@ def values(args: list[str], option: str) -> list[str]:
     return [value for key, value in itertools.pairwise(args) if key == option]
 
 
-def test_largest_published() -> None:
-    args = command("xeon-8167m")
-    assert values(args, "-smp") == ["104,sockets=2,cores=26,threads=2"]
-    assert values(args, "-m") == ["786432M"]
-    assert values(args, "-object") == [
-        "memory-backend-ram,id=mem0,size=393216M,reserve=off",
-        "memory-backend-ram,id=mem1,size=393216M,reserve=off",
-    ]
-    assert values(args, "-numa") == [
-        "node,nodeid=0,memdev=mem0",
-        "node,nodeid=1,memdev=mem1",
-        "cpu,node-id=0,socket-id=0",
-        "cpu,node-id=1,socket-id=1",
-    ]
+def ram(**mib: int) -> str:
+    return " ".join(f"memory-backend-ram,id={name},size={size}M,reserve=off" for name, size in mib.items())
+
+
+NODES = "node,nodeid=0,memdev=mem0 node,nodeid=1,memdev=mem1"
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "expected"),
+    [
+        ("xeon-8167m", "-smp", "104,sockets=2,cores=26,threads=2"),
+        ("xeon-8167m", "-m", "786432M"),
+        ("xeon-8167m", "-object", ram(mem0=393216, mem1=393216)),
+        ("xeon-8167m", "-numa", f"{NODES} cpu,node-id=0,socket-id=0 cpu,node-id=1,socket-id=1"),
+        ("dimms", "-m", "2048M,slots=2,maxmem=5760M"),
+        ("dimms", "-object", ram(mem0=1024, mem1=1024, dimm0=1024, dimm1=640)),
+        ("dimms", "-device", "pc-dimm,id=slot0,memdev=dimm0,node=0 pc-dimm,id=slot1,memdev=dimm1,node=1"),
+        # A node without memory, but for a DIMM's.
+        ("late-node", "-numa", f"{NODES} node,nodeid=2 {{CPUS}}"),
+        ("late-node", "-m", "4096M,slots=1,maxmem=5248M"),
+        ("late-node", "-object", ram(mem0=2048, mem1=2048, dimm0=128)),
+        ("tiny", "-serial", "file:/tmp/log file:/tmp/guest"),
+        *(("tiny", option, "") for option in ("-bios", "-device", "-chardev", "-mon")),
+        ("efi-2", "-machine", "q35"),
+        ("efi-2", "-bios", qemu.OVMF),
+        ("efi-2", "-kernel", str(KERNEL)),
+        ("arm64", "-machine", "virt,gic-version=3"),
+        ("arm64", "-cpu", "neoverse-n1"),
+        ("arm64", "-smp", "8,sockets=2,cores=2,threads=2"),
+        ("arm64", "-m", "4096M"),
+        ("arm64", "-object", ram(mem0=2048, mem1=2048)),
+        ("arm64", "-numa", "node,nodeid=0,cpus=0-3,memdev=mem0 node,nodeid=1,cpus=4-7,memdev=mem1"),
+        # The guest's programs have the second port of a card.
+        ("arm64", "-serial", "file:/tmp/log"),
+        ("arm64", "-chardev", "null,id=unused file,id=channel,path=/tmp/guest"),
+        ("arm64", "-device", "pci-serial-2x,chardev1=unused,chardev2=channel"),
+    ],
+)
+def test_options_of_machines(name: str, option: str, expected: str) -> None:
+    args = values(command(name, ports=PORTS), option)
+    cpus = " ".join(arg for arg in args if arg.startswith("cpu,"))
+    assert " ".join(args) == expected.replace("{CPUS}", cpus)
 
 
 def test_distances_are_those_of_the_file() -> None:
@@ -57,37 +85,11 @@ def test_every_cpu_and_byte_is_placed(name: str) -> None:
     total, *topology = values(args, "-smp")[0].split(",")
     sockets, cores, threads = (int(part.split("=")[1]) for part in topology)
     assert int(total) == loaded.cpus == sockets * cores * threads
-    placed = [v for v in values(args, "-numa") if v.startswith("cpu,")]
-    assert [int(v.split("socket-id=")[1]) for v in placed] == list(range(sockets))
+    placed = [value for value in values(args, "-numa") if value.startswith("cpu,")]
+    assert [int(value.split("socket-id=")[1]) for value in placed] == list(range(sockets))
     for i, node in enumerate(loaded.nodes):
-        on_node = sum(f"node-id={i}," in v for v in placed)
-        assert on_node * cores * threads == node.cpus
-    assert values(args, "-m")[0].split(",")[0] == f"{sum(node.mib for node in loaded.nodes)}M"
-
-
-def test_dimms_are_in_slots() -> None:
-    args = command("dimms")
-    assert values(args, "-m") == ["2048M,slots=2,maxmem=5760M"]
-    assert values(args, "-object")[2:] == [
-        "memory-backend-ram,id=dimm0,size=1024M,reserve=off",
-        "memory-backend-ram,id=dimm1,size=640M,reserve=off",
-    ]
-    assert values(args, "-device") == [
-        "pc-dimm,id=slot0,memdev=dimm0,node=0",
-        "pc-dimm,id=slot1,memdev=dimm1,node=1",
-    ]
-    assert not values(command("tiny"), "-device")
-
-
-def test_node_without_memory_but_a_dimm() -> None:
-    args = command("late-node")
-    assert values(args, "-numa")[:3] == [
-        "node,nodeid=0,memdev=mem0",
-        "node,nodeid=1,memdev=mem1",
-        "node,nodeid=2",
-    ]
-    assert values(args, "-m") == ["4096M,slots=1,maxmem=5248M"]
-    assert values(args, "-object")[2:] == ["memory-backend-ram,id=dimm0,size=128M,reserve=off"]
+        assert sum(f"node-id={i}," in value for value in placed) * cores * threads == node.cpus
+    assert values(args, "-m")[0].split(",")[0] == f"{loaded.mib}M"
 
 
 @pytest.mark.parametrize("name", X86)
@@ -100,84 +102,43 @@ def test_exact_mode_is_one_cpu_and_all_memory(name: str) -> None:
     assert [v for v in values(args, "-numa") if v.startswith("cpu,")] == ["cpu,node-id=0,socket-id=0"]
 
 
-def test_exact_mode_finds_the_first_node_with_cpus() -> None:
-    odd = machine.Machine("x", "d", "odd", (machine.Node(1024, 0), machine.Node(1024, 2)))
-    args = qemu.command(odd, kernel=KERNEL, initrd=None, accel=EXACT)
-    assert values(args, "-numa")[-1] == "cpu,node-id=1,socket-id=0"
-    assert "-initrd" not in args
-
-
-def arguments(name: str, under: accel.Accel = TCG, **kwargs: object) -> list[str]:
-    """Those of the guest's kernel."""
-    (line,) = values(command(name, under, **kwargs), "-append")
-    return line.split()
-
-
-def test_kernel_arguments() -> None:
-    words = arguments("holes", append=["deferred_init_threads=50%"])
-    assert (words[0], words[-1]) == ("console=ttyS0", "deferred_init_threads=50%")
-    assert {"panic=-1", "lpj=4000000", "tsc=reliable", "no_timer_check"} <= set(words)
-    assert "memmap=128M$0x158000000" in words
-    assert {"tsc=reliable", "nokaslr"} <= set(arguments("one-cpu", EXACT))
-    # KVM calibrates its own timers.
-    assert values(command("one-cpu", KVM), "-accel") == ["kvm"]
-    assert "tsc=reliable" not in arguments("one-cpu", KVM)
-
-
-def test_crowds_share_a_timer() -> None:
-    assert "nolapic_timer" in arguments("xeon-8167m")
-    for name, under in (("smt-numa", TCG), ("xeon-8167m", EXACT), ("xeon-8167m", KVM)):
-        assert "nolapic_timer" not in arguments(name, under)
-
-
-def test_console_and_channel() -> None:
-    assert values(command("tiny"), "-serial") == ["stdio", "null"]
-    assert values(command("tiny", ports=PORTS), "-serial") == ["file:/tmp/log", "file:/tmp/guest"]
-    assert {"-no-reboot", "-nodefaults"} <= set(command("tiny"))
-
-
-def test_arm64() -> None:
-    args = command("arm64", append=["quiet"])
-    assert values(args, "-machine") == ["virt,gic-version=3"] and values(args, "-cpu") == ["neoverse-n1"]
-    assert values(args, "-smp") == ["8,sockets=2,cores=2,threads=2"]
-    assert values(args, "-m") == ["4096M"]
-    assert values(args, "-object") == [
-        "memory-backend-ram,id=mem0,size=2048M,reserve=off",
-        "memory-backend-ram,id=mem1,size=2048M,reserve=off",
-    ]
-    assert values(args, "-numa") == [
-        "node,nodeid=0,cpus=0-3,memdev=mem0",
-        "node,nodeid=1,cpus=4-7,memdev=mem1",
-    ]
-    words = arguments("arm64", append=["quiet"])
-    assert (words[0], words[-1]) == ("console=ttyAMA0", "quiet")
-    assert not {"tsc=reliable", "no_timer_check"} & set(words)
-
-
-def test_the_channel_of_arm64_is_the_second_port_of_a_card() -> None:
-    args = command("arm64", ports=PORTS)
-    assert values(args, "-serial") == ["file:/tmp/log"]
-    assert values(args, "-chardev") == ["null,id=unused", "file,id=channel,path=/tmp/guest"]
-    assert values(args, "-device") == ["pci-serial-2x,chardev1=unused,chardev2=channel"]
-    assert values(command("arm64"), "-chardev")[1] == "null,id=channel"
-
-
-def test_arm64_nodes_without_cpus_or_memory() -> None:
-    nodes = (machine.Node(1024, 2), machine.Node(1024, 0), machine.Node(0, 1))
-    odd = machine.Machine("x", "d", "odd", nodes, arch=ARM64)
-    args = qemu.command(odd, kernel=KERNEL, initrd=None, accel=TCG)
-    assert values(args, "-numa") == [
+def test_odd_nodes() -> None:
+    """The one CPU of exact mode is on the first node that has any."""
+    no_cpus = (machine.Node(1024, 0), machine.Node(1024, 2))
+    on_arm = (machine.Node(1024, 2), machine.Node(1024, 0), machine.Node(0, 1))
+    exact, arm = (
+        qemu.command(
+            machine.Machine("x", "d", "odd", nodes, arch=arch), kernel=KERNEL, initrd=None, accel=accel
+        )
+        for nodes, arch, accel in ((no_cpus, X86_64, EXACT), (on_arm, ARM64, TCG))
+    )
+    assert values(exact, "-numa")[-1] == "cpu,node-id=1,socket-id=0" and "-initrd" not in exact
+    assert values(arm, "-numa") == [
         "node,nodeid=0,cpus=0-1,memdev=mem0",
         "node,nodeid=1,memdev=mem1",
         "node,nodeid=2,cpus=2-2",
     ]
 
 
-def test_efi_is_firmware_on_another_board() -> None:
-    args = command("efi-2")
-    assert (values(args, "-machine"), values(args, "-bios")) == (["q35"], [qemu.OVMF])
-    assert values(args, "-kernel") == [str(KERNEL)]
-    assert not values(command("tiny"), "-bios")
+@pytest.mark.parametrize(
+    ("name", "under", "has", "has_not"),
+    [
+        ("holes", TCG, "panic=-1 lpj=4000000 tsc=reliable no_timer_check memmap=128M$0x158000000", "nokaslr"),
+        ("one-cpu", EXACT, "tsc=reliable nokaslr", "nolapic_timer"),
+        ("one-cpu", KVM, "panic=-1", "tsc=reliable"),  # it calibrates its own timers
+        ("xeon-8167m", TCG, "nolapic_timer", "nokaslr"),  # crowds share a timer
+        ("smt-numa", TCG, "tsc=reliable", "nolapic_timer"),
+        ("xeon-8167m", EXACT, "nokaslr", "nolapic_timer"),
+        ("xeon-8167m", KVM, "panic=-1", "nolapic_timer"),
+        ("arm64", TCG, "panic=-1", "tsc=reliable no_timer_check"),
+    ],
+)
+def test_kernel_arguments(name: str, under: accel.Accel, has: str, has_not: str) -> None:
+    (line,) = values(command(name, under, append=["deferred_init_threads=50%"]), "-append")
+    first, *words, last = line.split()
+    assert first == ("console=ttyAMA0" if name == "arm64" else "console=ttyS0")
+    assert last == "deferred_init_threads=50%"
+    assert set(has.split()) <= set(words) and not set(has_not.split()) & set(words)
 
 
 def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
@@ -188,12 +149,14 @@ def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
     devices = values(args, "-device")
     assert any(device.startswith("isa-serial,chardev=guest,index=2,") for device in devices)
     assert any(device.startswith("virtio-mem-pci,") for device in devices)
-    assert not {"-chardev", "-mon", "-device"} & set(command("tiny"))
 
 
-def test_a_debugger_can_be_awaited() -> None:
+def test_flags() -> None:
+    assert {"-no-reboot", "-nodefaults"} <= set(command("tiny"))
     assert {"-s", "-S"} <= set(command("tiny", gdb=True))
     assert not {"-s", "-S"} & set(command("tiny"))
+    assert values(command("one-cpu", KVM), "-accel") == ["kvm"]
+    assert values(command("arm64"), "-chardev")[1] == "null,id=channel"
 
 
 class TestAccel:
