@@ -74,8 +74,7 @@ def boot(
 
 
 @command(locked=False, based=False)
-@click.option("--json", is_flag=True, help="Print the table as JSON.")
-def machines(json: bool) -> int:
+def machines() -> int:
     """List the machines that can be booted.
 
     Each with its nodes, CPUs and memory, and the memory that it takes of the host.
@@ -86,4 +85,4 @@ def machines(json: bool) -> int:
     """
     from padlab.vm import listing
 
-    return listing.main(json=json)
+    return listing.main()

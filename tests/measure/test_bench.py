@@ -122,19 +122,20 @@ class TestRows:
 
 class TestLimits:
     @staticmethod
-    def timed(threads: int, limit: list[int], ours: list[int]) -> list[Timing]:
+    def timed(
+        threads: int, limit: list[int], ours: list[int], use: str = structpages.DEFERRED
+    ) -> list[Timing]:
+        """Of pages that are freed together, for which ``limit`` is the machine's, or of a use."""
         ways = {"stock": [3 * ns for ns in limit], "limit": limit, "movnti": ours}
+        if use != structpages.DEFERRED:
+            ways = {"stock": limit, "ours": ours}
         return [
-            Timing(nr, threads, way, ns, 1) for way, all_ns in ways.items() for nr, ns in enumerate(all_ns)
+            Timing(nr, threads, way, ns, 1, use) for way, times in ways.items() for nr, ns in enumerate(times)
         ]
 
-    @staticmethod
-    def used(ratios: list[float], *uses: str) -> list[Timing]:
-        ways = {"stock": [1000] * len(ratios), "ours": [int(1000 * ratio) for ratio in ratios]}
-        rounds = range(len(ratios))
-        return [
-            Timing(nr, 1, way, ns[nr], 1, use) for use in uses for way, ns in ways.items() for nr in rounds
-        ]
+    def used(self, ratios: list[float], *uses: str) -> list[Timing]:
+        ours = [int(1000 * ratio) for ratio in ratios]
+        return [timing for use in uses for timing in self.timed(1, [1000] * len(ours), ours, use)]
 
     def limits(self, *timings: Timing, threads: int = 1) -> dict[str, Limit]:
         """Of some timings, with all uses as fast as can be."""
@@ -182,11 +183,9 @@ class TestLimits:
 
     def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(structpages.os, "cpu_count", lambda: 1)
+        uses = self.used([1.0], *structpages.USES)
         slow, fast = (
-            Measured(
-                "userspace", 1000, (*self.timed(1, [100] * 8, [ns] * 8), *self.used([1.0], *structpages.USES))
-            )
-            for ns in (115, 105)
+            Measured("userspace", 1000, (*self.timed(1, [100] * 8, [ns] * 8), *uses)) for ns in (115, 105)
         )
         gate = structpages.time_gate()
         verdicts = [gate.limits(runs)[0].verdict for runs in ([slow], [fast], [slow, fast])]

@@ -27,10 +27,6 @@ BOTH = """\
 [    1.234577]  deferred_init_node+0x112/0x3f0
 [    1.234578]
 [    1.234579] value changed: 0x01 -> 0x00
-[    1.234580]
-[    1.234581] Reported by Kernel Concurrency Sanitizer on:
-[    1.234582] CPU: 0 UID: 0 PID: 41 Comm: pgdatinit0 Not tainted 6.12.117 #1
-[    1.234583] Hardware name: QEMU Standard PC (i440FX + PIIX, 1996)
 [    1.234584] ==================================================================
 [    1.300000] node 0 initialised, 458752 pages in 60ms, 4 threads
 """
