@@ -60,7 +60,6 @@ WAYS = ("stock", OURS, "plain", LIMIT)
 class Timing:
     """One way, once over all pages."""
 
-    round: int
     threads: int
     way: str
     ns: int
@@ -77,12 +76,10 @@ class Measured:
     timings: tuple[Timing, ...] = ()
     notes: tuple[str, ...] = ()
     reference: tuple[int, ...] = ()
-    failure: str = ""
-    ended: bool = False
 
 
 _MEMORY = re.compile(r"^memory: (\d+) pages, (.*)$")
-_ROUND = re.compile(r"^round (\d+) threads (\d+) ran (\d+) (?:(\w+) )?(\w+) (\d+) ns$")
+_ROUND = re.compile(r"^round \d+ threads (\d+) ran (\d+) (?:(\w+) )?(\w+) (\d+) ns$")
 _STORES = re.compile(rf"^stores: {OURS}: (\d+) runs, seed (\S+)$")
 _PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|warming up: .*|run \d+ of \d+)$")
 
@@ -92,8 +89,8 @@ def parse(said: tools.Said) -> Measured:
     pages, timings, notes = 0, [], []
     for text in said.lines:
         if match := _ROUND.match(text):
-            nr, threads, ran, use, way, ns = match.groups()
-            timings.append(Timing(int(nr), int(threads), way, int(ns), int(ran), use or DEFERRED))
+            threads, ran, use, way, ns = match.groups()
+            timings.append(Timing(int(threads), way, int(ns), int(ran), use or DEFERRED))
         elif match := _MEMORY.match(text):
             pages = int(match[1])
             notes.append(f"{pages:,} pages, {match[2]}")

@@ -15,18 +15,14 @@ from padlab.measure import provenance
 DATA = {"command": "./lab growth", "unit": "ms"}
 
 
-@pytest.mark.parametrize("as_json", [False, True])
 def test_a_result_is_written_and_shown_or_printed(
-    as_json: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    provenance.record("x.json", DATA, as_json, lambda: print("a table"))
-    out = capsys.readouterr().out
-    assert json.loads((tmp_path / "x.json").read_text()) == DATA
-    if as_json:
-        assert json.loads(out) == DATA
-    else:
-        assert out == f"a table\nrecorded in {tmp_path / 'x.json'}\n"
+    provenance.record("x.json", DATA, True, lambda: print("a table"))
+    assert json.loads((tmp_path / "x.json").read_text()) == json.loads(capsys.readouterr().out) == DATA
+    provenance.record("x.json", DATA, False, lambda: print("a table"))
+    assert capsys.readouterr().out == f"a table\nrecorded in {tmp_path / 'x.json'}\n"
 
 
 CPUINFO = """\
@@ -47,13 +43,10 @@ def zen5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("zen5", "default_base")
-@pytest.mark.parametrize(
-    ("name", "of_cpu"),
-    [("bench.json", True), ("starts.json", True), ("compare-tiny-exact.json", False), ("growth.json", False)],
-)
-def test_what_depends_on_the_cpu_has_a_folder(name: str, of_cpu: bool) -> None:
-    folder = paths.RECORDED / "cpus/amd-family-26-model-2-2cpus" if of_cpu else paths.RECORDED
-    assert provenance.path_of(name) == folder / name
+def test_what_depends_on_the_cpu_has_a_folder() -> None:
+    folder = paths.RECORDED / "cpus/amd-family-26-model-2-2cpus"
+    assert provenance.path_of("bench.json") == folder / "bench.json"
+    assert provenance.path_of("growth.json") == paths.RECORDED / "growth.json"
 
 
 def test_the_table_of_the_documents_has_the_same_names() -> None:
@@ -71,9 +64,9 @@ def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     for slug in reversed(slugs):
         (tmp_path / "7.3/cpus" / slug).mkdir(parents=True)
         (tmp_path / "7.3/cpus" / slug / "bench.json").write_text("{}")
-    found = provenance.of_cpus("bench.json", "7.3")
-    assert list(found) == slugs
-    assert found[slugs[0]] == tmp_path / "7.3/cpus/amd-family-9-model-1/bench.json"
+    records = provenance.of_cpus("bench.json", "7.3")
+    assert list(records) == slugs
+    assert records[slugs[0]] == tmp_path / "7.3/cpus/amd-family-9-model-1/bench.json"
     assert provenance.of_cpus("bench.json", "6.12") == provenance.of_cpus("hugepages.json", "7.3") == {}
 
 

@@ -72,10 +72,6 @@ def entry(place: Path) -> str:
 
 
 class TestEntries:
-    def test_is_found(self, tmp_path: Path) -> None:
-        logs = kept.find(entry(tmp_path / "boot"), LOGS)
-        assert logs is not None and logs[1] == 3 and (logs[0] / "console.log").read_text() == "Linux\n"
-
     @pytest.mark.parametrize(
         ("file", "text"),
         [("guest.log", "do"), ("console.log", None), (kept.META, '{"exit": 0}'), (kept.META, '{"dig')],
@@ -84,6 +80,8 @@ class TestEntries:
         self, tmp_path: Path, folder: Path, file: str, text: str | None
     ) -> None:
         key = entry(tmp_path / "boot")
+        logs = kept.find(key, LOGS)
+        assert logs == (folder / key, 3) and (folder / key / "console.log").read_text() == "Linux\n"
         (folder / key / file).unlink()
         if text:
             (folder / key / file).write_text(text)
@@ -137,6 +135,8 @@ class TestChecks:
         assert self.run(tmp_path / "a", "good", "good").kept == ""
         assert self.run(tmp_path / "b", "good", "good").kept == "1 boots kept"
         assert not (tmp_path / "b").exists()
+        assert self.run(tmp_path / "b", "good", "good", again=True).kept == ""
+        assert (tmp_path / "b").exists()
 
     def test_a_failure_by_what_is_kept_is_tried_with_a_boot(self, tmp_path: Path) -> None:
         self.run(tmp_path / "a", "good", "good")
@@ -151,11 +151,6 @@ class TestChecks:
         self.run(tmp_path / "a", "good", "good")
         assert self.run(tmp_path / "b", "worse", "better").outcome.failures
         assert kept.find("key", LOGS) is None
-
-    def test_again_boots(self, tmp_path: Path) -> None:
-        self.run(tmp_path / "a", "good", "good")
-        assert self.run(tmp_path / "b", "good", "good", again=True).kept == ""
-        assert (tmp_path / "b").exists()
 
 
 class TestVerdicts:

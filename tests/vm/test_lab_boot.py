@@ -52,20 +52,10 @@ class TestDryRun:
         assert Path(args[args.index("-initrd") + 1]).parent == bare / "initramfs"
         assert not list(bare.iterdir())
 
-    def test_more_arguments_come_last(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        (append,) = self.line(capsys, append=("a=1  b", "c"), threads="50%")[-1:]
-        assert append.endswith(" deferred_init_threads=50% a=1 b c")
-
-    def test_shell_and_gdb(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        args = self.line(capsys, shell=True, gdb=True)
-        assert {"-s", "-S", "mon:stdio"} <= set(args)
-        assert "mon:stdio" not in self.line(capsys)
-
-    def test_waits_for_no_other_run(self, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("padlab.core.exclusive.held", refuse)
-        with pytest.raises(SystemExit) as end:
-            cli.main(["boot", "--machine", "tiny", "--dry-run"])
-        assert end.value.code == 0
+    def test_what_options_do(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        args = self.line(capsys, append=("a=1  b", "c"), threads="50%")
+        assert args[-1].endswith(" deferred_init_threads=50% a=1 b c") and "mon:stdio" not in args
+        assert {"-s", "-S", "mon:stdio"} <= set(self.line(capsys, shell=True, gdb=True))
 
 
 def test_what_to_type_for_gdb(tmp_path: Path) -> None:
@@ -78,10 +68,16 @@ def test_what_to_type_for_gdb(tmp_path: Path) -> None:
     ("args", "config"), [([], "perf"), (["--gdb"], "gdb"), (["--gdb", "--config", "debug"], "debug")]
 )
 def test_a_debugger_gets_a_kernel_with_lines(
-    args: list[str], config: str, bare: Path, capsys: pytest.CaptureFixture[str]
+    args: list[str],
+    config: str,
+    bare: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(SystemExit):
+    monkeypatch.setattr("padlab.core.exclusive.held", refuse)  # a dry run waits for no other run
+    with pytest.raises(SystemExit) as end:
         cli.main(["boot", "--machine", "tiny", "--dry-run", *args])
+    assert end.value.code == 0
     assert f"/obj-{config}/" in capsys.readouterr().out
 
 

@@ -83,9 +83,7 @@ LATE = Case(FAIL, "it did not end in its time")
 )
 def test_the_exit_status_is_a_case(status: int, case: Case) -> None:
     assert parse("", status) == {EXIT: case}
-
-
-def test_a_case_that_a_child_repeats_counts_by_its_worst() -> None:
+    # One that a child repeats counts by its worst.
     assert parse("ok 1 a\nnot ok 1 a\nok 1 a")["1 a"].outcome == FAIL
 
 
