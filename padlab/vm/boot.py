@@ -12,7 +12,6 @@ A guest ends well by saying "done N" and powering off.  Whatever else it does
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import re
 import shlex
@@ -31,54 +30,18 @@ from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, wa
 from padlab.vm.accel import Accel
 from padlab.vm.hostclock import HostClock
 from padlab.vm.machine import Machine
+from padlab.vm.spec import SYNC as SYNC
+from padlab.vm.spec import BootSpec as BootSpec
+from padlab.vm.spec import default_limit_s as default_limit_s
 
 # A built kernel and its initramfs.
 Ready = tuple[builds.Build, Path]
-
-# On the command line: boot waits for deferred init at once, as stock's always does.
-SYNC = "deferred_init=sync"
 
 LOGS = (watch.CONSOLE, watch.GUEST)
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
 _HOST_EXTRA_MIB = 1024
-
-
-@dataclass(frozen=True)
-class BootSpec:
-    """What to boot.  ``threads`` is a value of deferred_init_threads=, checked before."""
-
-    machine: Machine
-    kernel: str
-    config: Config = PERF
-    threads: str | None = None
-    exact: bool = False
-    all_cpus: bool = False  # in exact mode: see qemu.command()
-    shift: int = 0  # as well
-    sync: bool = False  # see SYNC
-    append: tuple[str, ...] = ()
-    initrd: Path | None = None
-    time_limit_s: float | None = None
-    disk: Path | None = None  # as well
-    gdb: bool = False  # waits for a debugger, and is not in time for anything
-
-    @property
-    def name(self) -> str:
-        exact = "-exact" if self.exact else ""
-        return f"{self.machine.name}-{self.kernel}-{self.config}{exact}"
-
-    @property
-    def limit_s(self) -> float:
-        if self.gdb:
-            return math.inf
-        return self.time_limit_s or default_limit_s(self.machine, self.config, self.exact)
-
-    def kernel_args(self) -> list[str]:
-        threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
-        # What a part of the boot costs can be told where parts come one after the other.
-        sync = [SYNC] if self.sync and self.kernel != "stock" else []
-        return [*threads, *sync, *self.append]
 
 
 @dataclass(frozen=True)
@@ -130,15 +93,6 @@ def parse_threads(text: str | None) -> str | None:
     return f"{number}{percent}"
 
 
-def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False) -> float:
-    """How long a boot may take, generously: several times what two slow cores need under TCG."""
-    limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    limit *= config.slowness
-    if exact:
-        limit *= 2
-    return limit
-
-
 def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     """Boot ``build`` as ``spec`` says and wait for its end, no longer than the time limit.
 
@@ -175,7 +129,7 @@ def _key(spec: BootSpec, build: builds.Build) -> str:
     if spec.disk or spec.gdb:
         return ""
     binary, accel = _runs_with(spec)
-    words = command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
+    words = qemu.command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
     return kept.key_of([*words, host.cpu()] if accel.name == "kvm" else words)
 
 
@@ -203,26 +157,9 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
         f"file:{folder / watch.GUEST}",
         f"{folder.name}-{os.getpid()}",
     )
-    cmd = command(spec, build.image, binary, accel, ports)
+    cmd = qemu.command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd
-
-
-def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, ports: qemu.Ports) -> list[str]:
-    """The QEMU line of a boot."""
-    return qemu.command(
-        spec.machine,
-        kernel=kernel,
-        initrd=spec.initrd,
-        accel=accel,
-        binary=binary,
-        append=spec.kernel_args(),
-        all_cpus=spec.all_cpus,
-        shift=spec.shift,
-        ports=ports,
-        gdb=spec.gdb,
-        disk=spec.disk,
-    )
 
 
 def host_mib(machine: Machine) -> int:

@@ -74,7 +74,7 @@ def _planned(spec: BootSpec, role: str) -> list[str]:
         accel = accels.choose(binary, spec.exact, arch)
     spec = replace(spec, initrd=initramfs.planned(role, arch))
     kernel = builds.image(spec.kernel, spec.config)
-    return boots.command(spec, kernel, binary or emulator.NAMES[arch], accel, qemu.Ports(_console(role)))
+    return qemu.command(spec, kernel, binary or emulator.NAMES[arch], accel, qemu.Ports(_console(role)))
 
 
 def gdb_line(obj: Path) -> str:

@@ -37,7 +37,7 @@ def run_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             files = [port.removeprefix("file:") for port in (ports.console, ports.channel)]
             return ["sh", "-c", script, "qemu", *files]
 
-        monkeypatch.setattr(boot, "command", command)
+        monkeypatch.setattr(boot.qemu, "command", command)
         return boot.boot(boot.BootSpec(THREE, "patched", time_limit_s=limit_s, **spec), BUILD)
 
     return run

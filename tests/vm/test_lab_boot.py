@@ -91,7 +91,7 @@ class TestShell:
         monkeypatch.setattr(boot, "prepare", lambda *_args: (build, Path("/i.cpio")))
 
         def run(script: str) -> int:
-            monkeypatch.setattr(boot, "command", lambda *_args: ["sh", "-c", script])
+            monkeypatch.setattr(boot.qemu, "command", lambda *_args: ["sh", "-c", script])
             return lab_boot.main(TINY, shell=True)
 
         return run

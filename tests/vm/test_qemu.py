@@ -8,10 +8,10 @@ import pytest
 
 from padlab.core.errors import LabError
 from padlab.kernel.arch import ARM64, X86_64
-from padlab.vm import accel, emulator, machine, qemu
+from padlab.vm import accel, boot, emulator, machine, qemu
 
 QEMU = Path("/usr/bin/qemu")
-KERNEL, INITRD = Path("/k/bzImage"), Path("/k/init.cpio")
+KERNEL = Path("/k/bzImage")
 PORTS = qemu.Ports("file:/tmp/log", "file:/tmp/guest")
 
 TCG = accel.Accel("tcg", "TCG", "7.2.22", "single")
@@ -20,8 +20,11 @@ EXACT = accel.Accel("tcg", "TCG", "10.0", "single", exact=True)
 X86 = [name for name in machine.names() if not machine.load(name).arch.foreign]
 
 
-def command(name: str, under: accel.Accel = TCG, **kwargs: object) -> list[str]:
-    return qemu.command(machine.load(name), kernel=KERNEL, initrd=INITRD, accel=under, **kwargs)
+def command(
+    target: str | machine.Machine, under: accel.Accel = TCG, ports: qemu.Ports = PORTS, **spec: object
+) -> list[str]:
+    target = machine.load(target) if isinstance(target, str) else target
+    return qemu.command(boot.BootSpec(target, "patched", **spec), KERNEL, QEMU, under, ports)
 
 
 def values(args: list[str], option: str) -> list[str]:
@@ -68,7 +71,7 @@ NODES = "node,nodeid=0,memdev=mem0 node,nodeid=1,memdev=mem1"
     ],
 )
 def test_options_of_machines(name: str, option: str, expected: str) -> None:
-    args = values(command(name, ports=PORTS), option)
+    args = values(command(name), option)
     cpus = " ".join(arg for arg in args if arg.startswith("cpu,"))
     assert " ".join(args) == expected.replace("{CPUS}", cpus)
 
@@ -107,9 +110,7 @@ def test_odd_nodes() -> None:
     no_cpus = (machine.Node(1024, 0), machine.Node(1024, 2))
     on_arm = (machine.Node(1024, 2), machine.Node(1024, 0), machine.Node(0, 1))
     exact, arm = (
-        qemu.command(
-            machine.Machine("x", "d", "odd", nodes, arch=arch), kernel=KERNEL, initrd=None, accel=accel
-        )
+        command(machine.Machine("x", "d", "odd", nodes, arch=arch), accel, initrd=None)
         for nodes, arch, accel in ((no_cpus, X86_64, EXACT), (on_arm, ARM64, TCG))
     )
     assert values(exact, "-numa")[-1] == "cpu,node-id=1,socket-id=0" and "-initrd" not in exact
@@ -134,7 +135,7 @@ def test_odd_nodes() -> None:
     ],
 )
 def test_kernel_arguments(name: str, under: accel.Accel, has: str, has_not: str) -> None:
-    (line,) = values(command(name, under, append=["deferred_init_threads=50%"]), "-append")
+    (line,) = values(command(name, under, threads="50%"), "-append")
     first, *words, last = line.split()
     assert first == ("console=ttyAMA0" if name == "arm64" else "console=ttyS0")
     assert last == "deferred_init_threads=50%"
@@ -153,10 +154,11 @@ def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
 
 def test_flags() -> None:
     assert {"-no-reboot", "-nodefaults"} <= set(command("tiny"))
+    assert values(command("tiny", initrd=Path("/i.cpio")), "-initrd") == ["/i.cpio"]
     assert {"-s", "-S"} <= set(command("tiny", gdb=True))
     assert not {"-s", "-S"} & set(command("tiny"))
     assert values(command("one-cpu", KVM), "-accel") == ["kvm"]
-    assert values(command("arm64"), "-chardev")[1] == "null,id=channel"
+    assert values(command("arm64", ports=qemu.Ports()), "-chardev")[1] == "null,id=channel"
 
 
 class TestAccel:
