@@ -83,6 +83,6 @@ def machines() -> int:
     Example:
       ./lab machines
     """
-    from padlab.vm import listing
+    from padlab.vm import lab_boot
 
-    return listing.main()
+    return lab_boot.machines()

@@ -291,11 +291,11 @@ def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
             kernel: {f"memory-{gib}": ms for gib, ms in times.items()}
             for kernel, times in growth.critical.items()
         },
-        "boots": {
-            kernel: {
-                **{f"memory-{gib}": asdict(costs) for gib, costs in growth.sizes[kernel].items()},
-                **{f"low-memory-{gib}": asdict(growth.low[kernel][gib]) for gib in LOW_GIB},
-            }
-            for kernel in KERNELS
-        },
+        "boots": {kernel: boots_as_dict(growth.sizes[kernel], growth.low[kernel]) for kernel in KERNELS},
     }
+
+
+def boots_as_dict(sizes: Mapping[int, Costs], low: Mapping[int, Costs]) -> dict[str, Any]:
+    """By machine."""
+    of_sizes = {f"memory-{gib}": asdict(costs) for gib, costs in sizes.items()}
+    return of_sizes | {f"low-memory-{gib}": asdict(costs) for gib, costs in low.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab boot``: boot once and print what came of it, or give a shell in the guest."""
+"""``./lab boot``: boot once and print what came of it, or give a shell in the guest; ``./lab machines``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from padlab.core import process, progress
+from padlab.core import process, progress, table
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
 from padlab.vm import boot as boots
 from padlab.vm import emulator, initramfs, qemu, summary
+from padlab.vm import machine as known
 from padlab.vm.accel import Accel
 from padlab.vm.boot import BootSpec
 from padlab.vm.machine import Machine
@@ -110,3 +111,14 @@ def _terminal_kept() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, mode)
+
+
+def machines() -> int:
+    """Print every machine of machines/, and what it takes of the host."""
+    names = ("machine", "kind", "host GiB", "what it is", "why it is here")
+    grid = table.grid(names, left=set(names) - {"host GiB"})
+    for machine in map(known.load, known.names()):
+        gib = f"{boots.host_mib(machine) / 1024:.1f}"
+        grid.add_row(machine.name, machine.kind, gib, machine.summary(), table.plain(machine.description))
+    table.console().print(grid)
+    return 0
