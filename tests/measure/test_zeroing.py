@@ -41,12 +41,12 @@ def test_rounds_and_rows() -> None:
     assert measured.notes == ("store clzero: not on this CPU",)
     assert measured.reference == (700000,)
     assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
-    stock, one, two = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
+    stock, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
     assert stock.of_stock is None and stock.us.median == 120_000
-    assert one.of_stock is not None and one.of_stock.value == pytest.approx(100 / 120)
-    assert one.of_one is None
-    assert two.of_one is not None and two.of_one.value == pytest.approx(0.55)
-    assert two.cpu_us.median == 55_000
+    assert single.of_stock is not None and single.of_stock.value == pytest.approx(100 / 120)
+    assert single.of_one is None
+    assert double.of_one is not None and double.of_one.value == pytest.approx(0.55)
+    assert double.cpu_us.median == 55_000
 
 
 def test_check(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,8 +149,8 @@ class TestGib:
         assert gib_slow(timings, False) == []
 
     @staticmethod
-    def rounds(one: int, two: Sequence[int], split: Sequence[int]) -> list[Timing]:
-        alone = [Timing(GIB, 1, way, one) for way in ("stock", "mainline", "whole", "ours")]
+    def rounds(alone_ns: int, two: Sequence[int], split: Sequence[int]) -> list[Timing]:
+        alone = [Timing(GIB, 1, way, alone_ns) for way in ("stock", "mainline", "whole", "ours")]
         return alone * len(two) + [
             Timing(GIB, 2, way, ns)
             for both in zip(two, split, strict=True)

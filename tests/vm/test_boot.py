@@ -169,6 +169,9 @@ def test_thread_counts() -> None:
     for text, value in (("1", "1"), ("1000", "1000"), ("1%", "1%"), ("100%", "100%"), ("007", "7")):
         assert boot.parse_threads(text) == value
     assert boot.parse_threads(None) is None
+    ours, stock = (boot.BootSpec(THREE, kernel, threads="2", sync=True) for kernel in ("patched", "stock"))
+    # Stock always waits.
+    assert ours.kernel_args() == [*stock.kernel_args(), boot.SYNC] == ["deferred_init_threads=2", boot.SYNC]
 
 
 @pytest.mark.parametrize("text", ["0", "0%", "101%", "abc", "-1", "1.5", "", "4 ", "4%%", "٣", "9" * 10])

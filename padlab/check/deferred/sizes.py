@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from padlab.check.base import guests
 from padlab.check.base.guests import SMALL
@@ -63,16 +64,14 @@ def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> li
     return different
 
 
-def _same(one: str, other: str, most: float) -> bool:
-    words, others = one.split(), other.split()
-    return len(words) == len(others) and all(
-        a == b or _near(a, b, most) for a, b in zip(words, others, strict=True)
-    )
+def _same(theirs: str, ours: str, most: float) -> bool:
+    words, others = theirs.split(), ours.split()
+    return len(words) == len(others) and all(map(partial(_near, most), words, others))
 
 
-def _near(one: str, other: str, most: float) -> bool:
+def _near(most: float, word: str, other: str) -> bool:
     try:
-        a, b = (float(text.strip("(,)")) for text in (one, other))
+        a, b = (float(text.strip("(,)")) for text in (word, other))
     except ValueError:
-        return False
+        return word == other
     return abs(a - b) <= most * abs(a)
