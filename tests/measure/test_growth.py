@@ -36,32 +36,23 @@ def test_figures_and_goals() -> None:
     assert boots.lower("stock") == pytest.approx(45)
     assert boots.lower("patched") == pytest.approx(10)
     assert boots.per_page("patched") == pytest.approx(10)
+    assert boots.slowed("stock") == pytest.approx(1.5)
     assert [goal.ok for goal in growth.goals(boots)] == [True] * 7
 
 
-def test_what_one_cpu_does_alone() -> None:
-    boots = _growth(patched_boot=50)
-    boots.sizes["patched"][256].phases.update({"memblock retires": 192 * 0.02, "memory blocks": 0.0})
-    assert boots.serial("patched") == pytest.approx(0.02)
-    missed = [goal.name for goal in growth.goals(boots) if not goal.ok]
-    assert missed == ["one CPU alone, but for hash tables, a GiB"]
-
-
-def test_a_goal_that_is_missed() -> None:
-    missed = [goal.name for goal in growth.goals(_growth(patched_boot=50 + 192 * 0.5)) if not goal.ok]
-    assert missed == ["whole boot to init, a GiB"]
-
-
-def test_memory_blocks_cost_what_they_do_in_stock() -> None:
-    boots = _growth(patched_boot=50)
-    boots.sizes["patched"][256].phases.update({"memory blocks": 192 * 0.02})
-    assert boots.serial("patched") == 0
-    missed = [goal.name for goal in growth.goals(boots) if not goal.ok]
-    assert missed == ["memory blocks, beside jobs, a GiB"]
-
-
-def test_boot_does_not_wait_longer_for_more_memory() -> None:
-    boots = _growth(patched_boot=50, slowed=2600.0)
-    assert boots.slowed("stock") == pytest.approx(1.5)
-    missed = [goal.name for goal in growth.goals(boots) if not goal.ok]
-    assert missed == ["boot to init with a sleeping initcall, most memory"]
+@pytest.mark.parametrize(
+    ("phases", "more", "serial", "missed"),
+    [
+        ({}, {"patched_boot": 50 + 192 * 0.5}, 0, "whole boot to init, a GiB"),
+        ({}, {"slowed": 2600.0}, 0, "boot to init with a sleeping initcall, most memory"),
+        ({"memblock retires": 192 * 0.02}, {}, 0.02, "one CPU alone, but for hash tables, a GiB"),
+        ({"memory blocks": 192 * 0.02}, {}, 0, "memory blocks, beside jobs, a GiB"),
+    ],
+)
+def test_a_goal_that_is_missed(
+    phases: dict[str, float], more: dict[str, float], serial: float, missed: str
+) -> None:
+    boots = _growth(**{"patched_boot": 50, **more})
+    boots.sizes["patched"][256].phases.update(phases)
+    assert boots.serial("patched") == pytest.approx(serial)
+    assert [goal.name for goal in growth.goals(boots) if not goal.ok] == [missed]

@@ -43,10 +43,6 @@ def test_what_a_program_says(
 
 
 class TestLimit:
-    def test_follows_from_the_work(self) -> None:
-        assert tools.limit_s("x: work: 15 rounds, 30000000000 bytes") == tools.START_S + 30
-        assert tools.limit_s("x: round 1 reference 3 ns") is None
-
     def test_a_program_that_says_its_work_has_that_limit(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
