@@ -71,18 +71,23 @@ CONSOLE = "".join(f"test_beside: {who}: right (1)\n" for who in ("cma", "zones")
 FREE = "test_beside: free memory changed by {} pages\n"
 
 
-def test_all_who_ask_for_pages_have_to_get_them() -> None:
-    well = CONSOLE + FREE.format(beside.SECTION_PAGES)
-    assert beside.asked_problems(well, ("cma", "zones"), 4) == []
-    assert beside.asked_problems(well, ("cma", "kswapd"), 4) == ["kswapd was not tried"]
-    wrong = well.replace("zones: right", "zones: WRONG")
-    assert beside.asked_problems(wrong, ("cma", "zones"), 4) == ["test_beside: zones: WRONG (1)"]
+WELL = CONSOLE + FREE.format(6 * beside.SECTION_PAGES)  # what threads are at
 
 
-def test_free_memory_may_be_off_by_what_threads_are_at() -> None:
-    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES), (), 4) == []
-    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES + 1), (), 4)
-    assert beside.asked_problems(CONSOLE, (), 4) == ["free memory was not looked at"]
+@pytest.mark.parametrize(
+    ("console", "asks", "problems"),
+    [
+        (WELL, ("cma", "zones"), []),
+        (WELL, ("cma", "kswapd"), ["kswapd was not tried"]),
+        (WELL.replace("zones: right", "zones: WRONG"), ("cma",), ["test_beside: zones: WRONG (1)"]),
+        (CONSOLE, (), ["free memory was not looked at"]),
+        (CONSOLE + FREE.format(196609), (), ["test_beside: free memory changed by 196609 pages"]),
+    ],
+)
+def test_all_who_ask_for_pages_have_to_get_them(
+    console: str, asks: tuple[str, ...], problems: list[str]
+) -> None:
+    assert beside.asked_problems(console, asks, 4) == problems
 
 
 def test_priorities_of_sections() -> None:

@@ -32,9 +32,6 @@ def case(**fields: object) -> asked.Case:
     return replace(asked.Case("x", "tiny"), **fields)
 
 
-POISONED = matrix.slow("x", "page_poison", "page_poison=1")
-
-
 @pytest.mark.parametrize("full", [False, True])
 def test_cases_are_possible_and_have_names_of_their_own(full: bool) -> None:
     table = matrix.cases(full)
@@ -54,62 +51,42 @@ def test_full_is_short_and_more() -> None:
     assert {(name, line.append) for name in small for line in matrix.COMMAND_LINES} <= booted
 
 
+POISONED = matrix.slow("x", "page_poison", "page_poison=1")
+SEEN = case(seen_per_page=2)
+BLOCKS = case(says=(r"^blocks +\d+ online *$",))
+DIMMS = next(case for case in matrix.HOTPLUG if "online_kernel" in case.append[0])
+NEW = "[    1.1] memmap_online: pfn=1400 pages=327 offline=327 one_reference=327 on_no_list=327 in_zone=327\n"
+ZONES = "blocks  24 online \noracle zone 0 Normal present=1\noracle zone 1 Normal present=2\n"
+NOT_SAID = "the console does not say: "
+
+
 @pytest.mark.parametrize(
-    ("wanted", "console", "problem"),
+    ("wanted", "console", "guest", "problem"),
     [
-        (case(), NODE, None),
-        (case(), SINGLY + NODE, f"the console says: {asked.FREED_SINGLY}"),
-        (POISONED, SINGLY + NODE, None),
-        (POISONED, NODE, "the console does not say: memmap: blocks are freed"),
-        (
-            POISONED,
-            SINGLY.replace("page_p", "p") + NODE,
-            "the console does not say: memmap: blocks are freed",
-        ),
+        # The fast path says nothing, and a slow one why.
+        (case(), NODE, "", None),
+        (case(), SINGLY + NODE, "", f"the console says: {asked.FREED_SINGLY}"),
+        (POISONED, SINGLY + NODE, "", None),
+        (POISONED, NODE, "", f"{NOT_SAID}memmap: blocks are freed"),
+        (POISONED, SINGLY.replace("page_p", "p") + NODE, "", f"{NOT_SAID}memmap: blocks are freed"),
+        # Pages that are seen one by one are counted.
+        (SEEN, NODE, "events 2000\n", None),
+        (SEEN, NODE, "events 1999\n", "1999 trace events, less than 2 for each of 1000"),
+        (SEEN, NODE, "", "0 trace events"),
+        (SEEN, "", "events 2000\n", "2000 trace events"),
+        # The guest's report is looked at like the console.
+        (BLOCKS, NODE, "kernel 6.12\nblocks 16 online \n", None),
+        (BLOCKS, NODE, "blocks 8 offline 8 online \n", NOT_SAID),
+        # Pages of DIMMs are looked at while they are new.
+        (DIMMS, NEW + NEW, ZONES, None),
+        (DIMMS, NEW + NEW.replace("offline=327", "offline=0"), ZONES, "the console says: "),
+        (DIMMS, NEW + NEW.replace("in_zone=327", "in_zone=32"), ZONES, "the console says: "),
+        (DIMMS, "", ZONES, NOT_SAID),
     ],
 )
-def test_the_fast_path_says_nothing_and_a_slow_one_why(
-    wanted: asked.Case, console: str, problem: str | None
-) -> None:
-    lines = asked.problems(wanted, result(console))
+def test_what_a_case_asks_for(wanted: asked.Case, console: str, guest: str, problem: str | None) -> None:
+    lines = asked.problems(wanted, result(console, guest))
     assert len(lines) == (problem is not None) and all(line.startswith(problem or "") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("console", "guest", "good"),
-    [
-        (NODE, "events 2000\n", True),
-        (NODE, "events 1999\n", False),
-        (NODE, "", False),
-        ("", "events 2000\n", False),
-    ],
-)
-def test_pages_that_are_seen_one_by_one_are_counted(console: str, guest: str, good: bool) -> None:
-    assert (asked.problems(case(seen_per_page=2), result(console, guest)) == []) is good
-
-
-def test_the_guests_report_is_looked_at_like_the_console() -> None:
-    wanted = case(says=(r"^blocks +\d+ online *$",))
-    assert asked.problems(wanted, result(NODE, "kernel 6.12\nblocks 16 online \n")) == []
-    (problem,) = asked.problems(wanted, result(NODE, "blocks 8 offline 8 online \n"))
-    assert problem.startswith("the console does not say")
-
-
-@pytest.mark.parametrize(
-    ("pages", "good"),
-    [
-        ("offline=32768 one_reference=32768 on_no_list=32768 in_zone=32768", True),
-        ("offline=0 one_reference=32768 on_no_list=32768 in_zone=32768", False),
-        ("offline=32768 one_reference=32768 on_no_list=32768 in_zone=3276", False),
-    ],
-)
-def test_pages_of_dimms_are_looked_at_while_they_are_new(pages: str, good: bool) -> None:
-    line = "[    1.1] memmap_online: pfn=140000 pages=32768 {}\n"
-    first = line.format("offline=32768 one_reference=32768 on_no_list=32768 in_zone=32768")
-    guest = "blocks  24 online \noracle zone 0 Normal present=1\noracle zone 1 Normal present=2\n"
-    online = next(case for case in matrix.HOTPLUG if "online_kernel" in case.append[0])
-    assert bool(asked.problems(online, result(first + line.format(pages), guest))) != good
-    assert asked.problems(online, result("", guest))
 
 
 def test_allocation_in_interrupts() -> None:
