@@ -247,23 +247,13 @@ def show(growth: Growth, build: Build) -> None:
         f"[bold]growth[/]: one node, one CPU, guest instructions counted; per GiB from {SIZES_GIB[0]}"
         f" to {SIZES_GIB[1]} GiB; {source.described(build.source_version)}"
     )
-    sizes = sorted(growth.sizes["stock"])
-    first = "millions of instructions"
-    figures = (f"{kernel} {gib}" for kernel in KERNELS for gib in sizes)
-    grid = table.grid((first, *figures, "stock a GiB", "patched", "ratio"), left={first})
+    names = ("millions of instructions a GiB", "stock", "patched", "ratio")
+    grid = table.grid(names, left=names[:1])
     for name in [phase.name for phase in PHASES] + [None]:
-        cells = []
-        for kernel in KERNELS:
-            for gib in sizes:
-                costs = growth.sizes[kernel][gib]
-                cells.append(f"{costs.boot if name is None else costs.phases[name]:,.2f}")
         stock, ours = (growth.per_gib(kernel, name) for kernel in KERNELS)
         ratio = f"{ours / stock:.3f}" if stock > 0 else ""
-        grid.add_row(name or "whole boot to init", *cells, f"{stock:.4f}", f"{ours:.4f}", ratio)
+        grid.add_row(name or "whole boot to init", f"{stock:.4f}", f"{ours:.4f}", ratio)
     console.print(grid)
-    for kernel, times in growth.critical.items():
-        told = ", ".join(f"{gib} GiB {ms:,.2f}" for gib, ms in sorted(times.items()))
-        console.print(f"boot to init with an initcall that sleeps {SLEEP_MS} ms, {kernel}, ms: {told}")
     for goal in goals(growth):
         verdict = "[green]ok[/]" if goal.ok else "[red]not reached[/]"
         console.print(

@@ -201,7 +201,9 @@ def show(report: Report) -> None:
         f" ({source.described(result.build.source_version)})",
     )
     grid.add_row("run under", result.accel.described)
-    grid.add_row("deferred init", _deferred(report))
+    per_page = report.instructions_per_page
+    count = "" if per_page is None else f", {per_page:.1f} instructions per page"
+    grid.add_row("deferred init", _times(report, report.deferred_ms, result.deferred_ms) + count)
     for node in report.threads:
         grid.add_row(f"  node {node.line.node}", _threads(node))
     grid.add_row("pages", _pages(report))
@@ -213,13 +215,6 @@ def show(report: Report) -> None:
         grid.add_row("[red]guest[/]", f"its init ended with status {result.exit}")
     grid.add_row("console log", table.plain(str(result.log)))
     console.print(grid)
-
-
-def _deferred(report: Report) -> str:
-    text = _times(report, report.deferred_ms, report.result.deferred_ms)
-    if report.instructions_per_page is not None:
-        text += f", {report.instructions_per_page:.1f} instructions per page"
-    return text
 
 
 def _times(report: Report, ours: float | None, guest: float | None) -> str:

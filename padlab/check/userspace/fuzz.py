@@ -20,6 +20,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint
+from padlab.measure import tools
 
 SANITIZERS = {"asan": "ASan and UBSan", "tsan": "TSan"}
 BUGS = "engine"
@@ -35,7 +36,6 @@ _PREFIX = "padata_fuzz: "
 _TSAN_LAYOUT = "unexpected memory mapping"
 _OK = re.compile(r"^ok: (?P<jobs>\d+) jobs, .*, seed (?P<seed>0x[0-9a-f]+)$")
 _PROGRESS = re.compile(r"^(?P<jobs>\d+) jobs in \d+ s$")
-_FAILED = re.compile(r"^FAILED: (?P<why>.*)$")
 
 
 # What the program says
@@ -53,15 +53,11 @@ class Result:
 
 def parse(lines: Iterable[str]) -> Result:
     """Read the program's output; sanitizers' reports in it are passed over."""
-    for line in lines:
-        if not line.startswith(_PREFIX):
-            continue
-        text = line.removeprefix(_PREFIX).rstrip()
-        if match := _FAILED.match(text):
-            return Result(failure=match["why"], ended=True)
-        if match := _OK.match(text):
-            return Result(int(match["jobs"]), match["seed"], ended=True)
-    return Result()
+    said = tools.said(lines, _PREFIX)
+    if said.failure:
+        return Result(failure=said.failure, ended=True)
+    good = next(filter(None, map(_OK.match, said.lines)), None)
+    return Result(int(good["jobs"]), good["seed"], ended=True) if good else Result()
 
 
 def jobs_so_far(line: str) -> int | None:
