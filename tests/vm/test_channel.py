@@ -15,17 +15,9 @@ TEXT = (DATA / "patched-three-nodes.guest.log").read_text()
 
 def test_values_by_key() -> None:
     guest = channel.parse(TEXT)
-    assert guest.value("online") == "0-3"
-    assert guest.number("cpus") == 4
-    assert guest.number("online") is None
+    assert (guest.value("online"), guest.number("cpus"), guest.number("online")) == ("0-3", 4, None)
     assert guest.value("nothing") is None and guest.values("nothing") == []
-    assert guest.done == 0
-    assert guest.cut == ""
-
-
-def test_pages() -> None:
-    guest = channel.parse(TEXT)
-    assert guest.total_pages == 1016263
+    assert (guest.done, guest.cut, guest.total_pages) == (0, "", 1016263)
     assert [zone.managed for zone in guest.zones] == [3840, 312000, 512000, 188423]
     assert guest.zones[3] == channel.Zone(2, "Normal", 198369, 188423)
 

@@ -229,36 +229,30 @@ class TestAccel:
 class TestWhichQemu:
     """Which QEMU is used, with shell scripts in its place."""
 
+    @pytest.fixture(autouse=True)
+    def not_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv(emulator.OVERRIDE, raising=False)
+
     @staticmethod
-    def fake(folder: Path, version: str) -> Path:
-        folder.mkdir(parents=True)
-        path = folder / emulator.NAME
+    def fake(folder: Path, version: str, name: str = emulator.NAME) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / name
         path.write_text(f"#!/bin/sh\necho 'QEMU emulator version {version} (Debian 1:x)'\n")
         path.chmod(0o755)
         return path
 
     def test_the_newest_in_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv(emulator.OVERRIDE, raising=False)
-        old, new, same = (
-            self.fake(tmp_path / name, version)
-            for name, version in (("a", "7.2.22"), ("b", "10.0.2"), ("c", "10.0.2"))
-        )
-        monkeypatch.setenv("PATH", ":".join(str(path.parent) for path in (old, new, same)))
+        versions = {"a": "7.2.22", "b": "10.0.2", "c": "10.0.2"}
+        old, new, _same = (self.fake(tmp_path / name, version) for name, version in versions.items())
+        for_arm = self.fake(tmp_path / "c", "10.0", emulator.NAMES[ARM64])
+        monkeypatch.setenv("PATH", ":".join(str(tmp_path / name) for name in versions))
         assert emulator.find() == new
         assert emulator.version(old) == "7.2.22"
         monkeypatch.setenv(emulator.OVERRIDE, str(old))
         assert emulator.find() == emulator.ensure() == old
-
-    def test_arm64_has_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        old, new = (self.fake(tmp_path / name, version) for name, version in (("a", "7.2"), ("b", "10.0")))
-        for path in (old, new):
-            path.rename(path.with_name(emulator.NAMES[ARM64]))
-        monkeypatch.setenv("PATH", f"{old.parent}:{new.parent}")
-        monkeypatch.setenv(emulator.OVERRIDE, str(tmp_path / "qemu-of-x86"))
-        assert emulator.find(ARM64) == new.with_name(emulator.NAMES[ARM64])
+        assert emulator.find(ARM64) == for_arm  # arm64 has its own
 
     def test_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv(emulator.OVERRIDE, raising=False)
         monkeypatch.setenv("PATH", str(tmp_path))
         assert emulator.find() is None
         monkeypatch.setenv(emulator.OVERRIDE, str(tmp_path / "no-qemu"))
