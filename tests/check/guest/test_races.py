@@ -85,9 +85,9 @@ def test_ours_count_if_they_make_the_access_or_have_it_made(console: str, counts
 
 def test_what_is_accounted_for_does_not_count() -> None:
     (report,) = races.parse(UNKNOWN)
-    known = races.Known("padata_task_reset_candidates", "__bitmap_and", "why")
+    accounted = races.Known("padata_task_reset_candidates", "__bitmap_and", "why")
     other = races.Known("padata_task_reset_candidates", "cpumask_first", "why")
-    assert not races.counts(report, OURS, [other, known])
+    assert not races.counts(report, OURS, [other, accounted])
     assert races.counts(report, OURS, [other])
 
 

@@ -27,7 +27,7 @@ TROUBLE = "BUG: KASAN: use-after-free in f+0x1/0x2"
 
 
 @pytest.mark.parametrize(
-    ("trouble", "known", "why"),
+    ("trouble", "expected", "why"),
     [
         ([], "", None),
         ([TROUBLE], "", "BUG: KASAN"),
@@ -37,14 +37,14 @@ TROUBLE = "BUG: KASAN: use-after-free in f+0x1/0x2"
     ],
 )
 def test_kernels_have_the_report_that_they_are_known_for_and_no_other(
-    monkeypatch: pytest.MonkeyPatch, trouble: list[str], known: str, why: str | None
+    monkeypatch: pytest.MonkeyPatch, trouble: list[str], expected: str, why: str | None
 ) -> None:
     spec = SimpleNamespace(machine=SimpleNamespace(name="little"), kernel="stock")
     monkeypatch.setattr(memmap.guests, "trouble", lambda result: trouble)
     monkeypatch.setattr(memmap.oracle, "parse", lambda guest: "parsed")
     result = SimpleNamespace(spec=spec, log=None, guest=None)
     if why is None:
-        assert memmap._report(result, known) == "parsed"
+        assert memmap._report(result, expected) == "parsed"
     else:
         with pytest.raises(LabError, match=re.escape(why)):
-            memmap._report(result, known)
+            memmap._report(result, expected)
