@@ -74,8 +74,7 @@ def boot(
 
 
 @command(locked=False, based=False)
-@click.option("--json", is_flag=True, help="Print the table as JSON.")
-def machines(json: bool) -> int:
+def machines() -> int:
     """List the machines that can be booted.
 
     Each with its nodes, CPUs and memory, and the memory that it takes of the host.
@@ -84,6 +83,6 @@ def machines(json: bool) -> int:
     Example:
       ./lab machines
     """
-    from padlab.vm import listing
+    from padlab.vm import lab_boot
 
-    return listing.main(json=json)
+    return lab_boot.machines()

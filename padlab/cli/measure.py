@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 @click.option(
     "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
 )
-@click.option("--exact", is_flag=True, help="Only exact mode: instructions per page.")
-@click.option("--runs", type=int, metavar="N", help="Boots of each kernel.  [default: 5; exact: 2]")
+@click.option("--exact", is_flag=True, help="Count instructions; recorded in results/.")
 @JSON
-def compare(machines: tuple[Machine, ...], exact: bool, runs: int | None, json: bool) -> int:
+def compare(machines: tuple[Machine, ...], exact: bool, json: bool) -> int:
     """Boot stock and patched in turn; print how they compare.
 
-    Medians, their spread and ratios; with --exact, instructions, which repeat to the digit.
+    Medians of times, their spread and ratios; with --exact, of instructions, which repeat to
+    the digit: the exit status is 1 if they do not.
 
     \b
     Examples:
@@ -34,27 +34,23 @@ def compare(machines: tuple[Machine, ...], exact: bool, runs: int | None, json: 
     from padlab.measure import compare as compares
     from padlab.vm import machine as known
 
-    return compares.main(
-        machines=machines or (known.load(DEFAULT_MACHINE),), exact=exact, runs=runs, json=json
-    )
+    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact, json)
 
 
 @command()
 @click.option("--machine", metavar="M", type=MACHINE, required=True, help="A machine of machines/.")
-@click.option("--runs", type=int, metavar="N", help="Boots of each row.  [default: 3]")
-def sweep(machine: Machine, runs: int | None) -> int:
+def sweep(machine: Machine) -> int:
     """Boot with more and more threads; print a table of times.
 
-    The table is as the published ones are.
+    Each boot has to account for all of its threads and pages.
 
     \b
     Example:
       ./lab sweep --machine epyc-7551-kvm
     """
-    environment.need("measure")
     from padlab.measure import sweep as sweeps
 
-    return sweeps.main(machine=machine, runs=runs)
+    return sweeps.main(machine)
 
 
 @command()
@@ -128,11 +124,10 @@ def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
     Stock's way beside ours: the code of the kernel runs at native speed on real memory.
     memmap (the default): struct pages, under User-mode Linux with the kernel's own functions
     on one CPU, and compiled in userspace, on 1 to all CPUs of this host. hugepages: pages of
-    512 KiB to 1 GiB in userspace on 1 to all CPUs, then the whole page fault in a guest, and
-    what a job costs before the first byte is zeroed.  The ways take turns in one run.  What
-    each can show, and what not, is printed below the table.  Results go to bench.json or
-    hugepages.json in the folder of this CPU in results/.  Nothing else should run
-    on the host meanwhile.
+    512 KiB to 1 GiB in userspace on 1 to all CPUs; then in a guest, what a fault and its job
+    cost before the first byte is zeroed.  The ways take turns in one run.  What each can show,
+    and what not, is in docs/measuring.md.  Results go to bench.json or hugepages.json in the
+    folder of this CPU in results/.  Nothing else should run on the host meanwhile.
 
     With --check, ours is compared with the machine's limit, with stock and with the best way of
     this CPU.  For each ratio there is a bound and a verdict.  The exit status is 1 if a bound is

@@ -81,14 +81,11 @@ run() {
 	prepare "$3" "$4"
 	echo "padlab: $1" >/dev/kmsg
 	say running "$1"
-	read -r before _ </proc/uptime
 	(cd "$folder" && exec timeout -k 10 "$2" sh -c "$5") </dev/null >/out 2>&1
 	status=$?
-	read -r after _ </proc/uptime
 	# Progress is drawn with carriage returns, and results with colours.
 	tr '\r' '\n' </out | tr -cd '\n\t -~' | say_lines "ktap $1"
 	say status "$1" $status
-	say seconds "$1" $((${after%.*} - ${before%.*}))
 	say_jobs "$1"
 	clean_up
 }

@@ -10,49 +10,18 @@ them.  What counts is the ratio of medians within one run.
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from padlab.core import table
 from padlab.measure import provenance, structpages, uml
-from padlab.measure.structpages import (
-    LIMIT,
-    OURS,
-    QUICK_MIB,
-    UML,
-    USE_OURS,
-    USERSPACE,
-    USES,
-    Measured,
-    Row,
-    rows,
-    use_rows,
-)
+from padlab.measure.structpages import OURS, QUICK_MIB, USE_OURS, USES, Measured, Row
 
 COMMAND = "./lab bench"
 ROUNDS = 15
 QUICK_ROUNDS = 5
-
-_BYTES_WHY = (
-    "bytes per page are computed, not measured: a plain store reads the line for ownership and writes it",
-    "back later (stock's second and third pass find the block's 64 KiB in the core's cache), a",
-    "non-temporal one writes it.  16 pages of 1024, the head of a block, are stored plainly by all",
-    f'"{LIMIT}" is the machine\'s: bare streaming stores of 64 bytes that are not zero for each page',
-)
-SHOWS = {
-    UML: (
-        "shows: mm/memmap_bulk.c, x86's stores and the page allocator as they are in the kernel, one CPU",
-        "does not show: threads, sections (UML has none: the suite takes 128 MiB at a time, like x86-64),",
-        "  NUMA, boot itself.  Stock's side has __init_single_page() inlined, as stock's loop has it",
-    ),
-    USERSPACE: (
-        "shows: the same two files and the job engine as they are, on 1 to all CPUs, in huge pages",
-        "does not show: how helpers start (both sides have threads that wait), a real page allocator",
-        "  (both sides free to one list, with the kernel's loads and stores written out)",
-    ),
-}
 
 
 def main(quick: bool = False, json: bool = False) -> int:
@@ -61,31 +30,21 @@ def main(quick: bool = False, json: bool = False) -> int:
     program = uml.build()
     sizes = [f"--mib={QUICK_MIB}"] if quick else []
     runs = [uml.run(program, rounds), structpages.run(f"--rounds={rounds}", *sizes)]
-    result = as_dict(runs)
-    path = None if quick else provenance.path_of("bench.json")
-    if path:
-        provenance.write_json(path, result)
-    if json:
-        print(jsons.dumps(result, indent=2))
-    else:
-        show(runs)
-        if path:
-            table.console().print(f"recorded in {path}", markup=False)
+    tell = provenance.tell if quick else partial(provenance.record, "bench.json")
+    tell(as_dict(runs), json, partial(show, runs))
     return 0
 
 
 def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
     return {
         **provenance.of_native(COMMAND),
-        "cannot_show": {bench: " ".join(lines) for bench, lines in SHOWS.items()},
-        "bytes_per_page": " ".join(_BYTES_WHY),
         "benches": [
             {
                 "bench": measured.bench,
                 "pages": measured.pages,
                 "notes": list(measured.notes),
-                "rows": [asdict(row) for row in rows(measured)],
-                "uses": [asdict(row) for row in use_rows(measured)],
+                "rows": [asdict(row) for row in structpages.rows(measured)],
+                "uses": [asdict(row) for row in structpages.use_rows(measured)],
             }
             for measured in runs
         ],
@@ -93,44 +52,32 @@ def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
 
 
 def show(runs: Sequence[Measured]) -> None:
-    """One table, what is wrong with it, and what it can show."""
+    """The tables, and what is wrong with them."""
     out = table.console()
     out.print("struct pages initialised and freed, ns per page (median, least and most)")
-    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit", "bytes")
+    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit")
     grid = table.grid(names, left={"bench", "way"})
     warnings = []
     for measured in runs:
-        for row in rows(measured):
+        for row in structpages.rows(measured):
             figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
             way = f"{row.way}, ours" if row.way == OURS else row.way
-            grid.add_row(
-                row.bench,
-                str(row.threads),
-                way,
-                str(row.ns.n),
-                *figures,
-                table.ratio(row.ratio),
-                table.ratio(row.of_limit),
-                str(row.bytes),
-            )
+            ratios = (table.ratio(row.ratio), table.ratio(row.of_limit))
+            grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios)
             warnings += _warnings(row)
     out.print(grid)
     _show_uses(runs)
     for line in warnings:
         out.print(f"[yellow]warning:[/] {table.plain(line)}")
     for measured in runs:
-        out.print(
-            "\n".join([f"\n{measured.bench}: {'; '.join(measured.notes)}", *SHOWS[measured.bench]]),
-            markup=False,
-        )
-    out.print("\n" + "\n".join(_BYTES_WHY), markup=False)
+        out.print(f"{measured.bench}: {'; '.join(measured.notes)}", markup=False)
 
 
 def _show_uses(runs: Sequence[Measured]) -> None:
     out = table.console()
     out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
     grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
-    for row in (row for measured in runs for row in use_rows(measured)):
+    for row in (row for measured in runs for row in structpages.use_rows(measured)):
         figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
         way = "plain, ours" if row.way == USE_OURS else row.way
         grid.add_row(USES[row.use], way, *figures, table.ratio(row.ratio))

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from padlab.core import host, table
@@ -30,38 +31,22 @@ def main(what: str | None = None, quick: bool = False, json: bool = False) -> in
     """Measure, print and judge; nothing is recorded.  ``quick``: each gate has one run."""
     judged = [gate.judge(quick) for gate in gates(what)]
     verdict = overall(of_gate.verdict for of_gate in judged)
-    if json:
-        print(jsons.dumps(as_dict(judged, verdict), indent=2))
-    else:
-        show(judged, verdict)
+    provenance.tell(as_dict(judged, verdict), json, partial(show, judged, verdict))
     return STATUS[verdict]
 
 
 def as_dict(judged: Iterable[Judged], verdict: Verdict) -> dict[str, Any]:
-    return {
-        **provenance.of_native(COMMAND),
-        "verdict": verdict,
-        "gates": [
-            {
-                "gate": of_gate.gate,
-                "verdict": of_gate.verdict,
-                "runs": of_gate.runs,
-                "busy": of_gate.busy,
-                "limits": [
-                    {
-                        "name": limit.name,
-                        "ratio": limit.ratio.value,
-                        "low": limit.ratio.low,
-                        "high": limit.ratio.high,
-                        "most": limit.most,
-                        "verdict": limit.verdict,
-                    }
-                    for limit in of_gate.limits
-                ],
-            }
-            for of_gate in judged
-        ],
-    }
+    gates_of = [
+        {
+            "gate": of_gate.gate,
+            "verdict": of_gate.verdict,
+            "runs": of_gate.runs,
+            "busy": of_gate.busy,
+            "limits": [{**asdict(limit), "verdict": limit.verdict} for limit in of_gate.limits],
+        }
+        for of_gate in judged
+    ]
+    return {**provenance.of_native(COMMAND), "verdict": verdict, "gates": gates_of}
 
 
 def show(judged: Sequence[Judged], verdict: Verdict) -> None:

@@ -2,17 +2,15 @@
 """``./lab bench hugepages``: how long it takes to zero huge pages, stock's way beside ours.
 
 Natively, tools/testing/folio_zero runs mm/folio_zero.c, x86's extents and the job
-engine as they are, on real memory.  In the guest, a program touches pages of stock
-and of ours; there the times are those of an emulator, and what counts is what a
-caller does before the first byte is zeroed: instructions, in exact mode.
+engine as they are, on real memory.  In a guest, what counts is what a caller does before
+the first byte is zeroed: instructions, in exact mode.
 """
 
 from __future__ import annotations
 
-import json as jsons
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from rich.table import Table
@@ -22,49 +20,19 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.measure import firstuse, jobcost, provenance, zeroing
-from padlab.measure.zeroing import Timing
-from padlab.vm import boot, initramfs, machine
-from padlab.vm.channel import Guest
+from padlab.vm import boot
 from padlab.vm.trace import Trace
 
 COMMAND = "./lab bench hugepages"
 MACHINE = jobcost.MACHINE
 MAX_COST = 50_000  # instructions of the caller before the first byte is zeroed
-ROUNDS, QUICK_ROUNDS, GUEST_ROUNDS = 15, 5, 3
-# The smallest and the largest chunk of a job, see mm/folio_zero.c.
-CHUNKS_KIB = (512, 4096)
-NS_PER_US = 1000
+ROUNDS, QUICK_ROUNDS = 15, 5
 # What is timed of the use of pages, and how zero_bench --use is asked for it.
 USES: dict[str, tuple[str, ...]] = {
     "native_first_use": (),
     "native_first_use_job": ("--job",),
     "native_dependent_reads": ("--dependent",),
 }
-
-_GUEST = re.compile(r"^kib (\d+) threads (\d+) ns (\d+)$")
-
-SHOWS = (
-    "native: mm/folio_zero.c, x86's extents and the job engine as they are, and stock's loops written out",
-    "  with the kernel's instruction for a page.  Does not show: faults, NUMA, how long the kernel takes",
-    "  to wake a helper (here: a futex), nor the back end for jobs of tasks: with the one for boot, helpers",
-    "  run at the caller's priority, on all CPUs, idle or not, and pay nothing.  What the back end for tasks",
-    "  adds is counted in the guest.  CPU time is that of all threads together",
-    "guest: the whole of a page fault, in an emulator that has a thread for all CPUs: more threads cannot",
-    "  be faster, and string instructions go byte by byte",
-)
-
-
-# What the guest says
-
-
-def parse_guest(guest: Guest, kernel: str) -> list[Timing]:
-    """Read what role "hugepages" says."""
-    timings = []
-    for value in guest.values("huge"):
-        if match := _GUEST.match(value):
-            way = "stock" if kernel == "stock" else "ours"
-            timings.append(Timing(int(match[1]), int(match[2]), way, int(match[3])))
-    return timings
 
 
 @dataclass(frozen=True)
@@ -74,6 +42,12 @@ class Cost:
     fault: int
     job: int
     helpers: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.job:,} instructions from the start of a job of 1 GiB to the caller's first chunk, "
+            f"{self.fault:,} from the page fault, with {self.helpers} helpers woken"
+        )
 
 
 def parse_cost(trace: Trace) -> Cost | None:
@@ -95,35 +69,6 @@ def parse_cost(trace: Trace) -> Cost | None:
     return None
 
 
-# Running
-
-
-def run_guest(ready: dict[str, builds.Build], rounds: int) -> list[Timing]:
-    """Stock and ours, in turn."""
-    all_timings = []
-    for nr in range(rounds):
-        for kernel, build in ready.items():
-            threads = "1" if kernel == "stock" else "1,2,4"
-            spec = boot.BootSpec(
-                machine.load(MACHINE),
-                kernel,
-                build.config,
-                append=(f"huge_threads={threads}",),
-                initrd=initramfs.ensure(build, "hugepages"),
-            )
-            result = boot.boot(spec, build, f"huge pages, round {nr + 1} of {rounds}")
-            timings = parse_guest(result.guest, kernel)
-            if not timings:
-                raise LabError(
-                    f"huge pages of {kernel}",
-                    "the guest timed none",
-                    "see what it reported",
-                    log=result.guest_log,
-                )
-            all_timings += timings
-    return all_timings
-
-
 def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
     result = jobcost.boot_exactly(build, "hugecost", "huge pages, exact")
     cost = parse_cost(result.guest.trace)
@@ -137,112 +82,58 @@ def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
 # The command
 
 
+@dataclass(frozen=True)
+class Measured:
+    native: zeroing.Measured
+    uses: Mapping[str, Sequence[firstuse.Row]]
+    cost: Cost
+    helpers: jobcost.JobCost
+
+    def as_dict(self) -> dict[str, Any]:
+        costs = {**asdict(self.cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(self.helpers)}
+        return {
+            **provenance.of_native(COMMAND),
+            "native": [asdict(row) for row in zeroing.rows(self.native.timings)],
+            **{name: [asdict(row) for row in rows] for name, rows in self.uses.items()},
+            "exact": costs,
+        }
+
+
 def main(quick: bool = False, json: bool = False) -> int:
     """Measure, print, and record unless it was quick."""
     with boot.quiet_stdout():
         rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
         native = zeroing.run(rounds)
         uses = {name: firstuse.rows(zeroing.run("--use", *args, rounds).uses) for name, args in USES.items()}
-        ready = {kernel: builds.ensure_build(kernel) for kernel in ("stock", "patched")}
-        guest = run_guest(ready, 1 if quick else GUEST_ROUNDS)
-        cost, exact = measure_cost(ready["patched"])
-        helpers, _ = jobcost.measure(ready["patched"])
-    result = {**exact.accel.as_dict(), **as_dict(native, uses, guest, cost, helpers)}
-    if not quick:
-        provenance.write_json(provenance.path_of("hugepages.json"), result)
-    if json:
-        print(jsons.dumps(result, indent=2))
-    else:
-        show(native, uses, guest, cost, helpers)
+        build = builds.ensure_build("patched")
+        cost, exact = measure_cost(build)
+        measured = Measured(native, uses, cost, jobcost.measure(build)[0])
+    result = {**exact.accel.as_dict(), **measured.as_dict()}
+    tell = provenance.tell if quick else partial(provenance.record, "hugepages.json")
+    tell(result, json, partial(show, measured))
     return 0
 
 
-def as_dict(
-    native: zeroing.Measured,
-    uses: Mapping[str, Sequence[firstuse.Row]],
-    guest: Sequence[Timing],
-    cost: Cost,
-    helpers: jobcost.JobCost,
-) -> dict[str, Any]:
-    native_rows = zeroing.rows(native.timings)
-    return {
-        **provenance.of_native(COMMAND),
-        "cannot_show": " ".join(SHOWS),
-        "native": [asdict(row) for row in native_rows],
-        "native_break_even_kib": zeroing.break_even(native_rows),
-        **{name: [asdict(row) for row in table_rows] for name, table_rows in uses.items()},
-        "guest_emulated": [asdict(row) for row in zeroing.rows(guest)],
-        "exact": {**asdict(cost), "machine": MACHINE, "most": MAX_COST, "helper": helpers.as_dict()},
-    }
-
-
-def show(
-    native: zeroing.Measured,
-    uses: Mapping[str, Sequence[firstuse.Row]],
-    guest: Sequence[Timing],
-    cost: Cost,
-    helpers: jobcost.JobCost,
-) -> None:
+def show(measured: Measured) -> None:
     out = table.console()
-    native_rows = zeroing.rows(native.timings)
-    for name, table_rows in (("native", native_rows), ("guest, emulated", zeroing.rows(guest))):
-        out.print(f"{name}: us for a page (median, least and most), CPU time of all threads (median)")
-        out.print(_grid(table_rows))
+    out.print("us for a page (median, least and most), CPU time of all threads (median)")
+    out.print(_grid(zeroing.rows(measured.native.timings)))
     out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")
-    for name, use_rows in uses.items():
+    for name, use_rows in measured.uses.items():
         out.print(f"{name}, from the touched page on: us for a page (median)")
         out.print(firstuse.grid(use_rows))
-    even = zeroing.break_even(native_rows)
-    told = f"from {even} KiB on" if even else "at no size"
-    out.print(f"\ntwo threads gain {1 - zeroing.GAIN:.0%} and more {told} (native)")
-    out.print(
-        f"exact: {cost.job:,} instructions from the start of a job of 1 GiB to the caller's first chunk, "
-        f"{cost.fault:,} from the page fault, with {cost.helpers} helpers woken"
-    )
-    out.print("\n".join([*told_helper(helpers, native_rows), "", *native.notes, *SHOWS]), markup=False)
-
-
-def told_helper(helpers: jobcost.JobCost, native_rows: Sequence[zeroing.Row]) -> list[str]:
-    """What the back end for tasks adds, also as a share of what a chunk takes natively."""
-    lines = [
-        f"exact: a helper of a task's job executes {helpers.task.chunk - helpers.boot.chunk:,} instructions "
-        f"more for each chunk than one at boot, {helpers.limited.chunk - helpers.boot.chunk:,} with cpu.max "
-        f"at two levels, and {helpers.end:,} when it leaves"
-    ]
-    for row in native_rows:
-        if (row.kib, row.threads, row.way) == (zeroing.GIB, 1, zeroing.OURS):
-            for kib in CHUNKS_KIB:
-                us = row.us.median * kib / zeroing.GIB
-                share = helpers.chunk / NS_PER_US / us
-                lines.append(
-                    f"  that is at most {share:.1%} of a chunk of {kib:,} KiB, {us:.0f} us here, at one "
-                    "instruction a ns"
-                )
-    return lines
+    out.print(f"exact: {measured.cost}\nexact: {measured.helpers}\n", markup=False)
+    out.print("\n".join(measured.native.notes), markup=False)
 
 
 def _grid(table_rows: Iterable[zeroing.Row]) -> Table:
-    names = (
-        "KiB",
-        "way",
-        "threads",
-        "n",
-        "median",
-        "min",
-        "max",
-        "CPU",
-        "GiB/s",
-        "of stock",
-        "of one thread",
-    )
+    names = ("KiB", "way", "threads", "n", "median", "min", "max", "CPU", "of stock", "of one thread")
     grid = table.grid(names, left={"way"})
     for row in table_rows:
-        figures = [f"{value:,.0f}" for value in (row.us.median, row.us.low, row.us.high)]
-        figures.append(f"{row.cpu_us.median:,.0f}" if row.cpu_us else "")
-        ratios = [table.marked(row.of_stock), table.marked(row.of_one)]
-        grid.add_row(
-            f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures, f"{row.gib_s:.1f}", *ratios
-        )
+        times = (row.us.median, row.us.low, row.us.high, row.cpu_us.median)
+        figures = [f"{value:,.0f}" for value in times]
+        figures += [table.marked(row.of_stock), table.marked(row.of_one)]
+        grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
     return grid
 
 
@@ -253,11 +144,8 @@ def cost_gate(build: builds.Build) -> Outcome:
     """What a caller does before the first byte of 1 GiB is zeroed, and a helper for each chunk."""
     cost, result = measure_cost(build)
     helpers, helpers_result = jobcost.measure(build)
-    progress.note(
-        f"{cost.fault:,} instructions from the fault, {cost.job:,} of the job, {cost.helpers} helpers"
-    )
-    for text in told_helper(helpers, ()):
-        progress.note(text)
+    progress.note(str(cost))
+    progress.note(str(helpers))
     problems = []
     if cost.fault > MAX_COST:
         problems.append(f"{cost.fault:,} instructions, at most {MAX_COST:,}")

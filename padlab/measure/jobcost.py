@@ -13,8 +13,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from padlab.core import stats
 from padlab.core.errors import LabError
@@ -31,7 +30,6 @@ MAX_END = 10_000  # for a helper to go
 class Helper:
     """Instructions of one helper of a job."""
 
-    begin: int  # from the wake-up to its first chunk; what the caller does until it sleeps, too
     chunk: int  # from one chunk to the next, the test's thread function included: the median
     end: int  # from its last chunk until it has left; 0 if the back end has nothing to do
 
@@ -54,9 +52,12 @@ class JobCost:
         """What it adds when a helper leaves."""
         return max(self.task.end, self.limited.end) - self.boot.chunk
 
-    def as_dict(self) -> dict[str, Any]:
-        most = {"most_chunk": MAX_CHUNK, "most_end": MAX_END}
-        return {**asdict(self), "chunk_more": self.chunk, "end_more": self.end, **most}
+    def __str__(self) -> str:
+        return (
+            f"a helper of a task's job executes {self.task.chunk - self.boot.chunk:,} instructions "
+            f"more for each chunk than one at boot, {self.limited.chunk - self.boot.chunk:,} with cpu.max "
+            f"at two levels, and {self.end:,} when it leaves"
+        )
 
 
 def parse_helper(events: Sequence[Event]) -> Helper | None:
@@ -72,7 +73,7 @@ def parse_helper(events: Sequence[Event]) -> Helper | None:
         return None
     steps = [later - earlier for earlier, later in itertools.pairwise(chunks)]
     chunk = int(statistics.median_low(steps))
-    return Helper(chunks[0] - woken[0], chunk, left[0] - chunks[-1] if left else 0)
+    return Helper(chunk, left[0] - chunks[-1] if left else 0)
 
 
 def parse(trace: Trace) -> JobCost | None:

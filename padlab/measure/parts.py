@@ -11,7 +11,7 @@ All but stock are built in one tree, one after the other: only what a part chang
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import source, steps, tree
 from padlab.kernel.build import Build
 from padlab.measure import provenance
-from padlab.measure.growth import LOW_GIB, SIZES_GIB, Costs, boot_exactly, lower
+from padlab.measure.growth import LOW_GIB, SIZES_GIB, Costs, boot_exactly, boots_as_dict, lower
 from padlab.measure.phases import DEFERRED
 from padlab.vm import boot
 from padlab.vm.accel import Accel
@@ -120,11 +120,5 @@ def as_dict(boots: Mapping[str, Boots], build: Build, accel: Accel) -> dict[str,
         "unit": "guest instructions; of boots: millions",
         "per_gib_from_to": list(SIZES_GIB),
         "figures": {name: of_kernel.figures(pages) for name, of_kernel in boots.items()},
-        "boots": {
-            name: {
-                **{f"memory-{gib}": asdict(costs) for gib, costs in of_kernel.sizes.items()},
-                **{f"low-memory-{gib}": asdict(costs) for gib, costs in of_kernel.low.items()},
-            }
-            for name, of_kernel in boots.items()
-        },
+        "boots": {name: boots_as_dict(of_kernel.sizes, of_kernel.low) for name, of_kernel in boots.items()},
     }

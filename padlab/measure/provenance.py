@@ -1,23 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recording results under results/, each with what made it.
 
-Only these commands record, and always under the same name for the same
-measurement, so that git shows what a change did to the figures:
-
-    results/compare-MACHINE-exact.json   ./lab compare --machine MACHINE, exact mode
-    results/growth.json                  ./lab growth --large: exact mode, several sizes
-    results/parts.json                   ./lab parts: exact mode, after each part of the series
-    results/chart.png                    ./lab chart: growth.json of all bases and a bench.json
-    results/predict-published.csv        ./lab predict: the published machines
-    results/predict-large.csv            the same: machines of 1 to 24 TiB
-
-What depends on the host's CPU is in a folder of that CPU and how many there are, such as
-results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded on another one is lost:
-
-    bench.json                           ./lab bench: native
-    hugepages.json                       ./lab bench hugepages
-    starts.json                          ./lab starts
-    boots.json                           timed boots, by hand on many CPUs
+Always under the same name for the same measurement, so that git shows what a change did to the
+figures: docs/measuring.md has the names, and the commands that record.  What depends on the host's
+CPU is in a folder of that CPU and how many there are, such as
+results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded on another one is lost.
 
 Every file names its command and, unless it is a prediction, the day (UTC), the Debian source
 version of the kernels, the commit of this repository, and the host's CPU; the accelerator and
@@ -48,14 +35,9 @@ CPUS = "cpus"  # the folder of CPUs' folders
 OF_CPU = ("bench.json", "hugepages.json", "starts.json", "boots.json")
 
 
-def is_of_cpu(name: str) -> bool:
-    """Whether a result depends on the host's CPU."""
-    return name in OF_CPU
-
-
 def path_of(name: str) -> Path:
     """Where a result of the base in use is recorded on this host."""
-    return paths.RESULTS / CPUS / host.cpu_slug() / name if is_of_cpu(name) else paths.RESULTS / name
+    return paths.RESULTS / CPUS / host.cpu_slug() / name if name in OF_CPU else paths.RESULTS / name
 
 
 def of_cpus(name: str, base: str | None = None) -> dict[str, Path]:
@@ -70,29 +52,17 @@ def _by_cpu(path: Path) -> list[tuple[str, int]]:
     return [("", int(word)) if word.isdigit() else (word, 0) for word in words]
 
 
-class MissingError(LabError):
-    """A result that is not recorded, or cannot be read; ``command`` records it."""
-
-    def __init__(self, what: str, why: str, command: str, again: bool = False) -> None:
-        super().__init__(what, why, f"record it {'again ' if again else ''}with: {command}")
-        self.command = command
-
-
 def load(path: Path, command: str, what: str) -> Any:
     """A JSON file of results/, for ``what``; ``command`` records it."""
     try:
         return jsonlib.loads(path.read_text())
     except FileNotFoundError:
-        raise MissingError(what, f"there is no {paths.shown(path)}", command) from None
+        why = f"there is no {paths.shown(path)}"
     except ValueError:
-        raise MissingError(what, f"{paths.shown(path)} is not JSON", command, again=True) from None
+        why = f"{paths.shown(path)} is not JSON"
     except OSError as err:
-        raise unreadable(path, command, what, err) from None
-
-
-def unreadable(path: Path, command: str, what: str, err: OSError) -> MissingError:
-    """For a file that is there."""
-    return MissingError(what, f"{paths.shown(path)} cannot be read: {err.strerror}", command, again=True)
+        why = f"{paths.shown(path)} cannot be read: {err.strerror}"
+    raise LabError(what, why, f"record it with: {command}")
 
 
 def today() -> str:
@@ -145,14 +115,9 @@ def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
         show()
 
 
-def keep(name: str, data: Mapping[str, Any] | str) -> Path:
-    """Keep what is no result in build/records; return where it is."""
-    path = paths.BUILD / "records" / name
-    if isinstance(data, str):
-        write(path, data)
-    else:
-        write_json(path, data)
-    return path
+def keep(name: str, data: Mapping[str, Any]) -> None:
+    """Keep what is no result in build/records."""
+    write_json(paths.BUILD / "records" / name, data)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

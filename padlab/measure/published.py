@@ -17,10 +17,7 @@ class Row:
 
     percent: int
     threads: int
-    boot_ms: float
-    boot_stdev: float
     deferred_ms: float
-    deferred_stdev: float
 
 
 def rows(machine: str) -> tuple[Row, ...]:
@@ -34,13 +31,6 @@ def _tables() -> dict[str, tuple[Row, ...]]:
     with TABLE.open(newline="") as file:
         for line in csv.DictReader(file):
             tables.setdefault(line["machine"], []).append(
-                Row(
-                    int(line["node_pct"]),
-                    int(line["threads"]),
-                    float(line["boot_ms"]),
-                    float(line["boot_stdev"]),
-                    float(line["deferred_init_ms"]),
-                    float(line["deferred_init_stdev"]),
-                )
+                Row(int(line["node_pct"]), int(line["threads"]), float(line["deferred_init_ms"]))
             )
     return {name: tuple(table) for name, table in tables.items()}

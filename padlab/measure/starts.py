@@ -3,20 +3,17 @@
 
 Both kernels start helpers as work items, so the kernel's own trace events tell
 when each was queued and when it was first run, and which threads had to be made
-in between.  The clock starts when a node's job queues its first helper.
-
-How many threads are made is a fact.  Times are those of an emulated guest, whose
-CPUs take turns on the host's: they order the events and are no measure of speed.
+in between.  Times only order the events: an emulated guest's are no measure of speed.
 """
 
 from __future__ import annotations
 
-import json as jsonlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
-from padlab.core import stats, table
+from padlab.core import table
 from padlab.core.errors import LabError
 from padlab.measure import provenance
 from padlab.vm import boot
@@ -40,18 +37,13 @@ class Starts:
     queued: int
     started: int  # some are too late, or cancelled
     made: int  # threads made from the first helper queued to the last one started
-    delays_us: tuple[float, ...]  # from the job's first helper queued to each start
-
-    @property
-    def summary(self) -> stats.Summary | None:
-        return stats.summarize(self.delays_us) if self.delays_us else None
 
 
 def starts_of(trace: Trace) -> Starts:
     """Read the trace of role "trace".  Pure."""
-    first: dict[str, float] = {}  # job's task -> when it queued its first helper
-    queued: dict[str, str] = {}  # work item -> job's task
-    starts: list[tuple[float, float]] = []  # when, and how long after the job's first
+    first: list[float] = []  # when a job queued a helper
+    queued: set[str] = set()  # work items
+    starts: list[float] = []
     forks: list[float] = []
     for event in trace.events:
         at = event.seconds
@@ -61,17 +53,12 @@ def starts_of(trace: Trace) -> Starts:
         elif not work or not _HELPER.search(event.text):
             continue
         elif event.name == "workqueue_queue_work" and event.init_node is not None:
-            first.setdefault(event.task, at)
-            queued[work[1]] = event.task
+            first.append(at)
+            queued.add(work[1])
         elif event.name == "workqueue_execute_start" and work[1] in queued:
-            starts.append((at, at - first[queued[work[1]]]))
-    begin, end = min(first.values(), default=0.0), max((at for at, _ in starts), default=0.0)
-    return Starts(
-        queued=len(queued),
-        started=len(starts),
-        made=sum(begin <= at <= end for at in forks),
-        delays_us=tuple(round(1e6 * delay, 1) for _, delay in starts),
-    )
+            starts.append(at)
+    begin, end = min(first, default=0.0), max(starts, default=0.0)
+    return Starts(len(queued), len(starts), made=sum(begin <= at <= end for at in forks))
 
 
 def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, BootResult]:
@@ -100,29 +87,18 @@ def main(machines: Sequence[Machine] = (), json: bool = False) -> int:
             all_starts[target.name] = of
     data = {
         **provenance.provenance("./lab starts", result.build, result.accel),
-        "times": "of an emulated guest: they order the events and are no measure of speed",
         "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
     }
-    if not machines:
-        provenance.write_json(provenance.path_of("starts.json"), data)
-    if json:
-        print(jsonlib.dumps(data, indent=2))
-    else:
-        show(targets, all_starts)
+    tell = provenance.tell if machines else partial(provenance.record, "starts.json")
+    tell(data, json, partial(show, targets, all_starts))
     return 1 if any(of["patched"].made for of in all_starts.values()) else 0
 
 
 def show(targets: Iterable[Machine], all_starts: dict[str, dict[str, Starts]]) -> None:
-    console = table.console()
-    names = ("CPUs", "queued", "started", "threads made", "first us", "median us", "last us")
+    names = ("CPUs", "queued", "started", "threads made")
     grid = table.grid(("machine", "kernel", *names), left={"machine", "kernel"})
     for target in targets:
         for kernel, starts in all_starts[target.name].items():
-            told = starts.summary
-            times = [f"{v:,.0f}" for v in (told.low, told.median, told.high)] if told else ["-"] * 3
             counts = (target.cpus, starts.queued, starts.started, starts.made)
-            grid.add_row(target.name, kernel, *map(str, counts), *times)
-    console.print(grid)
-    console.print(
-        "us: from the first helper queued to a helper's start (emulated guest's clock: no measure of speed)"
-    )
+            grid.add_row(target.name, kernel, *map(str, counts))
+    table.console().print(grid)

@@ -53,15 +53,13 @@ TOOL = native.Tool(
         "include/linux/memmap_bulk.h",
     ),
 )
-# Bytes moved over the memory bus for a struct page of 64, by way.
-BYTES = {"stock": 128, OURS: 64, "plain": 128, LIMIT: 64}
+WAYS = ("stock", OURS, "plain", LIMIT)
 
 
 @dataclass(frozen=True)
 class Timing:
     """One way, once over all pages."""
 
-    round: int
     threads: int
     way: str
     ns: int
@@ -78,12 +76,10 @@ class Measured:
     timings: tuple[Timing, ...] = ()
     notes: tuple[str, ...] = ()
     reference: tuple[int, ...] = ()
-    failure: str = ""
-    ended: bool = False
 
 
 _MEMORY = re.compile(r"^memory: (\d+) pages, (.*)$")
-_ROUND = re.compile(r"^round (\d+) threads (\d+) ran (\d+) (?:(\w+) )?(\w+) (\d+) ns$")
+_ROUND = re.compile(r"^round \d+ threads (\d+) ran (\d+) (?:(\w+) )?(\w+) (\d+) ns$")
 _STORES = re.compile(rf"^stores: {OURS}: (\d+) runs, seed (\S+)$")
 _PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|warming up: .*|run \d+ of \d+)$")
 
@@ -93,8 +89,8 @@ def parse(said: tools.Said) -> Measured:
     pages, timings, notes = 0, [], []
     for text in said.lines:
         if match := _ROUND.match(text):
-            nr, threads, ran, use, way, ns = match.groups()
-            timings.append(Timing(int(nr), int(threads), way, int(ns), int(ran), use or DEFERRED))
+            threads, ran, use, way, ns = match.groups()
+            timings.append(Timing(int(threads), way, int(ns), int(ran), use or DEFERRED))
         elif match := _MEMORY.match(text):
             pages = int(match[1])
             notes.append(f"{pages:,} pages, {match[2]}")
@@ -116,7 +112,6 @@ class Row:
     ns: stats.Summary
     ratio: stats.Ratio | None  # of stock; None: this is stock
     of_limit: stats.Ratio | None  # None: this is the limit, or it was not timed
-    bytes: int
     alone: int  # rounds in which not all threads took part
 
 
@@ -141,7 +136,7 @@ def rows(measured: Measured) -> list[Row]:
         stock = _per_page(by[threads, "stock"], measured.pages)
         limits = by.get((threads, LIMIT))
         limit = _per_page(limits, measured.pages) if limits else None
-        for way in BYTES:
+        for way in WAYS:
             timings = by.get((threads, way))
             if not timings:
                 continue
@@ -149,7 +144,7 @@ def rows(measured: Measured) -> list[Row]:
             of_stock = None if way == "stock" else stats.ratio(stock, ns)
             of_limit = None if way == LIMIT or limit is None else stats.ratio(limit, ns)
             alone = sum(timing.ran < threads for timing in timings)
-            result.append(Row(measured.bench, threads, way, ns, of_stock, of_limit, BYTES[way], alone))
+            result.append(Row(measured.bench, threads, way, ns, of_stock, of_limit, alone))
     return result
 
 

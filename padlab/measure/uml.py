@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from padlab.core import host, paths, process, progress
@@ -27,23 +26,24 @@ _FAILED = re.compile(r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*
 _OK = re.compile(r"^ok \d+ memmap_bulk$")
 
 
-def parse(lines: Iterable[str]) -> Measured:
-    """Read the kernel's console."""
-    pages, timings, notes, ended = 0, [], [], False
+def parse(lines: Iterable[str], note: str = "") -> Measured:
+    """Read the kernel's console; an error if it tells of no good end."""
+    pages, timings, notes, bad = 0, [], [], "it came to no result"
     for line in lines:
         if match := _MEMORY.search(line):
             pages = int(match[1])
             notes.append(f"{pages:,} pages, {int(match[2]):,} MiB of struct pages")
         elif match := _ROUND.search(line):
             way = structpages.OURS if match[2] == "bulk" else match[2]
-            timings.append(Timing(int(match[1]), 1, way, int(match[3]), 1))
+            timings.append(Timing(1, way, int(match[3]), 1))
         elif match := _FAILED.match(line):
-            return Measured(
-                structpages.UML, pages, tuple(timings), tuple(notes), failure=match[1], ended=True
-            )
+            bad = match[1]
+            break
         elif _OK.match(line.rstrip()):
-            ended = True
-    return Measured(structpages.UML, pages, tuple(timings), tuple(notes), ended=ended)
+            bad = ""
+    if bad:
+        raise LabError(_WHAT, bad, "see its log", log=LOG)
+    return Measured(structpages.UML, pages, tuple(timings), (*notes, note))
 
 
 def build() -> Path:
@@ -68,7 +68,7 @@ def run(program: Path, rounds: int) -> Measured:
     huge = _huge_tmpfs()
     lines: list[str] = []
     # Each round stores the struct pages once for each way, some of them twice.
-    work = 2 * rounds * len(structpages.BYTES) * (gib << 30) // 64
+    work = 2 * rounds * len(structpages.WAYS) * (gib << 30) // 64
     with progress.step(_WHAT) as step:
 
         def show(line: str) -> None:
@@ -78,13 +78,9 @@ def run(program: Path, rounds: int) -> Measured:
 
         limit = tools.START_S + work / tools.SLOWEST_BYTES_PER_S
         process.stream([*huge, *command], show, what=_WHAT, log=LOG, timeout=limit)
-    measured = parse(lines)
-    note = "its memory is in huge pages, as a kernel's memmap is"
-    if not huge:
-        note = "its memory is in small pages (no tmpfs with huge ones): both sides wait for TLB misses"
-    if bad := measured.failure or ("" if measured.ended else "it came to no result"):
-        raise LabError(_WHAT, bad, "see its log", log=LOG)
-    return replace(measured, notes=(*measured.notes, note))
+    if huge:
+        return parse(lines, "its memory is in huge pages, as a kernel's memmap is")
+    return parse(lines, "its memory is in small pages (no tmpfs with huge ones): TLB misses on both sides")
 
 
 # UML's memory is a file.  Mounts of a namespace of its own leave no trace.

@@ -35,7 +35,6 @@ USE_ROUNDS = 25  # of first use
 ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each of the others
 USE_RUNS = 4  # at most, while a verdict is not decided
 RUNS = 6  # the same of 1 GiB
-GAIN = 0.9  # a job pays where two threads take at most this of one thread's time
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
 # One thread each.  Non-temporal stores of words are timed beside them: ours has none, and
 # where they are faster is not known.
@@ -79,7 +78,7 @@ class Timing:
     threads: int
     way: str
     ns: int
-    cpu_ns: int | None = None
+    cpu_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,30 +123,22 @@ class Row:
     threads: int
     way: str
     us: stats.Summary
-    cpu_us: stats.Summary | None  # of all threads together
+    cpu_us: stats.Summary  # of all threads together
     of_stock: stats.Ratio | None
     of_one: stats.Ratio | None  # ours, of our own with one thread
-
-    @property
-    def gib_s(self) -> float:
-        return self.kib / GIB / (self.us.median / 1e6)
 
 
 def rows(timings: Iterable[Timing]) -> list[Row]:
     by = stats.group(timings, lambda timing: (timing.kib, timing.threads, timing.way))
     summaries = {key: stats.summarize([timing.ns / 1000 for timing in same]) for key, same in by.items()}
-    cpu = {
-        key: stats.summarize(used)
-        for key, same in by.items()
-        if (used := [timing.cpu_ns / 1000 for timing in same if timing.cpu_ns is not None])
-    }
+    cpu = {key: stats.summarize([timing.cpu_ns / 1000 for timing in same]) for key, same in by.items()}
     result = []
     for kib, threads, way in sorted(summaries, key=lambda key: (key[0], _place(key[2]), key[1])):
         stock, alone = summaries.get((kib, 1, STOCK)), summaries.get((kib, 1, OURS))
         us = summaries[kib, threads, way]
         of_stock = stats.ratio(stock, us) if stock and way != STOCK else None
         of_one = stats.ratio(alone, us) if alone and way == OURS and threads > 1 else None
-        result.append(Row(kib, threads, way, us, cpu.get((kib, threads, way)), of_stock, of_one))
+        result.append(Row(kib, threads, way, us, cpu[kib, threads, way], of_stock, of_one))
     return result
 
 
@@ -155,18 +146,6 @@ def _place(way: str) -> int:
     """Stock first, then its peers, ours last."""
     order = (*PEERS, MOVNTI, SPLIT, OURS)
     return order.index(way) if way in order else len(order)
-
-
-def break_even(table_rows: Sequence[Row]) -> int | None:
-    """The least size, in KiB, from which on two threads gain; None if they never do."""
-    least = None
-    for row in sorted(table_rows, key=lambda row: -row.kib):
-        if row.threads != 2 or row.of_one is None or row.of_one.value is None:
-            continue
-        if row.of_one.value > GAIN:
-            break
-        least = row.kib
-    return least
 
 
 # Checks of ./lab test

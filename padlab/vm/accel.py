@@ -14,6 +14,7 @@ runs on such machines too, and stops where the firmware leaves real mode.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -31,6 +32,7 @@ from padlab.vm import emulator
 Name = Literal["kvm", "tcg"]
 Threads = Literal["single", "multi"]
 
+EMULATED = "emulated times are no proof of speed: --exact counts instructions"
 KVM = Path("/dev/kvm")
 CACHE = SHARED / "kvm-probe.json"
 PROBE_LIMIT_S = 4.0
@@ -59,6 +61,11 @@ class Accel:
     def emulated(self) -> bool:
         """Emulated, and not exact: times are no proof of speed."""
         return self.name == "tcg" and not self.exact
+
+    @property
+    def described(self) -> str:
+        text = f"{self.why}, QEMU {self.qemu}"
+        return f"{text}; {EMULATED}" if self.emulated else text
 
     @property
     def parallel(self) -> bool:
@@ -101,11 +108,13 @@ def _against_kvm(qemu: Path) -> str | None:
 def _works(qemu: Path) -> bool:
     """Found out once per host boot."""
     host_boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    works = _cached(host_boot)
-    if works is None:
-        works = _kvm_is_of_use(qemu)
-        CACHE.parent.mkdir(parents=True, exist_ok=True)
-        CACHE.write_text(json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        cached = json.loads(CACHE.read_text())
+        if cached["host_boot"] == host_boot and isinstance(cached["kvm"], bool):
+            return bool(cached["kvm"])
+    works = _kvm_is_of_use(qemu)
+    CACHE.parent.mkdir(parents=True, exist_ok=True)
+    CACHE.write_text(json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
     return works
 
 
@@ -138,12 +147,3 @@ def probe(qemu: Path, accel: Name) -> float | None:
 def _image() -> bytes:
     """A floppy disk whose boot sector is the probe."""
     return (_PROBE_CODE.ljust(510, b"\0") + b"\x55\xaa").ljust(_FLOPPY_SIZE, b"\0")
-
-
-def _cached(host_boot: str) -> bool | None:
-    try:
-        cached = json.loads(CACHE.read_text())
-        works = cached["kvm"] if cached["host_boot"] == host_boot else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return works if isinstance(works, bool) else None

@@ -3,7 +3,7 @@
 
 Each boot has a folder under build/boots: ``command`` (the QEMU line),
 ``console.log`` (kernel messages), ``guest.log`` (what the guest's programs say, see
-channel.py), ``qemu.log`` (QEMU's own messages), and for ``./lab boot`` ``result.json``.
+channel.py), and ``qemu.log`` (QEMU's own messages).
 
 A guest ends well by saying "done N" and powering off.  Whatever else it does
 (panic, hang, reset) is a LabError with the end of the console.
@@ -12,7 +12,6 @@ A guest ends well by saying "done N" and powering off.  Whatever else it does
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import re
 import shlex
@@ -31,54 +30,18 @@ from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, wa
 from padlab.vm.accel import Accel
 from padlab.vm.hostclock import HostClock
 from padlab.vm.machine import Machine
+from padlab.vm.spec import SYNC as SYNC
+from padlab.vm.spec import BootSpec as BootSpec
+from padlab.vm.spec import default_limit_s as default_limit_s
 
 # A built kernel and its initramfs.
 Ready = tuple[builds.Build, Path]
-
-# On the command line: boot waits for deferred init at once, as stock's always does.
-SYNC = "deferred_init=sync"
 
 LOGS = (watch.CONSOLE, watch.GUEST)
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
 _HOST_EXTRA_MIB = 1024
-
-
-@dataclass(frozen=True)
-class BootSpec:
-    """What to boot.  ``threads`` is a value of deferred_init_threads=, checked before."""
-
-    machine: Machine
-    kernel: str
-    config: Config = PERF
-    threads: str | None = None
-    exact: bool = False
-    all_cpus: bool = False  # in exact mode: see qemu.command()
-    shift: int = 0  # as well
-    sync: bool = False  # see SYNC
-    append: tuple[str, ...] = ()
-    initrd: Path | None = None
-    time_limit_s: float | None = None
-    disk: Path | None = None  # as well
-    gdb: bool = False  # waits for a debugger, and is not in time for anything
-
-    @property
-    def name(self) -> str:
-        exact = "-exact" if self.exact else ""
-        return f"{self.machine.name}-{self.kernel}-{self.config}{exact}"
-
-    @property
-    def limit_s(self) -> float:
-        if self.gdb:
-            return math.inf
-        return self.time_limit_s or default_limit_s(self.machine, self.config, self.exact)
-
-    def kernel_args(self) -> list[str]:
-        threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
-        # What a part of the boot costs can be told where parts come one after the other.
-        sync = [SYNC] if self.sync and self.kernel != "stock" else []
-        return [*threads, *sync, *self.append]
 
 
 @dataclass(frozen=True)
@@ -130,15 +93,6 @@ def parse_threads(text: str | None) -> str | None:
     return f"{number}{percent}"
 
 
-def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False) -> float:
-    """How long a boot may take, generously: several times what two slow cores need under TCG."""
-    limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    limit *= config.slowness
-    if exact:
-        limit *= 2
-    return limit
-
-
 def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     """Boot ``build`` as ``spec`` says and wait for its end, no longer than the time limit.
 
@@ -149,33 +103,25 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     key = _key(spec, build) if keeper else ""
     if keeper and key and not keeper.again and (logs := kept.find(key, LOGS)):
         keeper.read.append(key)
-        return _result(spec, build, _runs_with(spec)[1], logs[1], HostClock(), 0.0, logs[0])
+        folder, status = logs
+        return BootResult(spec, build, _runs_with(spec)[1], status, *_said(folder), HostClock(), 0.0, folder)
     folder, accel, cmd = set_up(spec, build)
     what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
     clock = HostClock()
     with progress.step(f"{what} ({label})" if label else what) as step:
         end = watch.run(cmd, what, folder, spec.limit_s, step.update, clock)
-        messages = dmesg.parse(_read(folder / watch.CONSOLE))
-        guest = channel.parse(_read(folder / watch.GUEST))
-        status = watch.check_end(what, end, messages, guest, spec.limit_s, folder)
+        said = _said(folder)
+        status = watch.check_end(what, end, *said, spec.limit_s, folder)
     if keeper and key:
         keeper.booted[key] = folder, status
-    return _result(spec, build, accel, status, clock, time.monotonic() - start, folder)
+    return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
 
 
-def _result(
-    spec: BootSpec,
-    build: builds.Build,
-    accel: Accel,
-    status: int,
-    clock: HostClock,
-    wall_s: float,
-    folder: Path,
-) -> BootResult:
-    messages = dmesg.parse(_read(folder / watch.CONSOLE))
-    guest = channel.parse(_read(folder / watch.GUEST))
-    return BootResult(spec, build, accel, status, messages, guest, clock, wall_s, folder)
+def _said(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
+    """What the kernel and the guest's programs said."""
+    console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
+    return dmesg.parse(console), channel.parse(guest)
 
 
 def _key(spec: BootSpec, build: builds.Build) -> str:
@@ -183,7 +129,7 @@ def _key(spec: BootSpec, build: builds.Build) -> str:
     if spec.disk or spec.gdb:
         return ""
     binary, accel = _runs_with(spec)
-    words = command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
+    words = qemu.command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
     return kept.key_of([*words, host.cpu()] if accel.name == "kvm" else words)
 
 
@@ -211,30 +157,9 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
         f"file:{folder / watch.GUEST}",
         f"{folder.name}-{os.getpid()}",
     )
-    cmd = command(spec, build.image, binary, accel, ports)
+    cmd = qemu.command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd
-
-
-def _read(log: Path) -> str:
-    return log.read_bytes().decode(errors="replace")
-
-
-def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, ports: qemu.Ports) -> list[str]:
-    """The QEMU line of a boot."""
-    return qemu.command(
-        spec.machine,
-        kernel=kernel,
-        initrd=spec.initrd,
-        accel=accel,
-        binary=binary,
-        append=spec.kernel_args(),
-        all_cpus=spec.all_cpus,
-        shift=spec.shift,
-        ports=ports,
-        gdb=spec.gdb,
-        disk=spec.disk,
-    )
 
 
 def host_mib(machine: Machine) -> int:

@@ -16,7 +16,6 @@ or whose last line is cut, has not come to its end.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,13 +105,8 @@ class Guest:
 
     @cached_property
     def zones(self) -> tuple[Zone, ...]:
-        return tuple(self._zones())
-
-    def _zones(self) -> Iterator[Zone]:
-        for value in self.values("zone"):
-            if match := _ZONE.fullmatch(value):
-                node, name, *pages = match.groups()
-                yield Zone(int(node), name, *map(int, pages))
+        matches = filter(None, map(_ZONE.fullmatch, self.values("zone")))
+        return tuple(Zone(int(zone[1]), zone[2], int(zone[3]), int(zone[4])) for zone in matches)
 
     @property
     def total_pages(self) -> int | None:

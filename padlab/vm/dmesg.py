@@ -32,7 +32,6 @@ _STAMP = r"(?:\[\s*(?P<at>\d+\.\d{6})\](?:\[\s*[TC]\d+\])? ?)"
 
 # The messages that the lab knows, in the order of a boot.  Each begins as it is here.
 LINUX_VERSION = r"Linux version (?P<version>\S+)"
-TSC = r"tsc: Detected (?P<mhz>[\d.]+) MHz"
 INITMEM = r"Initmem setup node"
 PM_TIMER = r"ACPI: PM-Timer IO Port"
 COMMAND_LINE = r"Kernel command line:"

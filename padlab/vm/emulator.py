@@ -7,11 +7,11 @@ import functools
 import os
 import re
 import subprocess
-import threading
 from pathlib import Path
 
 from padlab.core import packages, progress
 from padlab.core.errors import LabError
+from padlab.core.once import once
 from padlab.kernel.arch import ARM64, X86_64, Arch
 
 NAME = "qemu-system-x86_64"
@@ -23,8 +23,6 @@ NAMES = {X86_64: NAME, ARM64: "qemu-system-aarch64"}
 # good.  Linux then dies of a breakpoint that is not there ("Oops: int3"): one
 # boot in six with 8 CPUs on 2 host cores.
 PARALLEL_SINCE = (8, 1)
-
-_noting = threading.Lock()  # boots run in several threads
 
 
 def ensure(arch: Arch = X86_64) -> Path:
@@ -79,14 +77,9 @@ def is_parallel(text: str) -> bool:
     return _numbers(text) >= PARALLEL_SINCE
 
 
+@once  # boots run in several threads
 def note_old(text: str) -> None:
     """Say once what is lost with QEMU of that version, and how to get a newer one."""
-    with _noting:
-        _note_old(text)
-
-
-@functools.cache
-def _note_old(text: str) -> None:
     progress.note(
         f"QEMU {text} runs emulated CPUs one after another; from 8.1 on they run at the same time"
         " (Debian 12 has 10.0 in bookworm-backports: apt-get install -t bookworm-backports qemu-system-x86)"

@@ -27,10 +27,7 @@ from padlab.kernel import native, othertests, tree
 from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
-ROLES = (
-    *("boot", "shell", "kunit", "selftest", "oracle", "trace", "locks", "ptlocks", "users"),
-    *("hugepages", "hugecost", "jobcost", "outside", "stress", "sizes", "hibernate", "handover", "hugejob"),
-)
+ROLES = sorted(path.stem for path in GUEST.glob("*.sh") if path.stem != "oracle.early")
 
 
 @dataclass(frozen=True)
@@ -150,15 +147,12 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
             regular("early", (GUEST / "oracle.early.sh").read_bytes()),
         ]
     if role == "kunit":
-        return _modules(build, ("kunit", "padata_mt_kunit"), required=("padata_mt_kunit",))
+        return _modules(build, "padata_mt_kunit", "kunit")
     if role == "selftest":
-        return [
-            *_modules(build, ("test_padata_mt",), required=("test_padata_mt",)),
-            *_selftests(build.tree, build.arch),
-        ]
+        return [*_modules(build, "test_padata_mt"), *_selftests(build.tree, build.arch)]
     if role == "jobcost":
-        return _modules(build, ("test_padata_mt",), required=("test_padata_mt",))
-    if role in ("hugepages", "hugecost", "hugejob", "ptlocks"):
+        return _modules(build, "test_padata_mt")
+    if role in ("hugecost", "hugejob", "ptlocks"):
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":
@@ -180,16 +174,18 @@ def _own_program(name: str, arch: Arch) -> Entry:
     return regular(f"bin/{name}", native.static(GUEST / f"{name}.c", arch), executable=True)
 
 
-def _modules(build: builds.Build, names: Iterable[str], required: Iterable[str]) -> list[Entry]:
+def _modules(build: builds.Build, required: str, *more: str) -> list[Entry]:
+    """``more`` may be built in."""
     built = builds.modules(build)
-    for name in required:
-        if name not in built:
-            raise LabError(
-                f"initramfs for {build.kernel}-{build.config}",
-                f"the kernel has no module '{name}'",
-                "look at the config fragments in configs/",
-            )
-    return [regular(f"lib/{n}.ko", built[n].read_bytes()) for n in names if n in built]
+    if required not in built:
+        raise LabError(
+            f"initramfs for {build.kernel}-{build.config}",
+            f"the kernel has no module '{required}'",
+            "look at the config fragments in configs/",
+        )
+    return [
+        regular(f"lib/{name}.ko", built[name].read_bytes()) for name in (*more, required) if name in built
+    ]
 
 
 def _selftests(tree: Path, arch: Arch) -> list[Entry]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab boot``: boot once and print what came of it, or give a shell in the guest."""
+"""``./lab boot``: boot once and print what came of it, or give a shell in the guest; ``./lab machines``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from padlab.core import process, progress
+from padlab.core import process, progress, table
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
 from padlab.vm import boot as boots
 from padlab.vm import emulator, initramfs, qemu, summary
+from padlab.vm import machine as known
 from padlab.vm.accel import Accel
 from padlab.vm.boot import BootSpec
 from padlab.vm.machine import Machine
@@ -52,10 +53,8 @@ def main(
         if shell:
             return _shell(spec, build)
         told = summary.describe(boots.boot(spec, build))
-    data = jsonlib.dumps(told.as_dict(), indent=2)
-    (told.result.folder / "result.json").write_text(data + "\n")
     if json:
-        print(data)
+        print(jsonlib.dumps(told.as_dict(), indent=2))
     else:
         summary.show(told)
     return 0 if told.ok else 1
@@ -76,7 +75,7 @@ def _planned(spec: BootSpec, role: str) -> list[str]:
         accel = accels.choose(binary, spec.exact, arch)
     spec = replace(spec, initrd=initramfs.planned(role, arch))
     kernel = builds.image(spec.kernel, spec.config)
-    return boots.command(spec, kernel, binary or emulator.NAMES[arch], accel, qemu.Ports(_console(role)))
+    return qemu.command(spec, kernel, binary or emulator.NAMES[arch], accel, qemu.Ports(_console(role)))
 
 
 def gdb_line(obj: Path) -> str:
@@ -112,3 +111,14 @@ def _terminal_kept() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, mode)
+
+
+def machines() -> int:
+    """Print every machine of machines/, and what it takes of the host."""
+    names = ("machine", "kind", "host GiB", "what it is", "why it is here")
+    grid = table.grid(names, left=set(names) - {"host GiB"})
+    for machine in map(known.load, known.names()):
+        gib = f"{boots.host_mib(machine) / 1024:.1f}"
+        grid.add_row(machine.name, machine.kind, gib, machine.summary(), table.plain(machine.description))
+    table.console().print(grid)
+    return 0

@@ -155,11 +155,6 @@ def load(name: str, folder: Path = MACHINES) -> Machine:
     return _machine(name, toml.load(folder / f"{name}.toml", _File))
 
 
-def parse(name: str, text: str) -> Machine:
-    """Make a machine of a file's text; any fault is a LabError naming key and value."""
-    return _machine(name, toml.parse(_file_name(name), text, _File))
-
-
 # What a file has
 
 

@@ -12,15 +12,15 @@ that machines far larger than the host boot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages
 from padlab.kernel.arch import ARM64
-from padlab.vm import emulator, virt
+from padlab.vm import virt
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
+from padlab.vm.spec import BootSpec
 
 # Every line on the first serial port, with times; reboot at once on a panic, which
 # -no-reboot turns into QEMU's exit.
@@ -42,12 +42,7 @@ CROWD_CPUS = 8
 # this early, and off by some.
 # Messages wait until the guest prints them all: the serial port takes thousands of
 # instructions for each.
-EXACT_ARGS = (
-    "nokaslr",
-    "loglevel=4",
-    "trace_clock=x86-tsc",
-    "trace_event=sched:sched_waking",
-)
+EXACT_ARGS = ("nokaslr", "loglevel=4", "trace_clock=x86-tsc", "trace_event=sched:sched_waking")
 
 # Translated code; QEMU's default is a share of the host's memory.
 TB_CACHE_MIB = 256
@@ -69,34 +64,21 @@ class Ports:
     monitor: str = "padlab"  # an abstract socket's name, if the machine has the monitor at ttyS2
 
 
-def command(
-    machine: Machine,
-    *,
-    kernel: Path,
-    initrd: Path | None,
-    accel: Accel,
-    binary: str | Path = emulator.NAME,
-    append: Sequence[str] = (),
-    all_cpus: bool = False,
-    shift: int = 0,
-    ports: Ports | None = None,
-    gdb: bool = False,
-    disk: Path | None = None,
-) -> list[str]:
-    """The QEMU command line that boots ``kernel`` on ``machine``.
+def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, ports: Ports) -> list[str]:
+    """The QEMU command line of a boot.
 
     If ``accel`` is exact, instructions are counted: one emulated CPU, one virtual
-    nanosecond per guest instruction, or 2 to the power of ``shift`` for tests that are
-    about time; the machine keeps all of its memory and nodes.  With ``all_cpus`` it
+    nanosecond per guest instruction, or 2 to the power of ``spec.shift`` for tests that are
+    about time; the machine keeps all of its memory and nodes.  With ``spec.all_cpus`` it
     keeps its CPUs, too: they take turns, and what one of them does is counted together
     with what others do meanwhile.
 
-    ``disk`` is the image of a disk, /dev/vda in a guest that knows virtio.
+    ``spec.disk`` is the image of a disk, /dev/vda in a guest that knows virtio.
     """
-    ports = ports or Ports()
+    machine = spec.machine
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-    one_cpu = accel.exact and not all_cpus
-    args += [*_board(machine), *_accel(accel, shift)]
+    one_cpu = accel.exact and not spec.all_cpus
+    args += [*_board(machine), *_accel(accel, spec.shift)]
     args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine)]
     args += virt.numa(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
     args += [*_distances(machine), *_dimms(machine)]
@@ -104,19 +86,21 @@ def command(
     args += virt.channel(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
     args += _monitor(ports.monitor) if machine.monitor else []
     args += machine.qemu
-    args += GDB_ARGS if gdb else ()
-    if disk:
-        args += ["-drive", f"file={disk},format=raw,if=none,id=disk", "-device", "virtio-blk-pci,drive=disk"]
+    args += GDB_ARGS if spec.gdb else ()
+    if spec.disk:
+        disk = f"file={spec.disk},format=raw,if=none,id=disk"
+        args += ["-drive", disk, "-device", "virtio-blk-pci,drive=disk"]
     args += ["-kernel", str(kernel)]
-    if initrd:
-        args += ["-initrd", str(initrd)]
-    return [*args, "-append", " ".join(kernel_args(machine, append, accel))]
+    if spec.initrd:
+        args += ["-initrd", str(spec.initrd)]
+    words = [*_base_args(machine, accel), *machine.append, *spec.kernel_args()]
+    return [*args, "-append", " ".join(words)]
 
 
-def kernel_args(machine: Machine, append: Sequence[str], accel: Accel) -> list[str]:
-    """The guest kernel's command line."""
+def _base_args(machine: Machine, accel: Accel) -> list[str]:
+    """What is on the guest kernel's command line in any boot."""
     if machine.arch is ARM64:
-        return virt.kernel_args(machine, append)
+        return [*virt.BASE_ARGS]
     args = [*BASE_ARGS]
     if accel.name == "tcg":
         args += TCG_ARGS
@@ -124,7 +108,7 @@ def kernel_args(machine: Machine, append: Sequence[str], accel: Accel) -> list[s
         args += EXACT_ARGS
     elif accel.name == "tcg" and machine.cpus > CROWD_CPUS:
         args += CROWD_ARGS
-    return [*args, *machine.append, *append]
+    return args
 
 
 def _board(machine: Machine) -> list[str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 PAGES_PER_SECTION = 1 << 15  # 128 MiB
 # Exact mode: one instruction is one virtual nanosecond.
 INSTRUCTIONS_PER_MS = 1_000_000
-EMULATED = "emulated times are no proof of speed: --exact counts instructions"
 
 
 @dataclass(frozen=True)
@@ -113,25 +112,10 @@ class Report:
             "config": spec.config.name,
             "source_version": self.result.build.source_version,
             "release": dmesg.version,
-            "accel": self.result.accel.name,
-            "accel_why": self.result.accel.why,
-            "tcg_threads": self.result.accel.threads,
-            "qemu": self.result.accel.qemu,
-            "exact": self.result.accel.exact,
+            "accel": asdict(self.result.accel),
             "deferred_init_threads": spec.threads,
             "cpus": dmesg.cpus,
-            "nodes": [
-                {
-                    "node": node.line.node,
-                    "pages": node.line.pages,
-                    "ms": node.line.ms,
-                    "threads": node.line.threads,
-                    "took_part": node.line.ran,
-                    "expected_threads": node.expected,
-                    "line": node.line.text,
-                }
-                for node in self.threads
-            ],
+            "nodes": [{**asdict(node.line), "expected_threads": node.expected} for node in self.threads],
             "clock": "host" if self.emulated else "guest",
             "deferred_init_ms": self.deferred_ms,
             "boot_ms": self.boot_ms,
@@ -139,15 +123,7 @@ class Report:
             "guest_boot_ms": dmesg.boot_ms,
             "instructions_per_page": self.instructions_per_page,
             "wall_s": round(self.result.wall_s, 3),
-            "pages": pages
-            and {
-                "machine": pages.machine,
-                "present": pages.present,
-                "managed": pages.managed,
-                "memtotal": pages.total,
-                "deferred": pages.deferred,
-                "early": pages.early,
-            },
+            "pages": pages and {**asdict(pages), "early": pages.early},
             "accounted_for": self.ok,
             "warnings": [*dmesg.trouble, *self.result.guest.trouble],
             "exit": self.result.exit,
@@ -224,8 +200,10 @@ def show(report: Report) -> None:
         f"{spec.kernel} {dmesg.version}, config {spec.config}"
         f" ({source.described(result.build.source_version)})",
     )
-    grid.add_row("run under", _accelerator(result))
-    grid.add_row("deferred init", _deferred(report))
+    grid.add_row("run under", result.accel.described)
+    per_page = report.instructions_per_page
+    count = "" if per_page is None else f", {per_page:.1f} instructions per page"
+    grid.add_row("deferred init", _times(report, report.deferred_ms, result.deferred_ms) + count)
     for node in report.threads:
         grid.add_row(f"  node {node.line.node}", _threads(node))
     grid.add_row("pages", _pages(report))
@@ -237,19 +215,6 @@ def show(report: Report) -> None:
         grid.add_row("[red]guest[/]", f"its init ended with status {result.exit}")
     grid.add_row("console log", table.plain(str(result.log)))
     console.print(grid)
-
-
-def _accelerator(result: BootResult) -> str:
-    accel = result.accel
-    text = f"{accel.why}, QEMU {accel.qemu}"
-    return f"{text}; {EMULATED}" if accel.emulated else text
-
-
-def _deferred(report: Report) -> str:
-    text = _times(report, report.deferred_ms, report.result.deferred_ms)
-    if report.instructions_per_page is not None:
-        text += f", {report.instructions_per_page:.1f} instructions per page"
-    return text
 
 
 def _times(report: Report, ours: float | None, guest: float | None) -> str:

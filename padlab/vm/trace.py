@@ -69,16 +69,8 @@ def parse(lines: Iterable[str]) -> Trace:
     events, lost = [], []
     for line in lines:
         if match := _EVENT.match(line):
-            events.append(
-                Event(
-                    match["task"],
-                    int(match["pid"]),
-                    int(match["cpu"]),
-                    match["stamp"],
-                    match["name"],
-                    match["text"],
-                )
-            )
+            said = match.group("stamp", "name", "text")
+            events.append(Event(match["task"], int(match["pid"]), int(match["cpu"]), *said))
         elif _LOST in line:
             lost.append(line.strip())
     return Trace(tuple(events), tuple(lost))

@@ -8,8 +8,6 @@ x86 (ttyS1), so that guests of both architectures run the same scripts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from padlab.vm.machine import Machine
 
 # No pointer authentication, which costs the emulator a hash for each function call.
@@ -39,8 +37,3 @@ def numa(machine: Machine) -> list[str]:
         args += ["-numa", f"node,nodeid={i}{cpus}{memory}"]
         first += node.cpus
     return args
-
-
-def kernel_args(machine: Machine, append: Sequence[str]) -> list[str]:
-    """The guest kernel's command line."""
-    return [*BASE_ARGS, *machine.append, *append]

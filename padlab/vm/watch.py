@@ -68,12 +68,7 @@ class _Tail:
 
 
 def run(
-    cmd: list[str],
-    what: str,
-    folder: Path,
-    limit_s: float,
-    show: Callable[[str], None],
-    clock: HostClock,
+    cmd: list[str], what: str, folder: Path, limit_s: float, show: Callable[[str], None], clock: HostClock
 ) -> End:
     """Run QEMU until it exits, is done but does not exit, or reaches the time limit."""
     deadline = time.monotonic() + limit_s

@@ -9,7 +9,7 @@ import pytest
 
 from padlab.core.errors import LabError
 from padlab.kernel import native
-from padlab.measure import bench, structpages, tools, uml
+from padlab.measure import structpages, tools, uml
 from padlab.measure.structpages import Measured, Timing
 from padlab.measure.verdict import Limit, Verdict
 
@@ -65,95 +65,74 @@ def parse_userspace(text: str) -> Measured:
     return structpages.parse(tools.said(text.splitlines(), "memmap_bench: "))
 
 
-class TestUml:
-    def test_rounds(self) -> None:
-        measured = parse_uml(UML)
-        assert measured.pages == 1000
-        assert measured.ended and not measured.failure
-        assert [(t.round, t.way, t.ns) for t in measured.timings[:3]] == [
-            (0, "stock", 4000),
-            (0, "movnti", 2000),
-            (0, "limit", 1900),
-        ]
-
-    @pytest.mark.parametrize(
-        ("line", "said"),
-        [
-            ("    not ok 1 bulk_bench", "not ok 1 bulk_bench"),
-            ("    # bulk_bench: ASSERTION FAILED at mm/memmap_bulk_kunit.c:3", "ASSERTION FAILED"),
-            ("Kernel panic - not syncing: no", "Kernel panic"),
-        ],
-    )
-    def test_failures(self, line: str, said: str) -> None:
-        assert said in parse_uml(UML.replace("    ok 1 bulk_bench", line)).failure
-
-    def test_cut_short(self) -> None:
-        assert not parse_uml(UML.partition("    ok")[0]).ended
+def test_uml() -> None:
+    measured = parse_uml(UML)
+    assert measured.pages == 1000
+    assert [(timing.way, timing.ns) for timing in measured.timings[:3]] == [
+        ("stock", 4000), ("movnti", 2000), ("limit", 1900),
+    ]  # fmt: skip
+    with pytest.raises(LabError, match="it came to no result"):
+        parse_uml(UML.partition("    ok")[0])
+    for failure in ("not ok 1 bulk_bench", "# bulk_bench: ASSERTION FAILED at x.c:3", "Kernel panic - no"):
+        with pytest.raises(LabError, match=failure):
+            parse_uml(UML.replace("ok 1 bulk_bench", failure))
 
 
-class TestUserspace:
-    def test_rounds(self) -> None:
-        measured = parse_userspace(USERSPACE)
-        assert measured.pages == 1000 and measured.reference == (700000,)
-        assert len(measured.timings) == 8
-        assert measured.timings[5] == Timing(1, 2, "movnti", 2700, 1)
-        assert measured.notes == ("1,000 pages, 4096 MiB of struct pages, 4096 MiB huge, cache 32768 KiB",)
+def test_userspace() -> None:
+    measured = parse_userspace(USERSPACE)
+    assert measured.pages == 1000 and measured.reference == (700000,)
+    assert len(measured.timings) == 8
+    assert measured.timings[5] == Timing(2, "movnti", 2700, 1)
+    assert measured.notes == ("1,000 pages, 4096 MiB of struct pages, 4096 MiB huge, cache 32768 KiB",)
+    (timing,) = parse_userspace("memmap_bench: round 1 threads 1 ran 1 hotplug ours 3900 ns\n").timings
+    assert timing == Timing(1, "ours", 3900, 1, "hotplug")
 
-    def test_checks(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        measured = parse_userspace(CHECK)
-        assert len(measured.notes) == 3
-        said = tools.said(CHECK.splitlines(), "memmap_bench: ")
-        monkeypatch.setattr(native, "make", lambda tool, program: Path(program))
-        monkeypatch.setattr(tools, "run", lambda *args, **options: said)
-        assert not structpages.check_stores().failures
-        lacks = tools.said([line for line in CHECK.splitlines() if "stores" not in line], "memmap_bench: ")
-        monkeypatch.setattr(tools, "run", lambda *args, **options: lacks)
-        (found,) = structpages.check_stores().failures
-        assert "memmap_bench-56 did not check the stores" in found
+
+def test_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "make", lambda tool, program: Path(program))
+    lines = CHECK.splitlines()
+    monkeypatch.setattr(tools, "run", lambda *args, **options: tools.said(lines, "memmap_bench: "))
+    assert not structpages.check_stores().failures
+    lines = [line for line in lines if "stores" not in line]
+    (failure,) = structpages.check_stores().failures
+    assert "memmap_bench-56 did not check the stores" in failure
 
 
 class TestRows:
     def test_ratio_of_medians(self) -> None:
-        stock, ours, limit = bench.rows(parse_uml(UML))
-        assert (stock.way, stock.ratio, stock.bytes) == ("stock", None, 128)
-        assert (ours.ns.median, ours.bytes) == (2.0, 64)
+        stock, ours, limit = structpages.rows(parse_uml(UML))
+        assert (stock.way, stock.ratio) == ("stock", None)
+        assert ours.ns.median == 2.0
         assert ours.ratio is not None and ours.ratio.noise is None
         assert ours.ratio.value == pytest.approx(2.0 / 4.5)
         assert ours.of_limit is not None and ours.of_limit.value == pytest.approx(2.0 / 1.9)
         assert limit.of_limit is None
 
     def test_each_number_of_threads_has_its_own_stock(self) -> None:
-        found = {(row.threads, row.way): row for row in bench.rows(parse_userspace(USERSPACE))}
-        assert len(found) == 8
-        one, two = found[1, "movnti"].ratio, found[2, "movnti"].ratio
-        assert one is not None and one.value == 0.5
-        assert two is not None and two.value == 0.9
-        assert found[2, "movnti"].alone == 1 and found[2, "plain"].alone == 0
-
-    def test_few_rounds_are_noted(self) -> None:
-        ratio = bench.rows(parse_userspace(USERSPACE))[1].ratio
-        assert ratio is not None and ratio.noise and "no spread" in ratio.noise
-
-    def test_without_stock(self) -> None:
+        rows = {(row.threads, row.way): row for row in structpages.rows(parse_userspace(USERSPACE))}
+        assert len(rows) == 8
+        with_one, with_two = rows[1, "movnti"].ratio, rows[2, "movnti"].ratio
+        assert with_one is not None and with_one.value == 0.5
+        assert with_two is not None and with_two.value == 0.9
+        assert rows[2, "movnti"].alone == 1 and rows[2, "plain"].alone == 0
         with pytest.raises(LabError, match="stock was not timed"):
-            bench.rows(parse_userspace(USERSPACE.replace(" stock ", " plain ")))
+            structpages.rows(parse_userspace(USERSPACE.replace(" stock ", " plain ")))
 
 
 class TestLimits:
     @staticmethod
-    def timed(threads: int, limit: list[int], ours: list[int]) -> list[Timing]:
+    def timed(
+        threads: int, limit: list[int], ours: list[int], use: str = structpages.DEFERRED
+    ) -> list[Timing]:
+        """Of pages that are freed together, for which ``limit`` is the machine's, or of a use."""
         ways = {"stock": [3 * ns for ns in limit], "limit": limit, "movnti": ours}
-        return [
-            Timing(nr, threads, way, ns, 1) for way, all_ns in ways.items() for nr, ns in enumerate(all_ns)
-        ]
+        if use != structpages.DEFERRED:
+            ways = {"stock": limit, "ours": ours}
+        return [Timing(threads, way, ns, 1, use) for way, times in ways.items() for ns in times]
 
-    @staticmethod
-    def used(ratios: list[float], *uses: str) -> list[Timing]:
-        ways = {"stock": [1000] * len(ratios), "ours": [int(1000 * ratio) for ratio in ratios]}
-        rounds = range(len(ratios))
-        return [
-            Timing(nr, 1, way, ns[nr], 1, use) for use in uses for way, ns in ways.items() for nr in rounds
-        ]
+    def used(self, ratios: list[float], *uses: str) -> list[Timing]:
+        ours = [int(1000 * ratio) for ratio in ratios]
+        return [timing for use in uses for timing in self.timed(1, [1000] * len(ours), ours, use)]
 
     def limits(self, *timings: Timing, threads: int = 1) -> dict[str, Limit]:
         """Of some timings, with all uses as fast as can be."""
@@ -178,8 +157,8 @@ class TestLimits:
         ],
     )
     def test_round_by_round(self, limit: list[int], ours: list[int], verdict: Verdict) -> None:
-        found = self.limits(*self.timed(2, limit, ours), threads=2)
-        assert found["2 threads, of the machine's limit"].verdict is verdict
+        limits = self.limits(*self.timed(2, limit, ours), threads=2)
+        assert limits["2 threads, of the machine's limit"].verdict is verdict
 
     @pytest.mark.parametrize(
         ("ratio", "verdict"), [(1.0, Verdict.PASSED), (1.03, Verdict.FAILED), (1.02, Verdict.PASSED)]
@@ -189,8 +168,8 @@ class TestLimits:
         assert self.limits(*timings)["hotplug, 128 MiB at a time, of stock"].verdict is verdict
 
     def test_a_use_is_not_of_pages_that_are_freed_together(self) -> None:
-        found = self.limits(*parse_userspace(USERSPACE).timings, *self.used([9.0], "hotplug"))
-        assert found["1 thread, of the machine's limit"].verdict is Verdict.PASSED
+        limits = self.limits(*parse_userspace(USERSPACE).timings, *self.used([9.0], "hotplug"))
+        assert limits["1 thread, of the machine's limit"].verdict is Verdict.PASSED
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
         timings = parse_userspace(USERSPACE).timings
@@ -201,24 +180,17 @@ class TestLimits:
 
     def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(structpages.os, "cpu_count", lambda: 1)
+        uses = self.used([1.0], *structpages.USES)
         slow, fast = (
-            Measured(
-                "userspace", 1000, (*self.timed(1, [100] * 8, [ns] * 8), *self.used([1.0], *structpages.USES))
-            )
-            for ns in (115, 105)
+            Measured("userspace", 1000, (*self.timed(1, [100] * 8, [ns] * 8), *uses)) for ns in (115, 105)
         )
         gate = structpages.time_gate()
         verdicts = [gate.limits(runs)[0].verdict for runs in ([slow], [fast], [slow, fast])]
         assert verdicts == [Verdict.FAILED, Verdict.PASSED, Verdict.OPEN]
 
-    def test_a_line_of_a_use(self) -> None:
-        line = "memmap_bench: round 1 threads 1 ran 1 hotplug ours 3900 ns\n"
-        (timing,) = parse_userspace(line).timings
-        assert timing == Timing(1, 1, "ours", 3900, 1, "hotplug")
-
     def test_rows_of_uses_are_apart(self) -> None:
         measured = Measured("userspace", 1000, tuple(self.used([0.9] * 4, "hotplug")))
-        assert bench.rows(measured) == []
-        stock, ours = bench.use_rows(measured)
+        assert structpages.rows(measured) == []
+        stock, ours = structpages.use_rows(measured)
         assert stock.ratio is None
         assert ours.ratio is not None and ours.ratio.value == pytest.approx(0.9)

@@ -12,9 +12,9 @@ ACCEL = Accel("tcg", "TCG, exact", "10.0.2", "single", exact=True)
 
 
 def costs(**phases: float) -> growth.Costs:
-    known = {phase.name: 0.0 for phase in growth.PHASES}
+    nothing = {phase.name: 0.0 for phase in growth.PHASES}
     boot = phases.pop("boot", 100.0)
-    return growth.Costs({**known, **{k.replace("_", " "): v for k, v in phases.items()}}, boot, 1_000_000)
+    return growth.Costs({**nothing, **{k.replace("_", " "): v for k, v in phases.items()}}, boot, 1_000_000)
 
 
 def _growth(patched_boot: float, slowed: float = 2410.0) -> growth.Growth:
@@ -30,38 +30,29 @@ def _growth(patched_boot: float, slowed: float = 2410.0) -> growth.Growth:
 
 
 def test_figures_and_goals() -> None:
-    found = _growth(patched_boot=50 + 192 * 0.3)
-    assert found.per_gib("stock") == pytest.approx(1.0)
-    assert found.per_gib("patched") == pytest.approx(0.3)
-    assert found.lower("stock") == pytest.approx(45)
-    assert found.lower("patched") == pytest.approx(10)
-    assert found.per_page("patched") == pytest.approx(10)
-    assert [goal.ok for goal in growth.goals(found)] == [True] * 7
+    boots = _growth(patched_boot=50 + 192 * 0.3)
+    assert boots.per_gib("stock") == pytest.approx(1.0)
+    assert boots.per_gib("patched") == pytest.approx(0.3)
+    assert boots.lower("stock") == pytest.approx(45)
+    assert boots.lower("patched") == pytest.approx(10)
+    assert boots.per_page("patched") == pytest.approx(10)
+    assert boots.slowed("stock") == pytest.approx(1.5)
+    assert [goal.ok for goal in growth.goals(boots)] == [True] * 7
 
 
-def test_what_one_cpu_does_alone() -> None:
-    found = _growth(patched_boot=50)
-    found.sizes["patched"][256].phases.update({"memblock retires": 192 * 0.02, "memory blocks": 0.0})
-    assert found.serial("patched") == pytest.approx(0.02)
-    missed = [goal.name for goal in growth.goals(found) if not goal.ok]
-    assert missed == ["one CPU alone, but for hash tables, a GiB"]
-
-
-def test_a_goal_that_is_missed() -> None:
-    missed = [goal.name for goal in growth.goals(_growth(patched_boot=50 + 192 * 0.5)) if not goal.ok]
-    assert missed == ["whole boot to init, a GiB"]
-
-
-def test_memory_blocks_cost_what_they_do_in_stock() -> None:
-    found = _growth(patched_boot=50)
-    found.sizes["patched"][256].phases.update({"memory blocks": 192 * 0.02})
-    assert found.serial("patched") == 0
-    missed = [goal.name for goal in growth.goals(found) if not goal.ok]
-    assert missed == ["memory blocks, beside jobs, a GiB"]
-
-
-def test_boot_does_not_wait_longer_for_more_memory() -> None:
-    found = _growth(patched_boot=50, slowed=2600.0)
-    assert found.slowed("stock") == pytest.approx(1.5)
-    missed = [goal.name for goal in growth.goals(found) if not goal.ok]
-    assert missed == ["boot to init with a sleeping initcall, most memory"]
+@pytest.mark.parametrize(
+    ("phases", "more", "serial", "missed"),
+    [
+        ({}, {"patched_boot": 50 + 192 * 0.5}, 0, "whole boot to init, a GiB"),
+        ({}, {"slowed": 2600.0}, 0, "boot to init with a sleeping initcall, most memory"),
+        ({"memblock retires": 192 * 0.02}, {}, 0.02, "one CPU alone, but for hash tables, a GiB"),
+        ({"memory blocks": 192 * 0.02}, {}, 0, "memory blocks, beside jobs, a GiB"),
+    ],
+)
+def test_a_goal_that_is_missed(
+    phases: dict[str, float], more: dict[str, float], serial: float, missed: str
+) -> None:
+    boots = _growth(**{"patched_boot": 50, **more})
+    boots.sizes["patched"][256].phases.update(phases)
+    assert boots.serial("patched") == pytest.approx(serial)
+    assert [goal.name for goal in growth.goals(boots) if not goal.ok] == [missed]

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from padlab.check.guest import lockstat
 from padlab.core import stats, table
-from padlab.measure import hugepages, jobcost, zeroing
+from padlab.measure import hugepages, zeroing
 from padlab.measure.hugepages import Cost
-from padlab.measure.jobcost import Helper
 from padlab.measure.zeroing import Timing
-from padlab.vm import channel, trace
+from padlab.vm import trace
 
 TRACE = """\
        hugepages-64      [000] d....    733756014: page_fault_user: address=0x7fc3c0003008 ip=0x401af8 error_code=0x6
@@ -21,30 +20,12 @@ TRACE = """\
 """
 
 
-class TestGuest:
-    def test_times(self) -> None:
-        guest = channel.parse("huge kib 2048 threads 4 ns 123\nhuge nothing\ncpu 0\n")
-        assert hugepages.parse_guest(guest, "patched") == [Timing(2048, 4, "ours", 123)]
-        assert hugepages.parse_guest(guest, "stock")[0].way == "stock"
-
-    def test_cost_is_up_to_the_callers_chunk(self) -> None:
-        assert hugepages.parse_cost(trace.parse(TRACE.splitlines())) == Cost(9496, 5471, 2)
-
-    def test_no_job_no_cost(self) -> None:
-        assert hugepages.parse_cost(trace.parse(TRACE.splitlines()[:1])) is None
+def test_cost_is_up_to_the_callers_chunk() -> None:
+    assert hugepages.parse_cost(trace.parse(TRACE.splitlines())) == Cost(9496, 5471, 2)
+    assert hugepages.parse_cost(trace.parse(TRACE.splitlines()[:1])) is None
 
 
 class TestShown:
-    COST = jobcost.JobCost(Helper(9000, 1000, 0), Helper(9000, 2000, 3000), Helper(9000, 2050, 3500))
-
-    def test_the_back_end_for_tasks_as_a_share_of_a_chunk(self) -> None:
-        rows = zeroing.rows([Timing(zeroing.GIB, 1, "ours", 2_560_000_000)])
-        told = "\n".join(hugepages.told_helper(self.COST, rows))
-        assert "1,000 instructions more for each chunk" in told and "1,050 with cpu.max" in told
-        assert "0.0% of a chunk of 4,096 KiB, 10000 us here" in told
-        faster = zeroing.rows([Timing(zeroing.GIB, 1, "ours", 17_000_000)])
-        assert "at most 12.6% of a chunk of 512 KiB, 8 us here" in hugepages.told_helper(self.COST, faster)[1]
-
     def test_ranges_that_overlap_are_marked(self) -> None:
         ours = [Timing(64, 1, "ours", ns) for ns in (70, 80, 90)]
         stock = [Timing(64, 1, "stock", ns) for ns in (85, 100, 120)]

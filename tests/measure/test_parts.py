@@ -34,20 +34,11 @@ def costs(boot: float, deferred: float = 0.0, early: float = 0.0, pages: int | N
 
 def boots(a_page: float, pages: bool) -> Boots:
     """Of a kernel with that many instructions a page, deferred or not, in a boot of a million others."""
+    millions = {gib: a_page * gib * GIB / 1e6 for gib in (1, 3, 64, 256)}
     sizes = {
-        gib: costs(1 + a_page * gib * GIB / 1e6, a_page * gib * GIB / 1e6, pages=gib * GIB if pages else None)
-        for gib in (64, 256)
+        gib: costs(1 + millions[gib], millions[gib], pages=gib * GIB if pages else None) for gib in (64, 256)
     }
-    low = {gib: costs(0, early=a_page * gib * GIB / 2e6) for gib in (1, 3)}
-    return Boots(sizes, low)
-
-
-def test_figures() -> None:
-    assert boots(20, pages=False).figures(192 * GIB) == {
-        "a deferred page": 20.0,
-        "a page of the lower zones": 20.0,
-        "boot to init, a GiB": 20 * GIB,
-    }
+    return Boots(sizes, {gib: costs(0, early=millions[gib] / 2) for gib in (1, 3)})
 
 
 def test_pages_are_of_a_kernel_that_says_them() -> None:
@@ -86,7 +77,10 @@ def test_each_has_the_parts_before_it(
         (steps.TREE, {"a.c", "a.patch", "b.patch"}),
     ]
     figures = json.loads((tmp_path / "parts.json").read_text())["figures"]
-    assert [figures[name]["a deferred page"] for name in ("stock", "1-a", "2-b")] == [20.0, 10.0, 0.0]
+    assert figures == {
+        name: {"a deferred page": cost, "a page of the lower zones": cost, "boot to init, a GiB": cost * GIB}
+        for name, cost in (("stock", 20.0), ("1-a", 10.0), ("2-b", 0.0))
+    }
     assert "a page of the lower zones" in capsys.readouterr().out
 
 

@@ -55,24 +55,20 @@ def console(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_parts_of_a_boot(console: str) -> None:
-    found = growth.costs_of(dmesg.parse(console), None)
-    assert found.phases["struct pages, early"] == pytest.approx(24)
-    assert found.phases["hash tables"] == pytest.approx(35)
-    assert found.phases["memblock retires"] == pytest.approx(154)
-    assert found.phases["memory blocks"] == pytest.approx(6.5)
-    assert found.boot == pytest.approx(2478)
-    assert found.pages == 1500
-
-
-def test_the_trace_tells_deferred_init_better_than_the_messages(console: str) -> None:
-    found = growth.costs_of(dmesg.parse(console), 1830.5)
-    assert found.phases["deferred init"] == pytest.approx(1830.5)
-
-
-def test_deferred_init_ends_with_the_last_node_line_and_the_rest_begins_there(console: str) -> None:
-    found = growth.costs_of(dmesg.parse(console), None)
-    assert found.phases["deferred init"] == pytest.approx(2342 - 469)
-    assert found.phases["serial rest after it"] == pytest.approx(2357 - 2342)
+    costs = growth.costs_of(dmesg.parse(console), None)
+    assert costs.phases == pytest.approx(
+        {
+            "struct pages, early": 24,
+            "hash tables": 35,
+            "memblock retires": 154,
+            "deferred init": 2342 - 469,  # to the last node line
+            "serial rest after it": 2357 - 2342,
+            "memory blocks": 6.5,
+        }
+    )
+    assert (costs.boot, costs.pages) == (pytest.approx(2478), 1500)
+    # The trace tells it better than the messages.
+    assert growth.costs_of(dmesg.parse(console), 1830.5).phases["deferred init"] == pytest.approx(1830.5)
 
 
 @pytest.mark.parametrize("lost", ["Initmem", "PM-Timer", "SLUB", "devtmpfs", "node 0 init"])

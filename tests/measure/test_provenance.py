@@ -15,18 +15,14 @@ from padlab.measure import provenance
 DATA = {"command": "./lab growth", "unit": "ms"}
 
 
-@pytest.mark.parametrize("as_json", [False, True])
 def test_a_result_is_written_and_shown_or_printed(
-    as_json: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    provenance.record("x.json", DATA, as_json, lambda: print("a table"))
-    out = capsys.readouterr().out
-    assert json.loads((tmp_path / "x.json").read_text()) == DATA
-    if as_json:
-        assert json.loads(out) == DATA
-    else:
-        assert out == f"a table\nrecorded in {tmp_path / 'x.json'}\n"
+    provenance.record("x.json", DATA, True, lambda: print("a table"))
+    assert json.loads((tmp_path / "x.json").read_text()) == json.loads(capsys.readouterr().out) == DATA
+    provenance.record("x.json", DATA, False, lambda: print("a table"))
+    assert capsys.readouterr().out == f"a table\nrecorded in {tmp_path / 'x.json'}\n"
 
 
 CPUINFO = """\
@@ -47,30 +43,19 @@ def zen5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("zen5", "default_base")
-@pytest.mark.parametrize(
-    ("name", "of_cpu"),
-    [
-        ("bench.json", True),
-        ("hugepages.json", True),
-        ("starts.json", True),
-        ("boots.json", True),
-        ("compare-tiny-exact.json", False),
-        ("growth.json", False),
-        ("parts.json", False),
-        ("predict-large.csv", False),
-    ],
-)
-def test_what_depends_on_the_cpu_has_a_folder(name: str, of_cpu: bool) -> None:
-    folder = paths.RECORDED / "cpus/amd-family-26-model-2-2cpus" if of_cpu else paths.RECORDED
-    assert provenance.path_of(name) == folder / name
+def test_what_depends_on_the_cpu_has_a_folder() -> None:
+    folder = paths.RECORDED / "cpus/amd-family-26-model-2-2cpus"
+    assert provenance.path_of("bench.json") == folder / "bench.json"
+    assert provenance.path_of("growth.json") == paths.RECORDED / "growth.json"
 
 
-def test_the_table_above_the_module_has_the_same_names() -> None:
-    common, _, of_cpu = (provenance.__doc__ or "").partition("folder of that CPU")
-    for text, expected in ((common, False), (of_cpu, True)):
-        names = re.findall(r"^    (?:results/)?(\S+\.(?:json|csv|png))(?:, \.\w+)?  ", text, re.MULTILINE)
-        assert len(names) >= 4
-        assert [name for name in names if provenance.is_of_cpu(name) != expected] == []
+def test_the_table_of_the_documents_has_the_same_names() -> None:
+    names = re.findall(
+        r"^\| `results/(cpus/)?(\S+)` \|", (paths.ROOT / "docs/measuring.md").read_text(), re.MULTILINE
+    )
+    assert len(names) >= 9
+    for of_cpu, name in names:
+        assert bool(of_cpu) == (name.removeprefix("*/") in provenance.OF_CPU), name
 
 
 def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,88 +64,66 @@ def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     for slug in reversed(slugs):
         (tmp_path / "7.3/cpus" / slug).mkdir(parents=True)
         (tmp_path / "7.3/cpus" / slug / "bench.json").write_text("{}")
-    found = provenance.of_cpus("bench.json", "7.3")
-    assert list(found) == slugs
-    assert found[slugs[0]] == tmp_path / "7.3/cpus/amd-family-9-model-1/bench.json"
+    records = provenance.of_cpus("bench.json", "7.3")
+    assert list(records) == slugs
+    assert records[slugs[0]] == tmp_path / "7.3/cpus/amd-family-9-model-1/bench.json"
     assert provenance.of_cpus("bench.json", "6.12") == provenance.of_cpus("hugepages.json", "7.3") == {}
 
 
 @pytest.mark.usefixtures("zen5")
-def test_nothing_of_another_cpu_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    provenance.write_json(provenance.path_of("bench.json"), {"of": 2})
-    host.CPUINFO.write_text(CPUINFO.replace(": 26", ": 25"))
-    provenance.write_json(provenance.path_of("bench.json"), {"of": 1})
-    assert [json.loads(path.read_text())["of"] for path in sorted(tmp_path.glob("cpus/*/bench.json"))] == [
-        1,
-        2,
-    ]
-
-
-def test_another_number_of_cpus_has_a_folder_of_its_own(zen5: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = provenance.path_of("bench.json").parent.name
+def test_nothing_of_another_cpu_is_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [provenance.path_of("bench.json").parent.name]
     monkeypatch.setattr(host.os, "cpu_count", lambda: 16)
-    assert (folder, provenance.path_of("bench.json").parent.name) == (
-        "amd-family-26-model-2-2cpus",
-        "amd-family-26-model-2-16cpus",
-    )
+    folders.append(provenance.path_of("bench.json").parent.name)
+    host.CPUINFO.write_text(CPUINFO.replace(": 26", ": 25"))
+    folders.append(provenance.path_of("bench.json").parent.name)
+    assert folders == [
+        f"amd-family-{cpu}" for cpu in ("26-model-2-2cpus", "26-model-2-16cpus", "25-model-2-16cpus")
+    ]
 
 
 def test_a_row_is_a_line() -> None:
-    rows = [{"a": {"median": 1}, "b": [1, 2]}, {"a": None}]
-    data = {"x": "y", "rows": rows, "by": {"n": {"a": 1}, "m": {"a": 2}}, "one": {"a": 1}, "none": []}
-    text = provenance.to_text(data)
-    assert json.loads(text) == data
-    assert text.splitlines() == [
-        "{",
-        ' "x": "y",',
-        ' "rows": [',
-        '  {"a": {"median": 1}, "b": [1, 2]},',
-        '  {"a": null}',
-        " ],",
-        ' "by": {',
-        '  "n": {"a": 1},',
-        '  "m": {"a": 2}',
-        " },",
-        ' "one": {"a": 1},',
-        ' "none": []',
-        "}",
-    ]
+    text = """\
+{
+ "x": "y",
+ "rows": [
+  {"a": {"median": 1}, "b": [1, 2]},
+  {"a": null}
+ ],
+ "by": {
+  "n": {"a": 1},
+  "m": {"a": 2}
+ },
+ "one": {"a": 1},
+ "none": []
+}"""
+    assert provenance.to_text(json.loads(text)) == text
 
 
 def test_what_is_kept_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "BUILD", tmp_path)
-    assert provenance.keep("a.json", {"a": 1}) == tmp_path / "records/a.json"
+    provenance.keep("a.json", {"a": 1})
     assert json.loads((tmp_path / "records/a.json").read_text()) == {"a": 1}
-    assert provenance.keep("a.csv", "a,b\n").read_text() == "a,b\n"
 
 
-def test_every_result_has_its_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provenance.tree, "source_version", lambda: "6.12.1-1")
-    monkeypatch.setattr(provenance.compiler, "name", lambda: "gcc")
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d", provenance.of_native("./lab bench")["date"])
+INTEL = "Intel(R) Xeon(R) Processor @ 2.90GHz"
+OF_INTEL = CPUINFO.replace("AuthenticAMD", "GenuineIntel").replace(": 26", ": 6").replace("AMD EPYC", INTEL)
 
 
-class TestCpu:
-    INTEL = "Intel(R) Xeon(R) Processor @ 2.90GHz"
+@pytest.mark.parametrize(
+    ("text", "name", "slug"),
+    [
+        (CPUINFO, "AMD EPYC (family 26, model 2)", "amd-family-26-model-2"),
+        (OF_INTEL, f"{INTEL} (family 6, model 2)", "intel-family-6-model-2"),
+        ("", "unknown (family unknown, model unknown)", "unknown-family-unknown-model-unknown"),
+        ("model\t\t:\nmodel name\t: \n", "unknown (family unknown, model unknown)", None),
+    ],
+)
+def test_names_of_cpus(text: str, name: str, slug: str | None) -> None:
+    cpu = host.parse_cpu(text)
+    assert str(cpu) == name and slug in (None, cpu.slug)
 
-    def test_amd(self) -> None:
-        one = host.parse_cpu(CPUINFO)
-        assert (str(one), one.slug) == ("AMD EPYC (family 26, model 2)", "amd-family-26-model-2")
 
-    def test_intel(self) -> None:
-        text = (
-            CPUINFO.replace("AuthenticAMD", "GenuineIntel").replace(": 26", ": 6").replace(": 2\n", ": 106\n")
-        )
-        one = host.parse_cpu(text.replace("AMD EPYC", self.INTEL))
-        assert (str(one), one.slug) == (f"{self.INTEL} (family 6, model 106)", "intel-family-6-model-106")
-
-    @pytest.mark.parametrize("text", ["", "model\t\t:\nmodel name\t: \n"])
-    def test_unknown(self, text: str) -> None:
-        one = host.parse_cpu(text)
-        assert str(one) == "unknown (family unknown, model unknown)"
-        assert one.slug == "unknown-family-unknown-model-unknown"
-
-    @pytest.mark.usefixtures("zen5")
-    def test_of_this_host(self) -> None:
-        assert host.cpu().startswith("AMD EPYC (family 26, model 2), ") and host.cpu().endswith(" CPUs")
+@pytest.mark.usefixtures("zen5")
+def test_the_cpu_of_this_host() -> None:
+    assert host.cpu().startswith("AMD EPYC (family 26, model 2), ") and host.cpu().endswith(" CPUs")

@@ -13,35 +13,36 @@ from padlab.core.errors import LabError
 from padlab.measure import tools
 
 
-def program(folder: Path, text: str) -> Path:
-    path = folder / "bench"
+def program(folder: Path, text: str, name: str = "bench") -> Path:
+    path = folder / name
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
 
 
-class TestSaid:
-    def test_lines(self) -> None:
-        said = tools.said(
-            ["x: work: 2 rounds, 5 bytes", "noise", "x: a b", "x: round 1 reference 7 ns", "x: ok"], "x: "
-        )
-        assert said == tools.Said(("a b",), (7,), "", True)
-        assert said.problems(0) == []
-        assert said.problems(3) == ["it says ok and ended with status 3"]
-
-    def test_failure(self) -> None:
-        said = tools.said(["x: a", "x: FAILED: because", "x: ok"], "x: ")
-        assert said.problems(1) == ["because"]
-
-    def test_cut_short(self) -> None:
-        assert tools.said(["x: a"], "x: ").problems(-9) == ["it ended with status -9 and no result"]
+@pytest.mark.parametrize(
+    ("lines", "said", "status", "problem"),
+    [
+        (
+            ["work: 2 rounds, 5 bytes", "a b", "round 1 reference 7 ns", "ok"],
+            (("a b",), (7,), "", True),
+            0,
+            None,
+        ),
+        (["a", "ok"], (("a",), (), "", True), 3, "it says ok and ended with status 3"),
+        (["a", "FAILED: because", "ok"], (("a",), (), "because", True), 1, "because"),
+        (["a"], (("a",), (), "", False), -9, "it ended with status -9 and no result"),
+    ],
+)
+def test_what_a_program_says(
+    lines: list[str], said: tuple[object, ...], status: int, problem: str | None
+) -> None:
+    parsed = tools.said(["noise", *(f"x: {line}" for line in lines)], "x: ")
+    assert parsed == tools.Said(*said)  # type: ignore[arg-type]
+    assert parsed.problems(status) == ([problem] if problem else [])
 
 
 class TestLimit:
-    def test_follows_from_the_work(self) -> None:
-        assert tools.limit_s("x: work: 15 rounds, 30000000000 bytes") == tools.START_S + 30
-        assert tools.limit_s("x: round 1 reference 3 ns") is None
-
     def test_a_program_that_says_its_work_has_that_limit(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -58,16 +58,22 @@ class TestLimit:
 
 
 class TestRuns:
-    @pytest.mark.parametrize(("interval", "verdict"), [(FAST, PASSED), (SLOW, FAILED)])
-    def test_what_is_decided_ends_it(self, interval: tuple[float, float], verdict: Verdict) -> None:
-        judge, left = gate(interval, CLOSE)
-        assert judge.judge().verdict is verdict
-        assert left == [CLOSE]
-
-    def test_another_run_may_decide(self) -> None:
-        judge, left = gate(CLOSE, FAST, CLOSE)
+    @pytest.mark.parametrize(
+        ("intervals", "verdict", "runs"),
+        [
+            ([FAST, CLOSE], PASSED, 1),
+            ([SLOW, CLOSE], FAILED, 1),
+            ([CLOSE, FAST, CLOSE], PASSED, 2),
+            ([CLOSE] * 4, OPEN, 4),
+        ],
+    )
+    def test_it_goes_on_until_it_is_decided(
+        self, intervals: list[tuple[float, float]], verdict: Verdict, runs: int
+    ) -> None:
+        judge, left = gate(*intervals)
         judged = judge.judge()
-        assert (judged.verdict, judged.runs, left) == (PASSED, 2, [CLOSE])
+        assert (judged.verdict, judged.runs, len(intervals) - len(left)) == (verdict, runs, runs)
+        assert gate(*intervals)[0].judge(quick=True).runs == 1
 
     def test_all_runs_count(self) -> None:
         """The limits are of all that was measured."""
@@ -77,16 +83,6 @@ class TestRuns:
         )
         counts.judge()
         assert seen == [1, 2, 3]
-
-    def test_it_ends_without_a_decision(self) -> None:
-        judge, left = gate(*[CLOSE] * 4)
-        assert judge.judge().verdict is OPEN
-        assert left == []
-
-    def test_quick_is_one_run(self) -> None:
-        judge, left = gate(*[CLOSE] * 4)
-        assert judge.judge(quick=True).runs == 1
-        assert len(left) == 3
 
     @pytest.mark.parametrize(("interval", "verdict"), [(FAST, PASSED), (SLOW, OPEN), (CLOSE, OPEN)])
     def test_a_busy_host_fails_nothing_and_is_not_waited_for(
@@ -108,7 +104,7 @@ def test_one_failure_is_enough() -> None:
 
 class TestCommand:
     @pytest.fixture(autouse=True)
-    def known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_a_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(provenance, "of_native", lambda command: {"command": command})
 
     @staticmethod
@@ -124,27 +120,18 @@ class TestCommand:
     def test_what_is_printed(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        self.run(monkeypatch, CLOSE, json=True)
+        read = json.loads(capsys.readouterr().out)
+        (of_gate,) = read["gates"]
+        (told,) = of_gate["limits"]
+        assert read["verdict"] == of_gate["verdict"] == told["verdict"] == "not decided"
+        assert (of_gate["runs"], told["ratio"]["low"], told["most"]) == (1, 1.05, 1.1)
         monkeypatch.setattr(host, "why_busy", lambda *args: ["other programs used 50% of a CPU"])
         self.run(monkeypatch, SLOW)
         said = " ".join(capsys.readouterr().out.split())
         assert said.startswith(host.cpu())
         assert "ours, of stock 1.160 1.120 1.200 1.10 FAILED" in said
         assert "not decided, the host is too busy: other programs used 50% of a CPU" in said
-
-    def test_json(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.run(monkeypatch, CLOSE, json=True)
-        read = json.loads(capsys.readouterr().out)
-        assert read["verdict"] == "not decided"
-        (of_gate,) = read["gates"]
-        assert of_gate["runs"] == 1
-        assert of_gate["limits"][0] == {
-            "name": "ours, of stock",
-            "ratio": pytest.approx(1.1),
-            "low": 1.05,
-            "high": 1.15,
-            "most": 1.1,
-            "verdict": "not decided",
-        }
 
 
 def test_all_gates_or_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.core.outcome import Outcome
 from padlab.measure import firstuse, tools, zeroing
 from padlab.measure.firstuse import Use
 from padlab.measure.verdict import Limit, Verdict
@@ -25,8 +24,6 @@ zero_bench: round 1 reference 700000 ns
 zero_bench: round 1 kib 2048 threads 1 stock 200000 ns cpu 200000 ns
 zero_bench: round 1 kib 2048 threads 1 ours 180000 ns cpu 180000 ns
 zero_bench: round 1 kib 2048 threads 2 ours 175000 ns cpu 175000 ns
-zero_bench: round 1 kib 8192 threads 1 ours 800000 ns cpu 800000 ns
-zero_bench: round 1 kib 8192 threads 2 ours 500000 ns cpu 500000 ns
 zero_bench: round 1 kib 1048576 threads 1 stock 120000000 ns cpu 120000000 ns
 zero_bench: round 1 kib 1048576 threads 1 ours 100000000 ns cpu 100000000 ns
 zero_bench: round 1 kib 1048576 threads 2 ours 55000000 ns cpu 55000000 ns
@@ -39,69 +36,38 @@ def parsed(text: str) -> zeroing.Measured:
     return zeroing.parse(tools.said(text.splitlines(), "zero_bench: "))
 
 
-def timings() -> tuple[Timing, ...]:
-    return parsed(NATIVE).timings
+def test_rounds_and_rows() -> None:
+    measured = parsed(NATIVE)
+    assert measured.notes == ("store clzero: not on this CPU",)
+    assert measured.reference == (700000,)
+    assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
+    stock, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
+    assert stock.of_stock is None and stock.us.median == 120_000
+    assert single.of_stock is not None and single.of_stock.value == pytest.approx(100 / 120)
+    assert single.of_one is None
+    assert double.of_one is not None and double.of_one.value == pytest.approx(0.55)
+    assert double.cpu_us.median == 55_000
 
 
-class TestNative:
-    def test_rounds(self) -> None:
-        measured = parsed(NATIVE)
-        assert measured.notes == ("store clzero: not on this CPU",)
-        assert measured.reference == (700000,)
-        assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
-
-    def test_rows(self) -> None:
-        stock, one, two = (row for row in zeroing.rows(timings()) if row.kib == GIB)
-        assert stock.of_stock is None and stock.gib_s == pytest.approx(1 / 0.12)
-        assert one.of_stock is not None and one.of_stock.value == pytest.approx(100 / 120)
-        assert one.of_one is None
-        assert two.of_one is not None and two.of_one.value == pytest.approx(0.55)
-
-    def test_break_even_is_where_all_larger_ones_gain(self) -> None:
-        assert zeroing.break_even(zeroing.rows(timings())) == 8192
-        never = zeroing.rows([Timing(GIB, 1, "ours", 100), Timing(GIB, 2, "ours", 99)])
-        assert zeroing.break_even(never) is None
-
-    def test_cpu_time_is_that_of_all_threads(self) -> None:
-        two = [Timing(GIB, 2, "ours", 55_000, 108_000), Timing(GIB, 2, "ours", 57_000, 112_000)]
-        (row,) = zeroing.rows(two)
-        assert row.cpu_us is not None and row.cpu_us.median == pytest.approx(110)
-        assert zeroing.rows([Timing(GIB, 1, "stock", 100)])[0].cpu_us is None
-
-
-class TestCheck:
-    @staticmethod
-    def checked(monkeypatch: pytest.MonkeyPatch, **notes: tuple[str, ...]) -> Outcome:
-        def run(program: Path) -> zeroing.Measured:
-            return zeroing.Measured(notes=notes[program.name.replace("-", "_")])
-
-        monkeypatch.setattr(zeroing, "run_program", run)
-        monkeypatch.setattr(zeroing.native, "make", lambda _tool, program: Path(program))
-        return zeroing.check()
-
-    def test_each_store_is_a_test(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        stores = tuple(f"checked 200 folios, store {store}" for store in ("clzero", "stosb"))
-        found = self.checked(monkeypatch, zero_check=stores, zero_check_generic=("checked 200 folios",))
-        assert (found.passed, found.failures, found.skips) == (3, (), ())
-
-    def test_a_store_that_the_cpu_lacks_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        lacks = "store clzero: not on this CPU"
-        found = self.checked(
-            monkeypatch, zero_check=(lacks, "checked 200 folios"), zero_check_generic=("checked 200 folios",)
-        )
-        assert (found.passed, found.failures, found.skips) == (2, (), (lacks,))
-
-    def test_nothing_checked_is_a_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        found = self.checked(monkeypatch, zero_check=("checked 200 folios",), zero_check_generic=())
-        assert found.failures == ("zero_check-generic did not check anything",)
+def test_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each store is a test, one that the CPU lacks is named, and nothing checked is a failure."""
+    lacks = "store clzero: not on this CPU"
+    notes = {"zero_check": (lacks, "checked 200 folios, store stosb"), "zero_check-generic": ("checked 9",)}
+    monkeypatch.setattr(
+        zeroing, "run_program", lambda program: zeroing.Measured(notes=notes.get(program.name, ()))
+    )
+    monkeypatch.setattr(zeroing.native, "make", lambda _tool, program: Path(program))
+    outcome = zeroing.check()
+    assert (outcome.passed, outcome.failures, outcome.skips) == (2, (), (lacks,))
+    del notes["zero_check-generic"]
+    assert zeroing.check().failures == ("zero_check-generic did not check anything",)
 
 
 def one_round(**ns: int) -> list[Timing]:
     """``ours2`` and ``split`` have two threads."""
     ns = {"stock": 100, "mainline": 90, "whole": 80, "ours": 80, "ours2": 44, "split": 44, **ns}
     two = {"ours2": "ours", "split": "split"}
-    found = [Timing(GIB, 2 if way in two else 1, two.get(way, way), took) for way, took in ns.items()]
-    return [one for one in found if one.ns]
+    return [Timing(GIB, 2 if way in two else 1, two.get(way, way), took) for way, took in ns.items() if took]
 
 
 def too_slow(limits: Sequence[Limit]) -> list[str]:
@@ -117,11 +83,6 @@ def gib_slow(timings: Sequence[Timing], several: bool, extents: bool = False) ->
     return too_slow(zeroing.limits(timings, several, extents))
 
 
-def gib(**ns: int) -> list[str]:
-    """What is too slow of one round."""
-    return gib_slow(one_round(**ns), True)
-
-
 @pytest.fixture(autouse=True)
 def not_intel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zeroing.host, "is_intel", lambda: False)
@@ -134,62 +95,62 @@ def test_what_stock_does(base: str, extents: bool, monkeypatch: pytest.MonkeyPat
     assert zeroing.stock_zeroes_extents() == extents
 
 
+SAME = {"stock": 80, "mainline": 80}  # Then there is nothing to gain but by threads and CLZERO.
+HALF = "2 threads, of two with half of it each"
+
+
 class TestGib:
-    def test_fine(self) -> None:
-        assert gib() == []
-
-    def test_one_thread_is_as_fast_as_the_best_way(self) -> None:
-        assert gib(ours=85, ours2=40) == ["1 thread, of whole: 1.062, at most 1.05"]
-
-    def test_clzero_is_a_peer_and_asks_for_more(self) -> None:
-        assert gib(clzero=40, ours=41, ours2=24, split=24) == []
-        slow = gib(clzero=50, ours=50, ours2=30, split=30)
-        assert slow == ["1 thread, of stock's loop: 0.500, at most 0.45"]
+    @pytest.mark.parametrize(
+        ("ns", "extents", "slow"),
+        [
+            ({}, False, []),
+            ({"ours": 85, "ours2": 40}, False, ["1 thread, of whole: 1.062, at most 1.05"]),
+            ({"clzero": 40, "ours": 41, "ours2": 24, "split": 24}, False, []),
+            (
+                {"clzero": 50, "ours": 50, "ours2": 30, "split": 30},
+                False,
+                ["1 thread, of stock's loop: 0.500, at most 0.45"],
+            ),
+            ({"movnti": 60}, False, []),  # not judged
+            (SAME, True, []),
+            (SAME | {"clzero": 80}, True, []),
+            (SAME | {"clzero": 80}, False, ["1 thread, of stock's loop: 1.000, at most 0.45"]),
+            (
+                SAME | {"stock": 70},
+                True,
+                [f"1 thread, of {name}: 1.143, at most 1.05" for name in ("stock", "stock's loop")],
+            ),
+            ({"ours2": 48, "split": 40}, False, []),
+            ({"ours2": 56, "split": 40}, False, [f"{HALF}: 1.400, at most 1.05"]),
+            # Where the memory holds two threads back.
+            ({"ours2": 70, "split": 68}, False, []),
+            ({"ours2": 75, "split": 68}, False, [f"{HALF}: 1.103, at most 1.05"]),
+            ({"ours2": 76, "split": 76}, False, []),
+            ({"ours2": 79, "split": 120}, False, []),
+            ({"ours2": 81, "split": 80}, False, []),
+            ({"ours2": 82, "split": 120}, False, ["2 threads, of one: 1.025, at most 1.02"]),
+            ({"ours2": 82, "split": 80}, False, ["2 threads, of one: 1.025, at most 1.02"]),
+        ],
+    )
+    def test_one_round(self, ns: dict[str, int], extents: bool, slow: list[str]) -> None:
+        assert gib_slow(one_round(**ns), True, extents) == slow
 
     def test_intel_has_a_limit_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        slow = {"mainline": 90, "whole": 90, "ours": 90}
-        assert gib(**slow) == []
+        timings = one_round(mainline=90, whole=90, ours=90)
+        assert gib_slow(timings, True) == []
         monkeypatch.setattr(zeroing.host, "is_intel", lambda: True)
-        assert gib(**slow) == ["1 thread, of stock's loop: 0.900, at most 0.85"]
-
-    def test_stock_may_zero_in_extents(self) -> None:
-        """Then there is nothing to gain but by threads and CLZERO."""
-        same = {"stock": 80, "mainline": 80}
-        assert gib_slow(one_round(**same), True, True) == []
-        assert gib(**same, clzero=80) == ["1 thread, of stock's loop: 1.000, at most 0.45"]
-        assert gib_slow(one_round(**same, clzero=80), True, True) == []
-        assert gib_slow(one_round(**{**same, "stock": 70}), True, True) == [
-            "1 thread, of stock: 1.143, at most 1.05",
-            "1 thread, of stock's loop: 1.143, at most 1.05",
-        ]
-
-    def test_non_temporal_words_are_not_judged(self) -> None:
-        assert gib(movnti=60) == []
+        assert gib_slow(timings, True) == ["1 thread, of stock's loop: 0.900, at most 0.85"]
 
     def test_a_round_in_which_the_memory_was_fast(self) -> None:
         """Whose round it was says nothing: each way is compared within rounds."""
-        found = one_round(whole=60, ours=80)
+        timings = one_round(whole=60, ours=80)
         for took in (80, 80, 70, 80) * 3:
-            found += one_round(whole=took, ours=took)
-        assert gib_slow(found, False) == []
-
-    def test_two_threads(self) -> None:
-        assert gib(ours2=48, split=40) == []
-        assert gib(ours2=56, split=40) == ["2 threads, of two with half of it each: 1.400, at most 1.05"]
-
-    def test_two_threads_that_the_memory_holds_back(self) -> None:
-        assert gib(ours2=70, split=68) == []
-        (found,) = gib(ours2=75, split=68)
-        assert found == "2 threads, of two with half of it each: 1.103, at most 1.05"
-        assert gib(ours2=76, split=76) == []
-        assert gib(ours2=79, split=120) == []
-        assert gib(ours2=81, split=80) == []
-        assert gib(ours2=82, split=120) == ["2 threads, of one: 1.025, at most 1.02"]
-        assert gib(ours2=82, split=80) == ["2 threads, of one: 1.025, at most 1.02"]
+            timings += one_round(whole=took, ours=took)
+        assert gib_slow(timings, False) == []
 
     @staticmethod
-    def rounds(one: int, two: Sequence[int], split: Sequence[int]) -> list[Timing]:
-        alone = [Timing(GIB, 1, way, one) for way in ("stock", "mainline", "whole", "ours")]
+    def rounds(alone_ns: int, two: Sequence[int], split: Sequence[int]) -> list[Timing]:
+        alone = [Timing(GIB, 1, way, alone_ns) for way in ("stock", "mainline", "whole", "ours")]
         return alone * len(two) + [
             Timing(GIB, 2, way, ns)
             for both in zip(two, split, strict=True)
@@ -197,8 +158,8 @@ class TestGib:
         ]
 
     def test_fast_by_chance(self) -> None:
-        found = gib_slow(self.rounds(100, (55, 52, 90, 92, 95, 94, 91, 100, 94), [55] * 9), True)
-        assert found == [
+        times = (55, 52, 90, 92, 95, 94, 91, 100, 94)
+        assert gib_slow(self.rounds(100, times, [55] * 9), True) == [
             "2 threads, of one: 0.920, at most 0.95",
             "2 threads, of two with half of it each: 1.673, at most 1.05",
         ]
@@ -222,15 +183,15 @@ class TestGib:
         assert limits[-1].verdict is verdict
 
     def test_one_thread_by_the_interval(self) -> None:
-        timings = [one for took in (80, 88) * 5 for one in one_round(ours=took, ours2=44)]
+        timings = [timing for took in (80, 88) * 5 for timing in one_round(ours=took, ours2=44)]
         (limit,) = [limit for limit in zeroing.limits(timings, False) if limit.verdict is Verdict.OPEN]
         assert limit.name == "1 thread, of whole"
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
         with pytest.raises(LabError, match="did not time whole with 1 threads"):
-            gib(whole=0)
+            gib_slow(one_round(whole=0), True)
         with pytest.raises(LabError, match="did not time ours with 2 threads"):
-            gib(ours2=0)
+            gib_slow(one_round(ours2=0), True)
         assert gib_slow(one_round(ours2=0, split=0), False) == []
 
 
@@ -244,50 +205,50 @@ zero_bench: ok
 NAME = "2048 KiB touched at page 0, used forward"
 
 
-def uses(text: str = USE) -> tuple[Use, ...]:
-    return parsed(text).uses
+USES = parsed(USE).uses
 
 
-def use_slow(rows: Sequence[firstuse.Row], clzero: bool, extents: bool = False) -> list[str]:
-    return too_slow(firstuse.limits(rows, clzero, extents))
+def use_slow(uses: Sequence[Use], clzero: bool, extents: bool = False) -> list[str]:
+    return too_slow(firstuse.limits(firstuse.rows(uses), clzero, extents))
+
+
+def ours(uses: Sequence[Use], **times: int) -> list[Use]:
+    return [replace(use, **times) if use.way == "ours" else use for use in uses]
+
+
+EQUAL = [replace(use, zero=90_000, use=9000) for use in USES]
 
 
 class TestFirstUse:
     def test_both_count(self) -> None:
-        stock, ours = firstuse.rows(uses())
+        stock, ours = firstuse.rows(USES)
         assert (stock.way, stock.both.median, stock.of_stock) == ("stock", 256, None)
         assert (ours.zero.low, ours.use.low, ours.both.low) == (200, 24, 224)
         assert ours.of_stock is not None and ours.of_stock.value == pytest.approx(269 / 256)
 
     def test_ratios_are_of_the_same_round(self) -> None:
         """A round that is slow for both says as much as any other."""
-        slow = [replace(one, zero=10 * one.zero, use=10 * one.use) for one in uses()]
-        _stock, ours = firstuse.rows((*uses(), *slow, *uses()))
+        slow = [replace(use, zero=10 * use.zero, use=10 * use.use) for use in USES]
+        _stock, ours = firstuse.rows((*USES, *slow, *USES))
         assert ours.of_stock is not None and ours.of_stock.value == pytest.approx((224 + 314) / 512)
 
-    def test_no_slower_than_stock(self) -> None:
-        assert use_slow(firstuse.rows(uses()), False) == [f"{NAME}: 1.051, at most 1.02"]
-        assert use_slow(firstuse.rows(uses()[:2]), False) == []
-
-    def test_stock_may_zero_in_extents(self) -> None:
-        """Then both do the same, with CLZERO or without."""
-        same = [replace(use, zero=90_000, use=9000) for use in uses()]
-        slow = [replace(use, zero=96_000) if use.way == "ours" else use for use in same]
-        for clzero in (False, True):
-            assert use_slow(firstuse.rows(same), clzero, True) == []
-            assert use_slow(firstuse.rows(slow), clzero, True) == [f"{NAME}: 1.061, at most 1.05"]
-
-    def test_use_has_a_limit_of_its_own(self) -> None:
-        cold = firstuse.rows(uses(USE.replace("use 24000", "use 40000"))[:2])
-        assert use_slow(cold, False) == [f"{NAME}: to use it: 1.538, at most 1.3"]
-
-    def test_clzero_asks_for_more(self) -> None:
-        assert use_slow(firstuse.rows(uses()[:2]), True) == [
-            f"{NAME}: to zero it: 0.870, at most 0.45",
-            f"{NAME}: 0.875, at most 0.8",
-        ]
-        fast = [replace(use, zero=90_000) if use.way == "ours" else use for use in uses()]
-        assert use_slow(firstuse.rows(fast), True) == []
+    @pytest.mark.parametrize(
+        ("uses", "clzero", "extents", "slow"),
+        [
+            (USES, False, False, [": 1.051, at most 1.02"]),
+            (USES[:2], False, False, []),
+            # With extents, both do the same.
+            (EQUAL, False, True, []),
+            (EQUAL, True, True, []),
+            (ours(EQUAL, zero=96_000), False, True, [": 1.061, at most 1.05"]),
+            (ours(EQUAL, zero=96_000), True, True, [": 1.061, at most 1.05"]),
+            (ours(USES[:2], use=40_000), False, False, [": to use it: 1.538, at most 1.3"]),
+            (USES[:2], True, False, [": to zero it: 0.870, at most 0.45", ": 0.875, at most 0.8"]),
+            (ours(USES, zero=90_000), True, False, []),
+        ],
+    )
+    def test_limits(self, uses: Sequence[Use], clzero: bool, extents: bool, slow: list[str]) -> None:
+        assert use_slow(uses, clzero, extents) == [f"{NAME}{line}" for line in slow]
 
     @pytest.mark.parametrize(("last", "most"), [(0.55, 0.45), (0.99, 0.48)])
     def test_clzero_asks_for_less_where_nothing_is_gained_through_the_cache(
@@ -295,27 +256,27 @@ class TestFirstUse:
     ) -> None:
         def timed(page: int, ratio: float) -> list[Use]:
             times = {"stock": 100_000, "ours": round(100_000 * ratio)}
-            return [replace(use, page=page, zero=times[use.way]) for use in uses()[:2]]
+            return [replace(use, page=page, zero=times[use.way]) for use in USES[:2]]
 
-        both = firstuse.rows([*timed(0, 0.484), *timed(511, last)])
+        both = [*timed(0, 0.484), *timed(511, last)]
         assert f"{NAME}: to zero it: 0.484, at most {most}" in use_slow(both, True)
 
     def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """0.875 and 1.227 are on both sides of 1.02."""
         monkeypatch.setattr(firstuse, "WANTED", set())
         note = ("store clzero: not on this CPU",)
-        runs = [zeroing.Measured(uses=found, notes=note) for found in (uses(), uses()[:2] * 40)]
+        runs = [zeroing.Measured(uses=timed, notes=note) for timed in (USES, USES[:2] * 40)]
         limits = zeroing.first_use_gate().limits
-        assert [limits(found)[0].verdict for found in (runs[:1], runs)] == [Verdict.OPEN, Verdict.PASSED]
+        assert [limits(some)[0].verdict for some in (runs[:1], runs)] == [Verdict.OPEN, Verdict.PASSED]
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
         with pytest.raises(LabError, match="did not time"):
-            zeroing.first_use_gate().limits([zeroing.Measured(uses=uses())])
+            zeroing.first_use_gate().limits([zeroing.Measured(uses=USES)])
 
     @pytest.mark.parametrize(("note", "most"), [((), 0.45), (("store clzero: not on this CPU",), 1.3)])
     def test_what_is_asked_for_depends_on_the_cpu(
         self, monkeypatch: pytest.MonkeyPatch, note: tuple[str, ...], most: float
     ) -> None:
         monkeypatch.setattr(firstuse, "WANTED", set())
-        limits = zeroing.first_use_gate().limits([zeroing.Measured(uses=uses(), notes=note)])
+        limits = zeroing.first_use_gate().limits([zeroing.Measured(uses=USES, notes=note)])
         assert most in [limit.most for limit in limits]

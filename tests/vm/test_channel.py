@@ -15,17 +15,9 @@ TEXT = (DATA / "patched-three-nodes.guest.log").read_text()
 
 def test_values_by_key() -> None:
     guest = channel.parse(TEXT)
-    assert guest.value("online") == "0-3"
-    assert guest.number("cpus") == 4
-    assert guest.number("online") is None
+    assert (guest.value("online"), guest.number("cpus"), guest.number("online")) == ("0-3", 4, None)
     assert guest.value("nothing") is None and guest.values("nothing") == []
-    assert guest.done == 0
-    assert guest.cut == ""
-
-
-def test_pages() -> None:
-    guest = channel.parse(TEXT)
-    assert guest.total_pages == 1016263
+    assert (guest.done, guest.cut, guest.total_pages) == (0, "", 1016263)
     assert [zone.managed for zone in guest.zones] == [3840, 312000, 512000, 188423]
     assert guest.zones[3] == channel.Zone(2, "Normal", 198369, 188423)
 
@@ -55,10 +47,8 @@ def test_trace() -> None:
     [
         ("", ""),
         ("cpus 4\n", ""),
-        ("cpus 4\ndone", "done"),
         ("cpus 4\ndone ", "done "),
         ("cpus 4\ndone 1", "done 1"),  # of 12?
-        ("cpus 4\nktap a ok 1 -", "ktap a ok 1 -"),
         ("ktap a done 0\n", ""),
         ("done 0\ncpus 4\n", ""),  # not its last word
     ],
@@ -71,8 +61,4 @@ def test_a_report_without_its_end(text: str, cut: str) -> None:
 
 def test_a_line_that_was_cut_is_no_value() -> None:
     assert channel.parse("memtotal-kib 4065052\nmemtotal-kib 40").number("memtotal-kib") == 4065052
-
-
-@pytest.mark.parametrize("status", [0, 1, 137])
-def test_the_exit_status(status: int) -> None:
-    assert channel.parse(f"cpus 4\ndone {status}\n").done == status
+    assert channel.parse("cpus 4\ndone 137\n").done == 137

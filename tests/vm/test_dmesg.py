@@ -33,22 +33,9 @@ def test_stock_lines_and_stamps_beyond_100_s() -> None:
         (1, None, 632, None),
     ]
     assert stock.nodes[1].at == 102.631207
-    assert stock.deferred_ms == pytest.approx(102400.001, abs=1e-9)
-    assert stock.boot_ms == 104000.0
-    assert stock.cpus == 104
-
-
-def test_times_are_those_of_the_stamps() -> None:
+    assert (stock.deferred_ms, stock.boot_ms, stock.cpus) == (102400.001, 104000.0, 104)
     ours = console("patched-three-nodes.log")
-    assert ours.deferred_ms == 50.0
-    assert ours.boot_ms == 900.123
-    assert ours.version == "6.12.117"
-
-
-def test_a_panic_that_a_guest_asks_for_is_none() -> None:
-    said = "[    1.0] Kernel panic - not syncing: {}\n"
-    assert dmesg.parse(said.format("sysrq triggered crash")).panic is None
-    assert dmesg.parse(said.format("sysrq")).panic == "sysrq"
+    assert (ours.deferred_ms, ours.boot_ms, ours.version) == (50.0, 900.123, "6.12.117")
 
 
 def test_panic_and_trouble() -> None:
@@ -56,6 +43,10 @@ def test_panic_and_trouble() -> None:
     assert log.panic == "Fatal exception"
     assert [line.split(":")[0] for line in log.trouble] == ["WARNING", "BUG"]
     assert log.boot_ms is None
+    # A panic that a guest asks for is none.
+    said = "[    1.0] Kernel panic - not syncing: {}\n"
+    assert dmesg.parse(said.format("sysrq triggered crash")).panic is None
+    assert dmesg.parse(said.format("sysrq")).panic == "sysrq"
 
 
 @pytest.mark.parametrize(
@@ -71,11 +62,6 @@ def test_panic_and_trouble() -> None:
 def test_garbled_by_other_output(line: str) -> None:
     (node,) = parse(f"noise\n{line}\n").nodes
     assert (node.node, node.pages, node.ms, node.threads, node.at) == (0, 7, 22, 4, 0.631207)
-
-
-def test_lines_without_thread_count_or_stamp() -> None:
-    (node,) = parse("node 0 initialised, 3145728 pages in 22ms").nodes
-    assert (node.pages, node.threads, node.ran, node.at) == (3145728, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -94,29 +80,21 @@ def test_missing_and_cut_lines(text: str) -> None:
     assert (log.panic, log.version, log.cpus) == (None,) * 3
 
 
-def test_a_machine_that_defers_nothing_takes_no_time() -> None:
-    log = parse("[    0.601207] smpboot: Total of 2 processors activated (8.00 BogoMIPS)\n")
-    assert log.deferred_ms == 0.0
+@pytest.mark.parametrize(
+    ("node", "ms"),
+    [
+        ("", 0.0),  # nothing is deferred
+        ("[    0.700250] node 0 deferred pages initialised in 480ms\n", 500.25),
+        ("node 0 deferred pages initialised in 480ms\n", None),
+    ],
+)
+def test_time_from_the_last_message_before(node: str, ms: float | None) -> None:
+    done = "[    0.200000] smpboot: Total of 1 processors activated (8.00 BogoMIPS)\n"
+    assert parse(done + node).deferred_ms == ms
 
 
-def test_one_processor() -> None:
-    log = parse(
-        "[    0.200000] smpboot: Total of 1 processors activated (8.00 BogoMIPS)\n"
-        "[    0.700250] node 0 deferred pages initialised in 480ms\n"
-    )
-    assert log.deferred_ms == 500.25
-
-
-def test_no_time_from_a_node_line_without_stamp() -> None:
-    log = parse("[    0.2] smpboot: Total of 1 processors\nnode 0 deferred pages initialised in 480ms\n")
-    assert log.deferred_ms is None
-
-
-def test_shown_lines_are_bare() -> None:
+def test_messages() -> None:
     assert dmesg.interesting("[    1.5] x86/mm: \x1b[1mready\r") == "x86/mm: [1mready"
     assert dmesg.interesting("cpus 4") == "cpus 4"
-
-
-def test_messages_with_their_stamps() -> None:
     text = "[    0.000000] Linux version 6.12\nnoise\n[  102.631207][    T1] node 0 deferred\n"
     assert parse(text).stamps == ((0, "Linux version 6.12"), (102631207, "node 0 deferred"))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -53,20 +52,10 @@ class TestDryRun:
         assert Path(args[args.index("-initrd") + 1]).parent == bare / "initramfs"
         assert not list(bare.iterdir())
 
-    def test_more_arguments_come_last(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        (append,) = self.line(capsys, append=("a=1  b", "c"), threads="50%")[-1:]
-        assert append.endswith(" deferred_init_threads=50% a=1 b c")
-
-    def test_shell_and_gdb(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        args = self.line(capsys, shell=True, gdb=True)
-        assert {"-s", "-S", "mon:stdio"} <= set(args)
-        assert "mon:stdio" not in self.line(capsys)
-
-    def test_waits_for_no_other_run(self, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("padlab.core.exclusive.held", refuse)
-        with pytest.raises(SystemExit) as end:
-            cli.main(["boot", "--machine", "tiny", "--dry-run"])
-        assert end.value.code == 0
+    def test_what_options_do(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        args = self.line(capsys, append=("a=1  b", "c"), threads="50%")
+        assert args[-1].endswith(" deferred_init_threads=50% a=1 b c") and "mon:stdio" not in args
+        assert {"-s", "-S", "mon:stdio"} <= set(self.line(capsys, shell=True, gdb=True))
 
 
 def test_what_to_type_for_gdb(tmp_path: Path) -> None:
@@ -79,10 +68,16 @@ def test_what_to_type_for_gdb(tmp_path: Path) -> None:
     ("args", "config"), [([], "perf"), (["--gdb"], "gdb"), (["--gdb", "--config", "debug"], "debug")]
 )
 def test_a_debugger_gets_a_kernel_with_lines(
-    args: list[str], config: str, bare: Path, capsys: pytest.CaptureFixture[str]
+    args: list[str],
+    config: str,
+    bare: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(SystemExit):
+    monkeypatch.setattr("padlab.core.exclusive.held", refuse)  # a dry run waits for no other run
+    with pytest.raises(SystemExit) as end:
         cli.main(["boot", "--machine", "tiny", "--dry-run", *args])
+    assert end.value.code == 0
     assert f"/obj-{config}/" in capsys.readouterr().out
 
 
@@ -96,7 +91,7 @@ class TestShell:
         monkeypatch.setattr(boot, "prepare", lambda *_args: (build, Path("/i.cpio")))
 
         def run(script: str) -> int:
-            monkeypatch.setattr(boot, "command", lambda *_args: ["sh", "-c", script])
+            monkeypatch.setattr(boot.qemu, "command", lambda *_args: ["sh", "-c", script])
             return lab_boot.main(TINY, shell=True)
 
         return run
@@ -117,24 +112,20 @@ class TestShell:
         assert end.value.code == 2
 
 
-class TestMachines:
-    def run(self, *args: str) -> str:
-        words = [sys.executable, "-m", "padlab", "machines", *args]
-        return subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
+def lab(*args: str, **env: str) -> str:
+    words = [sys.executable, "-m", "padlab", *args]
+    return subprocess.run(
+        words, cwd=paths.ROOT, env={**os.environ, **env}, capture_output=True, text=True, check=True
+    ).stdout
 
-    def test_table(self) -> None:
-        lines = self.run().splitlines()
-        first = [line.split()[0] for line in lines if not line.startswith(" ")]
-        assert first == ["machine", *machine.names()]
-        (large,) = (line for line in lines if line.startswith("xeon-8167m "))
-        assert "published" in large and "13.0" in large
-        assert "2 nodes, 104 CPUs (2 threads a core), 768 GiB" in large
 
-    def test_json(self) -> None:
-        rows = {row["name"]: row for row in json.loads(self.run("--json"))}
-        assert set(rows) == set(machine.names())
-        assert rows["three-nodes"]["cpus"] == 4 and rows["three-nodes"]["nodes"] == 3
-        assert rows["tiny"]["host_mib"] == boot.host_mib(TINY)
+def test_machines() -> None:
+    lines = lab("machines").splitlines()
+    first = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert first == ["machine", *machine.names()]
+    (large,) = (line for line in lines if line.startswith("xeon-8167m "))
+    assert "published" in large and "13.0" in large
+    assert "2 nodes, 104 CPUs (2 threads a core), 768 GiB" in large
 
 
 class TestCompletion:
@@ -148,40 +139,19 @@ class TestCompletion:
         ],
     )
     def test_answers(self, words: str, expected: set[str]) -> None:
-        asked = {"_LAB_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        done = subprocess.run(
-            [sys.executable, "-m", "padlab"],
-            cwd=paths.ROOT,
-            env={**os.environ, **asked},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert {line.partition(",")[2] for line in done.stdout.splitlines()} == expected
+        answer = lab(_LAB_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" ")))
+        assert {line.partition(",")[2] for line in answer.splitlines()} == expected
 
     def test_bash_completes_what_is_typed(self) -> None:
-        script = subprocess.run(
-            [sys.executable, "-m", "padlab", "completion", "bash"],
-            cwd=paths.ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        script = lab("completion", "bash")
         asked = f"{script}\nCOMP_WORDS=(./lab boot --machine smt) COMP_CWORD=3\n_lab_completion ./lab\n"
         fake = f'./lab() {{ :; }}; env() {{ command env "${{@:1:$#-1}}" {sys.executable} -m padlab; }}\n'
-        done = subprocess.run(
-            ["bash", "-c", f'{fake}{asked}echo "${{COMPREPLY[@]}}"; complete -p lab'],
-            cwd=paths.ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.startswith("smt-numa\n")
-        assert "_lab_completion lab" in done.stdout
+        bash = ["bash", "-c", f'{fake}{asked}echo "${{COMPREPLY[@]}}"; complete -p lab']
+        answer = subprocess.run(bash, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
+        assert answer.startswith("smt-numa\n")
+        assert "_lab_completion lab" in answer
 
     @pytest.mark.parametrize("shell", ["zsh", "fish"])
-    def test_other_shells_need_no_lab_in_path(self, shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit):
-            cli.main(["completion", shell])
-        out = capsys.readouterr().out
-        assert f" {paths.ROOT}/lab)" in out and " lab)" not in out and "commands[lab]" not in out
+    def test_other_shells_need_no_lab_in_path(self, shell: str) -> None:
+        script = lab("completion", shell)
+        assert f" {paths.ROOT}/lab)" in script and " lab)" not in script and "commands[lab]" not in script

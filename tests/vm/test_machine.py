@@ -26,14 +26,9 @@ def published_rows() -> list[dict[str, str]]:
 def test_all_machines_load(name: str) -> None:
     loaded = machine.load(name)
     told = tomllib.loads((MACHINES / f"{name}.toml").read_text())
-    cores = sum(node.get("cores", 0) for node in told["node"])
-    mib = sum(node["mib"] if "mib" in node else 1024 * node["gib"] for node in told["node"])
-    assert (loaded.name, loaded.description, loaded.kind) == (name, told["description"], told["kind"])
     assert len(loaded.nodes) == len(told["node"])
-    assert loaded.cpus == cores * told.get("threads_per_core", 1)
-    assert loaded.mib == mib
-    assert loaded.small == told.get("small", False)
-    assert loaded.arch.name == told.get("arch", "x86_64")
+    assert loaded.cpus == sum(node.get("cores", 0) for node in told["node"]) * loaded.threads_per_core
+    assert loaded.mib == sum(node["mib"] if "mib" in node else 1024 * node["gib"] for node in told["node"])
 
 
 @pytest.mark.parametrize("row", published_rows(), ids=lambda row: f"{row['machine']}-{row['node_pct']}")
@@ -46,27 +41,24 @@ def test_published_machines_are_as_published(row: dict[str, str]) -> None:
     assert {node.mib for node in loaded.nodes} == {int(row["gib_per_node"]) * 1024}
 
 
+def parse(folder: Path, text: str) -> machine.Machine:
+    (folder / "x.toml").write_text(text)
+    return machine.load("x", folder)
+
+
 @pytest.mark.parametrize(
-    "more",
-    [
-        "below_4g_mib = 1024\n" + NODE,
-        'firmware = "ovmf"\n' + NODE,
-        "monitor = true\n" + NODE,
-        NODE + "[[dimm]]\ngib = 1\n",
-    ],
+    "more", ["below_4g_mib = 1024\n", 'firmware = "ovmf"\n', "monitor = true\n", "dimm = [{ gib = 1 }]\n"]
 )
-def test_what_arm64_cannot_have(more: str) -> None:
-    machine.parse("x", GOOD + 'arch = "arm64"\n' + NODE)
+def test_what_arm64_cannot_have(more: str, tmp_path: Path) -> None:
+    parse(tmp_path, GOOD + 'arch = "arm64"\n' + NODE)
     with pytest.raises(LabError, match=r"is of arm64; .* for x86_64"):
-        machine.parse("x", GOOD + 'arch = "arm64"\n' + more)
+        parse(tmp_path, GOOD + 'arch = "arm64"\n' + more + NODE)
 
 
-def test_with_efi_it_boots_users_kernels() -> None:
-    assert machine.parse("x", GOOD + NODE).config is kconfig.PERF
-    assert machine.parse("x", GOOD + 'firmware = "ovmf"\n' + NODE).config is kconfig.USERS
+def test_with_efi_it_boots_users_kernels(tmp_path: Path) -> None:
+    assert parse(tmp_path, GOOD + NODE).config is kconfig.PERF
+    assert parse(tmp_path, GOOD + 'firmware = "ovmf"\n' + NODE).config is kconfig.USERS
     assert machine.load("arm64").config is kconfig.ARM64
-    with pytest.raises(LabError, match="firmware"):
-        machine.parse("x", GOOD + 'firmware = "coreboot"\n' + NODE)
 
 
 def test_summary() -> None:
@@ -74,53 +66,40 @@ def test_summary() -> None:
     assert machine.load("three-nodes").summary() == "3 nodes, 4 CPUs (2/1/1 by node), 4105 MiB"
 
 
-def test_dimms() -> None:
-    made = machine.parse("x", GOOD + NODE * 2 + "[[dimm]]\ngib = 1\n[[dimm]]\nmib = 640\nnode = 1\n")
-    assert made.dimms == (machine.Dimm(1024, 0), machine.Dimm(640, 1))
-    assert (made.mib, made.dimm_mib) == (4096, 1664)
+def test_dimms(tmp_path: Path) -> None:
+    loaded = parse(tmp_path, GOOD + NODE * 2 + "[[dimm]]\ngib = 1\n[[dimm]]\nmib = 640\nnode = 1\n")
+    assert loaded.dimms == (machine.Dimm(1024, 0), machine.Dimm(640, 1))
+    assert (loaded.mib, loaded.dimm_mib) == (4096, 1664)
 
 
 def test_unknown_machine_lists_the_known() -> None:
-    with pytest.raises(LabError) as err:
+    with pytest.raises(LabError, match="'no-such'.*epyc-7551-kvm-small.*three-nodes"):
         machine.load("no-such")
-    assert "'no-such'" in str(err.value)
-    assert "epyc-7551-kvm-small" in err.value.todo and "three-nodes" in err.value.todo
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (GOOD, "missing required field `node`"),
-        (GOOD + "node = []\n", "node: expected `array` of length >= 1"),
         (GOOD + NODE * 65, "node: expected `array` of length <= 64"),
         (GOOD + "colour = 3\n" + NODE, "unknown field `colour`"),
+        (GOOD + 'firmware = "coreboot"\n' + NODE, "firmware: invalid"),
         (GOOD + NODE + "cpus = 3\n", "node[0]: object contains unknown field `cpus`"),
         (GOOD + "below_4g_mib = 4096\n" + NODE, "below_4g_mib: expected `int` <= 3584"),
         (GOOD + 'append = ["a", "a b"]\n' + NODE, "append[1]: expected `str` matching"),
-        (GOOD + 'append = ["a\\n"]\n' + NODE, "append[0]: expected `str` matching"),
-        (GOOD + 'append = [""]\n' + NODE, "append[0]: expected `str` matching"),
         (GOOD + NODE + "[[node]]\ngib = 0\n", "node[1].gib: expected `int` >= 1"),
         (GOOD + "[[node]]\ngib = 1\nmib = 1024\ncores = 1\n", "node[0]: needs its memory once"),
-        (GOOD + "[[node]]\ncores = 1\n", "node[0]: needs its memory once"),
-        (GOOD + NODE + "distances = [10, 20]\n", "node[0].distances is [10, 20]"),
         (GOOD + NODE + "distances = [20]\n", "node[0].distances is [20]"),
         (GOOD + NODE + "distances = [9]\n", "node[0].distances[0]: expected `int` >= 10"),
         (GOOD + "[[node]]\ngib = 2\n", "0 CPUs in all"),
         (GOOD + "[[node]]\ngib = 2\ncores = 200\n" * 2, "400 CPUs in all"),
         (GOOD + "[[node]]\nmib = 16\ncores = 1\n", "16 MiB in all"),
-        (GOOD + "[[node]]\ngib = 1000\ncores = 1\n" * 2, "2048000 MiB in all"),
         (GOOD + NODE + "[[dimm]]\ngib = 1007\n", "1033216 MiB in all"),
         (GOOD + NODE + "[[dimm]]\n", "dimm[0]: needs its memory once"),
         (GOOD + NODE + "[[dimm]]\ngib = 1\nnode = 1\n", "dimm[0].node is 1"),
     ],
 )
-def test_malformed_files_name_file_and_key(text: str, says: str) -> None:
+def test_malformed_files_name_file_and_key(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(LabError) as err:
-        machine.parse("bad", text)
-    assert err.value.what == "machines/bad.toml" and says in err.value.why
-
-
-def test_unreadable_file(tmp_path: Path) -> None:
-    (tmp_path / "bad.toml").write_bytes(b"\xff\xfe\n")
-    with pytest.raises(LabError, match="bad.toml: cannot be read: .*; write it in UTF-8"):
-        machine.load("bad", tmp_path)
+        parse(tmp_path, text)
+    assert err.value.what.endswith("x.toml") and says in err.value.why

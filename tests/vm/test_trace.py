@@ -21,8 +21,8 @@ CPU:3 [LOST 17 EVENTS]
 
 
 def test_events() -> None:
-    found = trace.parse(LINES.splitlines())
-    chunk, queue, helper, console = found.events
+    parsed = trace.parse(LINES.splitlines())
+    chunk, queue, helper, console = parsed.events
     assert (chunk.task, chunk.pid, chunk.cpu, chunk.name) == ("kworker/4:0", 57, 4, "padata_mt_chunk")
     assert chunk.fields == {"job": "4", "start": "0", "end": "1024"}
     assert chunk.seconds == 0.79498
@@ -31,7 +31,7 @@ def test_events() -> None:
     assert (helper.task, helper.pid, helper.cpu) == ("my - odd-name-12", 1234, 103)
     assert (console.task, console.ticks) == ("<idle>", 733756014)
     assert console.text == "[    0.6] node 0 initialised, 5 pages"
-    assert found.lost == ("CPU:3 [LOST 17 EVENTS]",)
+    assert parsed.lost == ("CPU:3 [LOST 17 EVENTS]",)
 
 
 def test_nothing() -> None:
@@ -50,8 +50,6 @@ TSC = """\
 
 def test_deferred_init_is_from_its_first_thread_woken_to_init_woken_by_the_last() -> None:
     assert trace.deferred_ms(trace.parse(TSC.splitlines())) == pytest.approx(32.5)
-
-
-def test_threads_that_woke_nobody_tell_no_time() -> None:
+    # Threads that woke nobody tell no time.
     text = TSC.replace("comm=init pid=1 ", "comm=init pid=9 ")
     assert trace.deferred_ms(trace.parse(text.splitlines())) is None

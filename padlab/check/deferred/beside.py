@@ -206,18 +206,18 @@ def asked_for(config: Config, name: str, kernel: str = KERNEL, limit_s: float | 
 
 def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
     """What is wrong with what is asked for, and with what there was free meanwhile.  Pure."""
-    found = said_problems(console, asks)
+    problems = said_problems(console, asks)
     match = re.search(r"test_beside: free memory changed by (\d+) pages", console)
     # What a thread has freed of its section counts twice; two threads are the test's.
     if match is None or int(match[1]) > (cpus + 2) * SECTION_PAGES:
-        found.append(match[0] if match else "free memory was not looked at")
-    return found
+        problems.append(match[0] if match else "free memory was not looked at")
+    return problems
 
 
 def said_problems(console: str, asks: Iterable[str]) -> list[str]:
     """What is wrong with what checks/faults/test-beside.patch says.  Pure."""
-    found = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
-    return found + [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
+    problems = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
+    return problems + [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
 
 
 def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
@@ -279,22 +279,10 @@ def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     return {**fast, **slow}
 
 
-def boots() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """All that the faulty kernel is booted for here, beside the jobs: machines and command lines."""
-    return {
-        **{f"{who} waits": wait for who, wait in WAITS.items()},
-        **{f"struct pages asked for, {name}": (name, ASKED_ARGS) for name in ASKED[PERF][0]},
-        **{title: (name, (taking(kind), *slow)) for title, (name, kind, slow) in pressures().items()},
-        "the last sections": (SMALL, UNHURRIED),
-        "a job that hangs": (SMALL, HUNG),
-        "a bulk allocation": (SMALL, BULK),
-    }
-
-
 def taken_problems(console: str, kind: str) -> list[str]:
     """What is wrong with what the initcall says of its allocations.  Pure."""
     match = re.search(rf"test_take: (\d+) of (\d+) pages, {kind}, (\d+) failed", console)
     if match is None:
         return ["the initcall does not say what it took"]
-    found = [] if int(match[1]) >= int(match[2]) and match[3] == "0" else [match[0]]
-    return found + [f"the console says: {bad}" for bad in ("Out of memory", "oom-kill") if bad in console]
+    problems = [] if int(match[1]) >= int(match[2]) and match[3] == "0" else [match[0]]
+    return problems + [f"the console says: {bad}" for bad in ("Out of memory", "oom-kill") if bad in console]

@@ -69,10 +69,10 @@ def placed(name: str, kernel: str = "patched", limit_s: float | None = None) -> 
 
 def woken(name: str) -> Outcome:
     """No thread has to be made for a helper: that is a fact also where times mean nothing."""
-    found, result = starts.measure(machine.load(name), "patched", guests.ready("patched", "trace"))
-    problems = [] if found.started else ["no helper started"]
-    if found.made:
-        problems.append(f"{found.made} threads were made while {found.started} helpers started")
+    helpers, result = starts.measure(machine.load(name), "patched", guests.ready("patched", "trace"))
+    problems = [] if helpers.started else ["no helper started"]
+    if helpers.made:
+        problems.append(f"{helpers.made} threads were made while {helpers.started} helpers started")
     return judge(problems, result.log)
 
 

@@ -47,12 +47,12 @@ def resumes(kernel: str = beside.KERNEL, limit_s: float | None = None) -> Outcom
     return judge(problems, woke.log)
 
 
-def resumed_problems(console: str, found: list[str]) -> list[str]:
+def resumed_problems(console: str, memory: list[str]) -> list[str]:
     """What is wrong with a boot that was to resume, and with the memory ``found``.  Pure."""
     reads = re.search(READS, console)
     if reads is None:
         return ["there was no image to resume from"]
-    problems = [] if found == ["whole"] else [f"memory is not what it was: {found}"]
+    problems = [] if memory == ["whole"] else [f"memory is not what it was: {memory}"]
     if not re.search(dmesg.NODE_DONE, console[: reads.start()]):
         problems.append("resume did not wait for struct pages")
     return problems

@@ -126,26 +126,26 @@ def _event(trace: Trace, event: Event) -> None:
 
 def problems(trace: Trace) -> list[str]:
     """Everything that is wrong with the jobs of a boot; empty when all is well."""
-    found = [f"events were lost: {what}" for what in trace.lost]
+    wrong = [f"events were lost: {what}" for what in trace.lost]
     if not trace.cpus or not trace.nodes:
-        return [*found, "the guest did not tell its CPUs and nodes"]
+        return [*wrong, "the guest did not tell its CPUs and nodes"]
     for job in trace.jobs.values():
-        found += [f"job {job.nr}: {problem}" for problem in job_problems(job, trace)]
-    return found
+        wrong += [f"job {job.nr}: {problem}" for problem in job_problems(job, trace)]
+    return wrong
 
 
 def job_problems(job: Job, trace: Trace) -> list[str]:
-    found = _coverage(job) + _threads(job)
+    wrong = _coverage(job) + _threads(job)
     if job.node is None:
-        return found  # where other jobs run is their own affair
+        return wrong  # where other jobs run is their own affair
     node = trace.nodes[job.node]
     mask = mask_of(node, trace)
     if job.cpu not in mask:
-        found.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
-    found += _zone(job, node)
+        wrong.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
+    wrong += _zone(job, node)
     if job.charged:
-        found.append(f"{job.charged} of its helpers were those of jobs after boot")
-    return found + _sections(job) + _mask(job, mask) + _order(job, mask, trace)
+        wrong.append(f"{job.charged} of its helpers were those of jobs after boot")
+    return wrong + _sections(job) + _mask(job, mask) + _order(job, mask, trace)
 
 
 def mask_of(node: Node, trace: Trace) -> frozenset[int]:
@@ -159,21 +159,21 @@ def mask_of(node: Node, trace: Trace) -> frozenset[int]:
 
 def _coverage(job: Job) -> list[str]:
     """Every unit exactly once, cut where the job allows it."""
-    found = []
+    wrong = []
     end = job.start + job.size
     pos = job.start
     for chunk in sorted(job.chunks, key=lambda c: (c.start, c.end)):
         if chunk.start != pos:
             what = "nobody got" if chunk.start > pos else "handed out twice:"
-            found.append(f"{what} {min(pos, chunk.start)} to {max(pos, chunk.start)}")
+            wrong.append(f"{what} {min(pos, chunk.start)} to {max(pos, chunk.start)}")
         if chunk.end != end and job.align and chunk.end % job.align:
-            found.append(f"chunk ends at {chunk.end}, which is not a multiple of {job.align}")
+            wrong.append(f"chunk ends at {chunk.end}, which is not a multiple of {job.align}")
         if chunk.end - chunk.start < min(job.min_chunk, job.size):
-            found.append(f"chunk {chunk.start} to {chunk.end} is shorter than {job.min_chunk}")
+            wrong.append(f"chunk {chunk.start} to {chunk.end} is shorter than {job.min_chunk}")
         pos = max(pos, chunk.end)
     if pos != end:
-        found.append(f"nobody got {pos} to {end}" if pos < end else f"went on to {pos}, past {end}")
-    return found
+        wrong.append(f"nobody got {pos} to {end}" if pos < end else f"went on to {pos}, past {end}")
+    return wrong
 
 
 def _zone(job: Job, node: Node) -> list[str]:
@@ -183,10 +183,10 @@ def _zone(job: Job, node: Node) -> list[str]:
     if not spans:
         return [f"pfns {job.start} to {end} are not node {node.nr}'s"]
     first, last = spans[0]
-    found = [f"ends at {end}, the zone at {last}"] if end < last else []
+    wrong = [f"ends at {end}, the zone at {last}"] if end < last else []
     if job.start - first < job.min_chunk:
-        found.append(f"begins at {job.start}, less than a section behind {first}")
-    return found
+        wrong.append(f"begins at {job.start}, less than a section behind {first}")
+    return wrong
 
 
 def _sections(job: Job) -> list[str]:
@@ -199,44 +199,44 @@ def _sections(job: Job) -> list[str]:
 
 
 def _threads(job: Job) -> list[str]:
-    found = []
+    wrong = []
     if len(job.helpers) != job.threads - 1:
-        found.append(f"{len(job.helpers)} helpers for {job.threads} threads")
+        wrong.append(f"{len(job.helpers)} helpers for {job.threads} threads")
     # The caller may migrate within its node, so count threads and not CPUs.
     pids = {chunk.pid for chunk in job.chunks}
     if len(pids) > job.threads:
-        found.append(f"{len(pids)} threads took part, {job.threads} were allowed")
+        wrong.append(f"{len(pids)} threads took part, {job.threads} were allowed")
     if job.ran is None:
-        found.append("never ended")
+        wrong.append("never ended")
     elif job.ran != len(pids):
-        found.append(f"says that {job.ran} threads took part, {len(pids)} did")
-    return found
+        wrong.append(f"says that {job.ran} threads took part, {len(pids)} did")
+    return wrong
 
 
 def _mask(job: Job, mask: frozenset[int]) -> list[str]:
-    found = [f"helper on CPU {cpu}, not one of {_list(mask)}" for cpu in job.helpers if cpu not in mask]
+    wrong = [f"helper on CPU {cpu}, not one of {_list(mask)}" for cpu in job.helpers if cpu not in mask]
     for chunk in job.chunks:
         allowed = mask if chunk.pid == job.pid else frozenset(job.helpers)
         if chunk.cpu not in allowed:
-            found.append(f"chunk {chunk.start} ran on CPU {chunk.cpu}, not one of {_list(allowed)}")
-    return found
+            wrong.append(f"chunk {chunk.start} ran on CPU {chunk.cpu}, not one of {_list(allowed)}")
+    return wrong
 
 
 def _order(job: Job, mask: frozenset[int], trace: Trace) -> list[str]:
     """One CPU per core before any SMT sibling; the caller's core counts as taken."""
-    found = []
+    wrong = []
     free = set(mask) - trace.cpus[job.cpu].core
     used = {job.cpu}
     for cpu in job.helpers:
         if cpu not in trace.cpus:
             continue
         if cpu in used and used < mask | {job.cpu}:
-            found.append(f"second thread on CPU {cpu} while others had none")
+            wrong.append(f"second thread on CPU {cpu} while others had none")
         elif free and cpu not in free:
-            found.append(f"helper on CPU {cpu}, whose core was taken; free were {_list(free)}")
+            wrong.append(f"helper on CPU {cpu}, whose core was taken; free were {_list(free)}")
         free -= trace.cpus[cpu].core
         used.add(cpu)
-    return found
+    return wrong
 
 
 def _list(cpus: Iterable[int]) -> str:

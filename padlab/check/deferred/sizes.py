@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from padlab.check.base import guests
 from padlab.check.base.guests import SMALL
@@ -56,23 +57,21 @@ def _told(result: BootResult) -> dict[str, str]:
 
 def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> list[str]:
     """Settings that differ, numbers by more than ``most`` of theirs.  Pure."""
-    found = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
+    different = [f"{name} is missing" for name in sorted(theirs.keys() ^ ours.keys())]
     for name in sorted(theirs.keys() & ours.keys()):
         if not _same(theirs[name], ours[name], MAX_OFF if name in _BY_FREE else most):
-            found.append(f"{name}: {ours[name]}, not {theirs[name]}")
-    return found
+            different.append(f"{name}: {ours[name]}, not {theirs[name]}")
+    return different
 
 
-def _same(one: str, other: str, most: float) -> bool:
-    words, others = one.split(), other.split()
-    return len(words) == len(others) and all(
-        a == b or _near(a, b, most) for a, b in zip(words, others, strict=True)
-    )
+def _same(theirs: str, ours: str, most: float) -> bool:
+    words, others = theirs.split(), ours.split()
+    return len(words) == len(others) and all(map(partial(_near, most), words, others))
 
 
-def _near(one: str, other: str, most: float) -> bool:
+def _near(most: float, word: str, other: str) -> bool:
     try:
-        a, b = (float(text.strip("(,)")) for text in (one, other))
+        a, b = (float(text.strip("(,)")) for text in (word, other))
     except ValueError:
-        return False
+        return word == other
     return abs(a - b) <= most * abs(a)

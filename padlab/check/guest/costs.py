@@ -59,9 +59,9 @@ def never_slower(config: Config) -> Outcome:
     )
 
 
-def _reached(every: Sequence[growth.Goal]) -> Outcome:
-    skips = expected.left_out(goal.name for goal in every)
-    goals = expected.kept(every)
+def _reached(all_goals: Sequence[growth.Goal]) -> Outcome:
+    skips = expected.left_out(goal.name for goal in all_goals)
+    goals = expected.kept(all_goals)
     failures = tuple(
         f"{goal.name}: {goal.patched:.4g} {goal.unit}, at most {goal.limit:.4g}"
         for goal in goals
@@ -98,7 +98,7 @@ def split_locks() -> Outcome:
         for what, config in configs.items()
     }
     waits = {what: lockstat.waits(result.guest.trace) for what, result in results.items()}
-    for what, found in waits.items():
-        progress.note(f"{what}: waited {sum(found.values())} times, {found}")
+    for what, by_name in waits.items():
+        progress.note(f"{what}: waited {sum(by_name.values())} times, {by_name}")
     trouble = [problem for result in results.values() for problem in guests.trouble(result)]
     return judge(trouble + lockstat.split_problems(waits["split"], waits["not split"]), results["split"].log)

@@ -45,12 +45,12 @@ def taken(result: BootResult) -> int:
 
 def problems(stock: int, patched: int, most: int = MOST) -> list[str]:
     """What is wrong with the numbers of the two kernels."""
-    found = []
+    wrong = []
     if patched > most:
-        found.append(f"zone->lock was taken {patched} times, more than {most}; stock {stock}")
+        wrong.append(f"zone->lock was taken {patched} times, more than {most}; stock {stock}")
     if not 0 < patched <= stock:
-        found.append(f"zone->lock was taken {patched} times, stock {stock}: that is not its whole count")
-    return found
+        wrong.append(f"zone->lock was taken {patched} times, stock {stock}: that is not its whole count")
+    return wrong
 
 
 # Page table locks

@@ -77,7 +77,7 @@ def plain(symbol: str) -> str:
 
 def parse(console: str) -> list[Report]:
     """All reports, whole ones: between two rules."""
-    found = []
+    reports = []
     lines = [_STAMP.sub("", line) for line in console.splitlines()]
     at = 0
     while at < len(lines):
@@ -86,9 +86,9 @@ def parse(console: str) -> list[Report]:
             at += 1
             continue
         end = next((i for i in range(at, len(lines)) if _RULE.match(lines[i])), len(lines))
-        found.append(Report(match["where"], tuple(_stacks(lines[at:end])), "\n".join(lines[at:end])))
+        reports.append(Report(match["where"], tuple(_stacks(lines[at:end])), "\n".join(lines[at:end])))
         at = end
-    return found
+    return reports
 
 
 def _stacks(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -114,7 +114,7 @@ def counts(report: Report, ours: set[str], table: Iterable[Known]) -> bool:
     functions = report.functions()
     if not functions & ours:
         return False
-    return not any({one.ours, one.other} <= functions for one in table)
+    return not any({row.ours, row.other} <= functions for row in table)
 
 
 def symbols(nm: str) -> set[str]:
@@ -127,11 +127,11 @@ def our_functions(build: builds.Build) -> set[str]:
     """Of all our files, tests included: theirs are to be right, too."""
     files = [name for name in owned_files() if name.endswith(".c") and not name.startswith("tools/")]
     objects = {name: build.obj / Path(name).with_suffix(".o") for name in files}
-    made = [path for path in objects.values() if path.exists()]
+    compiled = [path for path in objects.values() if path.exists()]
     sure = {path for name, path in objects.items() if not is_test(name)}
-    if missing := sorted(path.name for path in sure.difference(made)):
+    if missing := sorted(path.name for path in sure.difference(compiled)):
         raise LabError("KCSAN", f"{', '.join(missing)} of ours is not in {build.obj}", "build it again")
-    return symbols(process.run(["nm", *made], what="reading our symbols", log=LOG))
+    return symbols(process.run(["nm", *compiled], what="reading our symbols", log=LOG))
 
 
 # Checks
@@ -142,11 +142,13 @@ def _judged(result: BootResult) -> Outcome:
     ours, table = our_functions(result.build), known().values()
     counted = [report for report in reports if counts(report, ours, table)]
     progress.note(f"{result.spec.machine.name}: {len(reports)} reports of KCSAN, {len(counted)} of ours")
-    found = [f"KCSAN: {report.title}\n{report.text}" for report in counted]
-    found += [line for line in guests.trouble(result) if "BUG: KCSAN: " not in line and "status" not in line]
+    problems = [f"KCSAN: {report.title}\n{report.text}" for report in counted]
+    problems += [
+        line for line in guests.trouble(result) if "BUG: KCSAN: " not in line and "status" not in line
+    ]
     if result.guest.ktap and not guests.results(result).passed:
-        found.append("no test passed")
-    return judge(found, result.log)
+        problems.append("no test passed")
+    return judge(problems, result.log)
 
 
 def _run(name: str, role: str, *append: str) -> Outcome:

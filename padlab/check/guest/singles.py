@@ -44,6 +44,6 @@ def _check(name: str, config: Config) -> Check:
     limit_s = LIMIT_S - kconfig.TEST_S + config.test_s
     run = partial(suites.selftest, name, config, "patched", limit_s)
     huge = kind(name) == "huge"
-    one = machine.load(hugepages.MACHINE if huge else SMT)
-    mib = boots.host_mib(one) + (one.mib if huge else 0)
-    return Check(f"{name} ({config})", run, limit_s, mib=mib, cpus=one.cpus)
+    guest = machine.load(hugepages.MACHINE if huge else SMT)
+    mib = boots.host_mib(guest) + (guest.mib if huge else 0)
+    return Check(f"{name} ({config})", run, limit_s, mib=mib, cpus=guest.cpus)

@@ -25,16 +25,16 @@ _WORDS = {1: "wrong use", 2: "failed", 3: "no resources", 4: "not to be had here
 
 def problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]:
     """What is worse on patched, or did not run on stock."""
-    found = [f"{name}: stock: {_word(status)}" for name, status in stock.items() if status != _GOOD]
-    found += [
+    wrong = [f"{name}: stock: {_word(status)}" for name, status in stock.items() if status != _GOOD]
+    wrong += [
         f"{name}: patched: {_word(status)}, and passes on stock"
         for name, status in patched.items()
         if status != _GOOD and stock.get(name) == _GOOD
     ]
     for kernel, ran in (("stock", stock), ("patched", patched)):
         if len(ran) < STRESSORS:
-            found.append(f"{kernel}: {len(ran)} of {STRESSORS} stressors ran")
-    return found
+            wrong.append(f"{kernel}: {len(ran)} of {STRESSORS} stressors ran")
+    return wrong
 
 
 def _word(status: int) -> str:

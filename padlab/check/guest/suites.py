@@ -43,15 +43,8 @@ def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT
     results.unlink(missing_ok=True)
     log = LOGS / "kunit-uml.log"
     args = [do, "--build_dir=obj-uml", "--raw_output=all", f"--timeout={limit_s}"]
-    args += [f"--kernel_args={one}" for one in guests.arguments(kernel)]
-    builds.kunit_uml(
-        "KUnit under UML",
-        args,
-        "kunit-uml.config",
-        log=log,
-        ok=(0, 1),
-        kernel=kernel,
-    )
+    args += [f"--kernel_args={argument}" for argument in guests.arguments(kernel)]
+    builds.kunit_uml("KUnit under UML", args, "kunit-uml.config", log=log, ok=(0, 1), kernel=kernel)
     if not results.exists():
         detail = builds.compiler_errors(log.read_text().splitlines())
         raise LabError("KUnit under UML", "it did not get to run", "see its log", log=log, detail=detail)
@@ -59,9 +52,9 @@ def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT
     return outcome + Outcome(log=results)
 
 
-def _in_guest(role: str, config: Config, append: tuple[str, ...] = ()) -> Outcome:
-    machine = guests.machine_of(config)
-    return _judged(guests.boot(machine, "patched", config, role, (*GIVEN, *append, *preempt(config, role))))
+def _selftests(config: Config, *append: str) -> Outcome:
+    append = (*GIVEN, *append, *preempt(config))
+    return _judged(guests.boot(guests.machine_of(config), "patched", config, "selftest", append))
 
 
 def preempt(config: Config, role: str = "") -> tuple[str, ...]:
@@ -88,7 +81,7 @@ def _whole(result: BootResult) -> Outcome:
 
 
 def kunit(config: Config) -> Outcome:
-    return _in_guest("kunit", config, (KUNIT,))
+    return kunit_of(config, "patched")
 
 
 def selftests(config: Config) -> Outcome:
@@ -96,12 +89,12 @@ def selftests(config: Config) -> Outcome:
     threads = "abc" if config is DEBUG else "50%"
     # They would bring the last CPU online, which the arm64 kernel cannot.
     online = ("maxcpus=8",) if config.arch.foreign else ()
-    return _in_guest("selftest", config, (f"deferred_init_threads={threads}", *online))
+    return _selftests(config, f"deferred_init_threads={threads}", *online)
 
 
 def selftests_of_debugging() -> Outcome:
     """What only a debug kernel has: faults of allocations, a disk in memory, core scheduling."""
-    return _in_guest("selftest", DEBUG, (f"padlab_only={','.join(DEBUGGING)}",))
+    return _selftests(DEBUG, f"padlab_only={','.join(DEBUGGING)}")
 
 
 def selftests_of_time(config: Config) -> Outcome:
@@ -174,7 +167,7 @@ def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
             return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
 
 
-def kunit_of(config: Config, kernel: str, limit_s: float) -> Outcome:
+def kunit_of(config: Config, kernel: str, limit_s: float | None = None) -> Outcome:
     """KUnit in a guest, of any kernel."""
     append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
-    return _judged(guests.boot(SMT, kernel, config, "kunit", append, limit_s))
+    return _judged(guests.boot(guests.machine_of(config), kernel, config, "kunit", append, limit_s))

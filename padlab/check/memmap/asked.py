@@ -81,9 +81,9 @@ def irq_problems(console: str) -> list[str]:
 def problems(case: Case, result: BootResult) -> list[str]:
     """What console and guest's report lack of what the case asks for, or have too much."""
     text = f"{result.dmesg.text}\n{result.guest.text}"
-    found = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
-    found += [f"the console says: {said}" for said in case.never if _search(said, text)]
-    return found + _events(case.seen_per_page, result)
+    wrong = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
+    wrong += [f"the console says: {said}" for said in case.never if _search(said, text)]
+    return wrong + _events(case.seen_per_page, result)
 
 
 def _search(pattern: str, text: str) -> re.Match[str] | None:

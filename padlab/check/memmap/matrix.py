@@ -122,11 +122,7 @@ MIRRORED = (
         "mirrored",
         ("kernelcore=mirror",),
         mirrored=("0-0x140000000,0x140000000-0x142345000,0x144801000-0x144803000,0x147fff000-0x148000000",),
-        says=(
-            r"mirrored: \[mem 0x0*144801000",
-            r"oracle zone 1 Movable ",
-            r"oracle violations 1$",
-        ),
+        says=(r"mirrored: \[mem 0x0*144801000", r"oracle zone 1 Movable ", r"oracle violations 1$"),
         stock_breaks=True,
     ),
     Case(
@@ -156,12 +152,7 @@ HOTPLUG = (
         "DIMMs online_movable",
         "dimms",
         ("padlab_online=online_movable",),
-        says=(
-            _ONLINED,
-            r"zone 0 Movable .*present=262144 ",
-            r"zone 1 Movable .*present=163840 ",
-            _AS_NEW,
-        ),
+        says=(_ONLINED, r"zone 0 Movable .*present=262144 ", r"zone 1 Movable .*present=163840 ", _AS_NEW),
         never=(FREED_SINGLY, _NOT_AS_NEW),
     ),
     Case(
@@ -237,20 +228,11 @@ SLOW_PATHS = (
     slow("page_poison=1 init_on_free=1", "page_poison", "page_poison=1", "init_on_free=1"),
     slow("init_on_free=1", "init_on_free", "init_on_free=1", config=PERF),
     slow("debug_pagealloc=on", "debug_pagealloc", "debug_pagealloc=on"),
-    slow(
-        "mm_page_free traced",
-        "the mm_page_free trace event",
-        "trace_event=kmem:mm_page_free",
-        config=PERF,
-    ),
+    slow("mm_page_free traced", "the mm_page_free trace event", "trace_event=kmem:mm_page_free", config=PERF),
     # The struct pages' own slow path, which says nothing, but shows in the trace:
     # each is given a reference when it is made and loses it when it is free.
     Case(
-        "page_ref_set traced",
-        LITTLE,
-        ("trace_event=page_ref:page_ref_set",),
-        kconfig.DEBUG,
-        seen_per_page=2,
+        "page_ref_set traced", LITTLE, ("trace_event=page_ref:page_ref_set",), kconfig.DEBUG, seen_per_page=2
     ),
     # page_owner gets to see no page that is freed here.  Its key is set when page_ext
     # is there (page_ext_init()), which is after deferred init; it then looks for pages
@@ -306,17 +288,14 @@ def cases(full: bool) -> list[Case]:
     """What ``./lab test`` boots, or with ``full`` all there is."""
     table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *SLOW_PATHS, *DEBUG]
     if full:
-        table += [
-            *_everywhere(),
-            *(_large(name) for name in large_machines()),
-        ]
+        table += [*_everywhere(), *(_large(name) for name in large_machines())]
     return [_of_base(case) for case in table if full or case.short]
 
 
 def large_machines() -> list[str]:
     """Those with EFI have other kernels: see padlab/check/users."""
     loaded = map(machines.load, machines.names())
-    return [one.name for one in loaded if not (one.small or one.firmware)]
+    return [machine.name for machine in loaded if not (machine.small or machine.firmware)]
 
 
 def _of_base(case: Case) -> Case:

@@ -46,12 +46,12 @@ def _memmap(name: str, kernel: str, config: Config = PERF, append: tuple[str, ..
     return _report(_boot(name, kernel, config, append))
 
 
-def _report(result: BootResult, known: str = "") -> oracle.Report:
+def _report(result: BootResult, expected: str = "") -> oracle.Report:
     """``known``: the report that the kernel has to have, and no other."""
     trouble = guests.trouble(result)
-    if known:
-        others = [line for line in trouble if known not in line]
-        trouble = others if len(others) < len(trouble) else [f"no report of {known}", *trouble]
+    if expected:
+        others = [line for line in trouble if expected not in line]
+        trouble = others if len(others) < len(trouble) else [f"no report of {expected}", *trouble]
     if trouble:
         raise LabError(
             f"memmap of {result.spec.machine.name} ({result.spec.kernel})",
@@ -65,8 +65,8 @@ def _report(result: BootResult, known: str = "") -> oracle.Report:
 
 def same(name: str) -> Outcome:
     config = machine.load(name).config
-    found = oracle.compare(_memmap(name, "stock", config), _memmap(name, "patched", config))
-    return judge(found, _boot(name, "patched", config, ()).log)
+    differences = oracle.compare(_memmap(name, "stock", config), _memmap(name, "patched", config))
+    return judge(differences, _boot(name, "patched", config, ()).log)
 
 
 def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
@@ -82,20 +82,20 @@ def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     return judge(problems)
 
 
-def case(one: asked.Case, ours: str = "patched", limit_s: float | None = None) -> Outcome:
+def case(wanted: asked.Case, ours: str = "patched", limit_s: float | None = None) -> Outcome:
     """Stock and ``ours`` agree, and that one went the way that it should."""
-    need, free = one.host_mib(), host.free_mib()
+    need, free = wanted.host_mib(), host.free_mib()
     if need > free:
         return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
-    append = (*one.append, KMEMLEAK_OFF) if one.config is DEBUG else one.append
-    append += tuple(f"mirrored={ranges}" for ranges in one.mirrored)
-    kernels = ("mirrored", "faulty") if one.mirrored else ("stock", ours)
-    result = _boot(one.machine, kernels[1], one.config, append, limit_s)
-    stock = _boot(one.machine, kernels[0], one.config, append)
-    theirs, memmap = _report(stock, one.stock_reports), _report(result)
-    found = oracle.compare(theirs, memmap, one.allowance, one.stock_breaks)
-    found += available_problems(stock.dmesg.text, result.dmesg.text)
-    return judge(found + asked.problems(one, result), result.log)
+    append = (*wanted.append, KMEMLEAK_OFF) if wanted.config is DEBUG else wanted.append
+    append += tuple(f"mirrored={ranges}" for ranges in wanted.mirrored)
+    kernels = ("mirrored", "faulty") if wanted.mirrored else ("stock", ours)
+    result = _boot(wanted.machine, kernels[1], wanted.config, append, limit_s)
+    stock = _boot(wanted.machine, kernels[0], wanted.config, append)
+    theirs, memmap = _report(stock, wanted.stock_reports), _report(result)
+    differences = oracle.compare(theirs, memmap, wanted.allowance, wanted.stock_breaks)
+    differences += available_problems(stock.dmesg.text, result.dmesg.text)
+    return judge(differences + asked.problems(wanted, result), result.log)
 
 
 def available_problems(stock: str, ours: str) -> list[str]:
@@ -112,8 +112,8 @@ def available_problems(stock: str, ours: str) -> list[str]:
 def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
     result = _boot(SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
-    found = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
-    return judge(found + asked.irq_problems(result.dmesg.text), result.log)
+    differences = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
+    return judge(differences + asked.irq_problems(result.dmesg.text), result.log)
 
 
 def fault(name: str) -> Outcome:
@@ -122,10 +122,10 @@ def fault(name: str) -> Outcome:
     Boot waits for the jobs of a kernel that has one: fewer have allocated what is freed twice.
     """
     append = (f"deferred_init_fault={name}", SYNC) if name else ()
-    found = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    differences = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
     if not name:
-        return judge(found)
-    said = "\n".join(found) or "nothing"
+        return judge(differences)
+    said = "\n".join(differences) or "nothing"
     missing = [some for some in FAULTS[name] if not any(text in said for text in some)]
     return judge([f"the oracle does not say {' or '.join(some)} but {said}" for some in missing])
 

@@ -69,7 +69,6 @@ class Report:
     free: dict[tuple[int, str, str], list[int]] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     pages: int = 0
-    ms: int = 0
     image: list[tuple[int, int]] = field(default_factory=list)  # bytes, as in /proc/iomem
     proc: Proc = field(default_factory=Proc)
 
@@ -120,7 +119,7 @@ def _oracle_line(report: Report, line: str) -> None:
         case "violation":
             report.violations.append(rest)
         case "walked":
-            report.pages, report.ms = int(words[0]), int(words[2])
+            report.pages = int(words[0])
 
 
 def _bytes(line: str) -> tuple[int, int]:
@@ -185,15 +184,15 @@ def _pagetypeinfo(
 
 def broken_rules(report: Report) -> list[str]:
     """What is wrong with one kernel by itself."""
-    found = [f"broken rule: {violation}" for violation in report.violations]
+    broken = [f"broken rule: {violation}" for violation in report.violations]
     for zone, counts in report.zones.items():
         info = report.proc.zoneinfo.get(zone, {})
-        found += [
+        broken += [
             f"zone {_name(zone)}: /proc/zoneinfo says {key} {info.get(key)}, the zone {counts[key]}"
             for key in ("spanned", "present", "managed")
             if info.get(key) != counts[key]
         ]
-    return found
+    return broken
 
 
 def compare(
@@ -204,26 +203,21 @@ def compare(
     ``stock_breaks``: stock is known to break rules here, and ours should break the same.
     """
     of_stock, of_ours = broken_rules(stock), broken_rules(patched)
-    found = []
+    differences = []
     if not stock_breaks or of_stock != of_ours or not of_stock:
-        found = [f"stock: {problem}" for problem in of_stock]
-        found += [f"patched: {problem}" for problem in of_ours]
+        differences = [f"stock: {problem}" for problem in of_stock]
+        differences += [f"patched: {problem}" for problem in of_ours]
     if stock_breaks and not of_stock:
-        found.append("stock: breaks no rule, which it is known for here")
+        differences.append("stock: breaks no rule, which it is known for here")
     for what in ("layout", "ram"):
         ours, theirs = getattr(patched, what), getattr(stock, what)
         if ours != theirs:
-            found.append(f"{what} differs: stock {theirs}, patched {ours}")
+            differences.append(f"{what} differs: stock {theirs}, patched {ours}")
     if stock.layout == patched.layout:
-        found += _blocks(stock, patched, allowance)
-        found += _zones(stock, patched, allowance)
-        found += _proc(stock, patched, allowance)
-    return found
-
-
-def moved_blocks(stock: Report, patched: Report) -> int:
-    """Blocks of unequal kind: memory that only one of the two has used."""
-    return sum(a.kind != b.kind for a, b in zip(stock.blocks, patched.blocks, strict=False))
+        differences += _blocks(stock, patched, allowance)
+        differences += _zones(stock, patched, allowance)
+        differences += _proc(stock, patched, allowance)
+    return differences
 
 
 def _has_image(report: Report, block: int) -> bool:
@@ -232,7 +226,7 @@ def _has_image(report: Report, block: int) -> bool:
 
 
 def _blocks(stock: Report, patched: Report, allowance: int) -> list[str]:
-    found = []
+    differences = []
     if len(stock.blocks) != len(patched.blocks):
         return [f"blocks: stock has {len(stock.blocks)}, patched {len(patched.blocks)}"]
     pairs = zip(stock.blocks, patched.blocks, strict=True)
@@ -247,50 +241,46 @@ def _blocks(stock: Report, patched: Report, allowance: int) -> list[str]:
             continue
         absent = (ours.kind == "absent") != (theirs.kind == "absent")
         if absent or (ours.kind == theirs.kind and ours.signature != theirs.signature):
-            found.append(
+            differences.append(
                 f"{where}: stock {ours.kind} {ours.signature}, patched {theirs.kind} {theirs.signature}"
             )
-    moved = moved_blocks(stock, patched)
+    # Memory that only one of the two has used.
+    moved = sum(ours.kind != theirs.kind for ours, theirs in zip(stock.blocks, patched.blocks, strict=True))
     if moved > allowance:
-        found.append(f"blocks: {moved} differ in kind, more than the {allowance} that may")
-    return found
+        differences.append(f"blocks: {moved} differ in kind, more than the {allowance} that may")
+    return differences
 
 
 def _zones(stock: Report, patched: Report, allowance: int) -> list[str]:
-    found = []
     if stock.zones.keys() != patched.zones.keys():
         return [f"zones: stock {sorted(stock.zones)}, patched {sorted(patched.zones)}"]
+    differences = []
     pages = allowance * stock.block_pages
     for zone, a in stock.zones.items():
         b = patched.zones[zone]
-        found += _exact(zone, a, b, ("start", "spanned", "present", "holes", "contiguous"))
-        found += _bounded(zone, a, b, ("managed", "free"), pages)
+        differences += _exact(zone, a, b, ("start", "spanned", "present", "holes", "contiguous"))
+        differences += _bounded(zone, a, b, pages, keys=("managed", "free"))
         a, b = stock.pageblocks[zone], patched.pageblocks[zone]
-        found += _bounded(zone, a, b, tuple(a), 2 * allowance, "pageblocks ")
-    return found + _free_pages(stock.free, patched.free, pages)
+        differences += _bounded(zone, a, b, 2 * allowance, "pageblocks ")
+    return differences + _free_pages(stock.free, patched.free, pages)
 
 
 def _proc(stock: Report, patched: Report, allowance: int) -> list[str]:
-    found = []
+    differences = []
     pages = allowance * stock.block_pages
     a, b = stock.proc, patched.proc
     if a.zoneinfo.keys() != b.zoneinfo.keys():
-        found.append(f"zoneinfo: stock {sorted(a.zoneinfo)}, patched {sorted(b.zoneinfo)}")
+        differences.append(f"zoneinfo: stock {sorted(a.zoneinfo)}, patched {sorted(b.zoneinfo)}")
     for zone in a.zoneinfo.keys() & b.zoneinfo.keys():
-        found += _exact(zone, a.zoneinfo[zone], b.zoneinfo[zone], _ZONEINFO_EXACT, "zoneinfo ")
-        found += _bounded(zone, a.zoneinfo[zone], b.zoneinfo[zone], ("managed", "free"), pages, "zoneinfo ")
-    found += _free_pages(a.buddyinfo, b.buddyinfo, pages, "buddyinfo ")
-    found += _free_pages(a.free, b.free, pages, "pagetypeinfo ")
+        counts = a.zoneinfo[zone], b.zoneinfo[zone]
+        differences += _exact(zone, *counts, _ZONEINFO_EXACT, "zoneinfo ")
+        differences += _bounded(zone, *counts, pages, "zoneinfo ", keys=("managed", "free"))
+    differences += _free_pages(a.buddyinfo, b.buddyinfo, pages, "buddyinfo ")
+    differences += _free_pages(a.free, b.free, pages, "pagetypeinfo ")
     for zone in a.pageblocks.keys() & b.pageblocks.keys():
-        found += _bounded(
-            zone,
-            dict(enumerate(a.pageblocks[zone])),
-            dict(enumerate(b.pageblocks[zone])),
-            tuple(range(len(a.pageblocks[zone]))),
-            2 * allowance,
-            "pagetypeinfo type ",
-        )
-    return found
+        ours, theirs = (dict(enumerate(proc.pageblocks[zone])) for proc in (b, a))
+        differences += _bounded(zone, theirs, ours, 2 * allowance, "pagetypeinfo type ")
+    return differences
 
 
 def _exact(
@@ -304,11 +294,12 @@ def _exact(
 
 
 def _bounded(
-    zone: ZoneId, a: dict[K, int], b: dict[K, int], keys: tuple[K, ...], bound: int, what: str = ""
+    zone: ZoneId, a: dict[K, int], b: dict[K, int], bound: int, what: str = "", keys: Iterable[K] = ()
 ) -> list[str]:
+    """All of them, if no ``keys`` are given."""
     return [
         f"zone {_name(zone)}: {what}{key}: stock {a[key]}, patched {b[key]}, more than {bound} apart"
-        for key in keys
+        for key in keys or a
         if abs(a[key] - b[key]) > bound
     ]
 
@@ -319,17 +310,17 @@ def _free_pages(a: dict[L, list[int]], b: dict[L, list[int]], bound: int, what: 
     How the rest is split among the smaller orders says nothing: one page taken
     from a large block leaves one of each order.
     """
-    found = []
+    differences = []
     for key in a.keys() | b.keys():
         for orders, part in ((slice(-1, None), "largest order"), (slice(0, -1), "smaller orders")):
             ours = _pages(a.get(key, []), orders)
             theirs = _pages(b.get(key, []), orders)
             if abs(ours - theirs) > bound:
-                found.append(
+                differences.append(
                     f"zone {_name(key)}: {what}free pages in the {part}: stock {ours}, "
                     f"patched {theirs}, more than {bound} apart"
                 )
-    return sorted(found)
+    return sorted(differences)
 
 
 def _pages(counts: list[int], orders: slice) -> int:

@@ -6,12 +6,12 @@ Each has a seed of its own, from which it can be drawn again.
 
 from __future__ import annotations
 
-import json as jsons
 import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from padlab.check.base import guests
@@ -106,7 +106,7 @@ def _options(dice: _Dice, machine: Machine) -> Iterator[str]:
     mib = machine.mib
     part = 1 + dice.randrange(90)
     kib = dice.randrange(mib * 1024)
-    known = [
+    choices = [
         f"kernelcore={part}%",
         f"kernelcore={kib}K",
         f"movablecore={part}%",
@@ -120,11 +120,11 @@ def _options(dice: _Dice, machine: Machine) -> Iterator[str]:
         f"deferred_init_threads={dice.pick(('1', '3', '50%', '100'))}",
     ]
     if mib > 4096:
-        known.append(f"hugepagesz=1G hugepages={1 + dice.randrange(2)}")
+        choices.append(f"hugepagesz=1G hugepages={1 + dice.randrange(2)}")
     if mib <= LITTLE_MIB:
-        known.append("init_on_free=1")
+        choices.append("init_on_free=1")
     for _ in range(dice.pick((0, 1, 1, 2, 3))):
-        yield known.pop(dice.randrange(len(known)))
+        yield choices.pop(dice.randrange(len(choices)))
     if machine.dimms:
         yield dice.pick(
             ("padlab_online=online_movable", "padlab_online=online_kernel", "memhp_default_state=online")
@@ -155,16 +155,15 @@ class Tried:
     ``neither``: why none of the two can boot on this machine, in the same words.
     """
 
-    said: Sequence[str]
-    made_by: dict[str, str]
+    said: Sequence[str] = ()
     neither: str = ""
 
 
 def problems(results: Sequence[BootResult], allowance: int) -> list[str]:
     """Of a boot of each kernel."""
-    found = [f"{result.spec.kernel}: {trouble}" for result in results for trouble in guests.trouble(result)]
-    if found:
-        return found
+    complaints = [f"{result.spec.kernel}: {line}" for result in results for line in guests.trouble(result)]
+    if complaints:
+        return complaints
     stock, ours = (oracle.parse(result.guest) for result in results)
     # Some of what is drawn breaks a rule in stock: then ours has to break the same.
     breaks = bool(oracle.broken_rules(stock))
@@ -177,83 +176,75 @@ def _boot(drawn: Drawn, kernel: str) -> BootResult:
 
 
 def _try(drawn: Drawn) -> Tried:
-    with progress.labelled(f"[seed {drawn.seed}]"):
-        results, errors = _boot_both(drawn)
-        if len({err.why for err in errors}) == 1 and len(errors) == len(KERNELS):
-            return Tried([], {}, neither=errors[0].why)
-        if errors:
-            return Tried([line for err in errors for line in (err.line(), *err.detail)], {})
-        said = problems(results, matrix.allowance(drawn.machine))
-    made_by = provenance.provenance("./lab soak", guests.build(KERNELS[1], PERF), results[1].accel)
-    return Tried(said, made_by)
-
-
-def _boot_both(drawn: Drawn) -> tuple[list[BootResult], list[LabError]]:
     results, errors = [], []
-    for kernel in KERNELS:
-        try:
-            results.append(_boot(drawn, kernel))
-        except LabError as err:
-            errors.append(err)
-    return results, errors
+    with progress.labelled(f"[seed {drawn.seed}]"):
+        for kernel in KERNELS:
+            try:
+                results.append(_boot(drawn, kernel))
+            except LabError as err:
+                errors.append(err)
+        if len({err.why for err in errors}) == 1 and len(errors) == len(KERNELS):
+            return Tried(neither=errors[0].why)
+        if errors:
+            return Tried([line for err in errors for line in (err.line(), *err.detail)])
+        return Tried(problems(results, matrix.allowance(drawn.machine)))
 
 
-def run(all_drawn: Sequence[Drawn], jobs: int) -> dict[int, Tried]:
-    """By seed."""
+def run(all_drawn: Sequence[Drawn], jobs: int) -> dict[Drawn, Tried]:
     for config in dict.fromkeys(drawn.config for drawn in all_drawn):
         for kernel in KERNELS:
             guests.ready(kernel, ROLE, config)
-    tried = {}
-    for drawn, one in zip(all_drawn, pool.in_order(_try, all_drawn, jobs), strict=True):
-        how = f"neither boots, {one.neither}" if one.neither else "equal"
-        progress.note(f"{drawn}: {'differs' if one.said else how}")
-        tried[drawn.seed] = one
-    return tried
+    all_tried = {}
+    for drawn, tried in zip(all_drawn, pool.in_order(_try, all_drawn, jobs), strict=True):
+        how = f"neither boots, {tried.neither}" if tried.neither else "equal"
+        progress.note(f"{drawn}: {'differs' if tried.said else how}")
+        all_tried[drawn] = tried
+    return all_tried
 
 
 def check(nr: int) -> Outcome:
     """For ./lab test: other machines each time."""
     seed = int(time.time())
-    tried = run([draw(seed + i) for i in range(nr)], 1)
-    failures = tuple(_failure(seed, one.said) for seed, one in tried.items() if one.said)
+    failures = tuple(lines[0] for lines in _failures(run([draw(seed + i) for i in range(nr)], 1)))
     return Outcome(nr - len(failures), failures)
 
 
-def _failure(seed: int, said: Sequence[str]) -> str:
-    return f"{draw(seed)}: {said[0]} (again: ./lab soak --seed {seed} --boots 1)"
+def _failures(all_tried: dict[Drawn, Tried]) -> list[list[str]]:
+    """What is said of each machine that differs, in lines."""
+    return [
+        [f"{drawn}: {tried.said[0]} (again: ./lab soak --seed {drawn.seed} --boots 1)", *tried.said[1:]]
+        for drawn, tried in all_tried.items()
+        if tried.said
+    ]
 
 
 def main(seed: int | None = None, nr: int = 20, jobs: int = 1, json: bool = False) -> int:
     first = int(time.time()) if seed is None else seed
-    start = time.monotonic()
     with boots.quiet_stdout():
         packages.ensure("build", "quilt", "qemu", "guest")
-        all_drawn = [draw(first + i) for i in range(nr)]
-        tried = run(all_drawn, jobs)
-        report = as_dict(all_drawn, tried)
+        tried = run([draw(first + i) for i in range(nr)], jobs)
+        report = as_dict(tried)
         if nr > 1:
             provenance.keep("soak.json", report)
-    failed = {seed: one.said for seed, one in tried.items() if one.said}
-    if json:
-        print(jsons.dumps(report, indent=2))
-    else:
-        for failed_seed, said in failed.items():
-            print("\n  ".join((_failure(failed_seed, said), *said[1:])))
-        equal = f"{nr - len(failed)} of {plural(nr, 'machine')} equal, seeds {first} to {first + nr - 1}"
-        print(f"{equal}, took {progress.seconds(time.monotonic() - start)}")
-    return 1 if failed else 0
+    provenance.tell(report, json, partial(show, tried))
+    return 1 if _failures(tried) else 0
 
 
-def as_dict(all_drawn: Sequence[Drawn], tried: dict[int, Tried]) -> dict[str, Any]:
+def show(all_tried: dict[Drawn, Tried]) -> None:
+    failures, seeds = _failures(all_tried), [drawn.seed for drawn in all_tried]
+    for lines in failures:
+        print("\n  ".join(lines))
+    equal = len(seeds) - len(failures)
+    print(f"{equal} of {plural(len(seeds), 'machine')} equal, seeds {seeds[0]} to {seeds[-1]}")
+
+
+def as_dict(all_tried: dict[Drawn, Tried]) -> dict[str, Any]:
     """What is kept: one boot of each kernel for each seed."""
-    made_by = next((one.made_by for one in tried.values() if one.made_by), {})
-    different = {str(seed): list(one.said) for seed, one in tried.items() if one.said}
+    seeds = [drawn.seed for drawn in all_tried]
     return {
-        **made_by,
-        "config": dict(Counter(drawn.config.name for drawn in all_drawn)),
-        "seeds": [all_drawn[0].seed, all_drawn[-1].seed],
-        "machines": len(all_drawn),
-        "equal": len(all_drawn) - len(different),
-        "neither boots": {str(seed): one.neither for seed, one in tried.items() if one.neither},
-        "different": different,
+        **provenance.of_native("./lab soak"),
+        "config": dict(Counter(drawn.config.name for drawn in all_tried)),
+        "seeds": [seeds[0], seeds[-1]],
+        "neither boots": {drawn.seed: tried.neither for drawn, tried in all_tried.items() if tried.neither},
+        "different": {drawn.seed: list(tried.said) for drawn, tried in all_tried.items() if tried.said},
     }

@@ -37,9 +37,7 @@ _RUN_TEST = re.compile(r"^Run test: (?P<name>.*?)\s*$")
 _COLOURED = re.compile(r"\[3[123]m(?P<how>OK|Fail|Skip)\b")
 _COLOURED_HOW = {"OK": PASS, "Fail": FAIL, "Skip": SKIP}
 # What differs from one run to the next.
-_VARYING = re.compile(
-    r"0x[0-9a-f]+|\b\d+(?:\.\d+)?(?= ?(?:(?:ns|us|ms)\b|%)|\s*\(\d)|(?<=faults )\d+",
-)
+_VARYING = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?(?= ?(?:(?:ns|us|ms)\b|%)|\s*\(\d)|(?<=faults )\d+")
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def parse(lines: Iterable[str], status: int) -> dict[str, Case]:
     """The cases of one program by name, of which a repeated one counts by its worst outcome."""
     late = "it did not end in its time" if status in _TIMED_OUT else ""
     cases = {EXIT: Case(_of_status(status), late)}
-    for name, case in _each(lines):
+    for name, case in _read(lines):
         if name not in cases or rank(case.outcome) > rank(cases[name].outcome):
             cases[name] = case
     return cases
@@ -73,7 +71,7 @@ def _of_status(status: int) -> str:
     return PASS if status == 0 else SKIP if status == _EXIT_SKIP else FAIL
 
 
-def _each(lines: Iterable[str]) -> Iterator[tuple[str, Case]]:
+def _read(lines: Iterable[str]) -> Iterator[tuple[str, Case]]:
     about = running = ""
     for line in lines:
         if match := _ABOUT.match(line):
@@ -119,18 +117,8 @@ class Compared:
         return _best(self.patched) > _best(self.stock)
 
     @property
-    def better(self) -> bool:
-        """Whether no try of stock was as good as the best of patched."""
-        return _best(self.patched) < _best(self.stock)
-
-    @property
     def passes_on_stock(self) -> bool:
         return PASS in self.stock
-
-    @property
-    def flaky(self) -> bool:
-        """Whether two tries of the same kernel had different outcomes."""
-        return any(len(set(outcomes)) > 1 for outcomes in (self.stock, self.patched))
 
     def both(self, outcome: str) -> bool:
         """Whether ``outcome`` is the best of both."""
@@ -148,8 +136,9 @@ def _best(outcomes: Sequence[str]) -> int:
 def compare(stock: Sequence[Cases], patched: Sequence[Cases]) -> list[Compared]:
     """The cases of one program, of which each kernel made one try or more."""
     names = dict.fromkeys(name for cases in (*stock, *patched) for name in cases)
+    reasons = {name: case.reason for cases in reversed(stock) for name, case in cases.items()}
     return [
-        Compared(name, _outcomes(stock, name), _outcomes(patched, name), _reason(stock, name))
+        Compared(name, _outcomes(stock, name), _outcomes(patched, name), reasons.get(name, ""))
         for name in names
     ]
 
@@ -158,14 +147,10 @@ def _outcomes(tries: Sequence[Cases], name: str) -> tuple[str, ...]:
     return tuple(cases[name].outcome if name in cases else MISSING for cases in tries)
 
 
-def _reason(tries: Sequence[Cases], name: str) -> str:
-    return next((cases[name].reason for cases in tries if name in cases), "")
-
-
 def new_reports(stock: Iterable[str], patched: Iterable[str]) -> list[str]:
     """Kernel reports of patched that stock does not have; numbers and addresses apart."""
-    known = {_masked(report) for report in stock}
-    return [report for report in dict.fromkeys(patched) if _masked(report) not in known]
+    of_stock = {_masked(report) for report in stock}
+    return [report for report in dict.fromkeys(patched) if _masked(report) not in of_stock]
 
 
 def _masked(report: str) -> str:

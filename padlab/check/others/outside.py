@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from padlab.check.base import guests
 from padlab.check.others import cases
@@ -19,7 +20,6 @@ from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.kernel import othertests
 from padlab.kernel.kconfig import OUTSIDE, PERF, Config
-from padlab.vm.boot import BootResult
 from padlab.vm.channel import Guest
 
 MACHINE = "outside"
@@ -45,21 +45,19 @@ class Ran:
 
     cases: dict[str, dict[str, Case]]
     jobs: dict[str, tuple[int, int]]  # all, and those in which a helper took part
-    seconds: dict[str, int]
     reports: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both kernels, by program; ``log`` is of patched, the last try."""
+    """Both kernels, by program; ``log`` is what patched's guest said, in the last try."""
 
     threshold: str
     programs: dict[str, list[Compared]]
     jobs: dict[str, tuple[int, int]]
-    seconds: dict[str, int]
     reports: list[str]
     tries: int
-    log: BootResult
+    log: Path
 
     def all_jobs(self) -> tuple[int, int]:
         """Of all programs: jobs, and those in which a helper took part."""
@@ -76,14 +74,14 @@ class Comparison:
 
     def problems(self) -> list[str]:
         """All that stock does not have, and what shows that nothing was tested."""
-        found = [*self.differences(), *self.reports, *self._untested()]
+        problems = [*self.differences(), *self.reports, *self._untested()]
         ran, shared = self.all_jobs()
         wanted = any(othertests.suite_of(name) == WITH_JOBS for name in self.programs)
         if self.threshold == "off" and ran:
-            found.append(f"{ran} jobs ran although they are off")
+            problems.append(f"{ran} jobs ran although they are off")
         elif self.threshold != "off" and wanted and not shared:
-            found.append(f"no helper took part in any of {ran} jobs, so none of them was tested")
-        return found
+            problems.append(f"no helper took part in any of {ran} jobs, so none of them was tested")
+        return problems
 
     def _untested(self) -> list[str]:
         """A program that nowhere gets to a case would be equal on both."""
@@ -126,13 +124,12 @@ def limit_s(chosen: Sequence[str]) -> float:
 
 
 def read(guest: Guest) -> Ran:
-    """The cases, jobs and seconds of each program that ran in a guest."""
+    """The cases and jobs of each program that ran in a guest."""
     status = statuses(guest)
     jobs = {name: tuple(map(int, value.split())) for name, value in _pairs(guest, "jobs")}
     return Ran(
         {name: cases.parse(lines, status[name]) for name, lines in guest.ktap.items() if name in status},
         {name: (counts[0], counts[1]) for name, counts in jobs.items()},
-        {name: int(value) for name, value in _pairs(guest, "seconds")},
         guest.trouble,
     )
 
@@ -153,9 +150,7 @@ def arguments(chosen: Sequence[str], threshold: str) -> tuple[str, ...]:
     return (programs,) if kbytes is None else (programs, f"padlab_threshold={kbytes}")
 
 
-def _boot(
-    kernel: str, config: Config, chosen: Sequence[str], threshold: str = DEFAULT
-) -> tuple[Ran, BootResult]:
+def _boot(kernel: str, config: Config, chosen: Sequence[str], threshold: str = DEFAULT) -> tuple[Ran, Path]:
     append = arguments(chosen, threshold)
     result = guests.boot(MACHINE, kernel, config, ROLE, append, limit_s(chosen))
     ran = read(result.guest)
@@ -165,7 +160,7 @@ def _boot(
             f"test programs on {kernel}", f"{missing[0]} did not run", "see the log", log=result.guest_log
         )
     reports = (*result.dmesg.trouble, *ran.reports)
-    return Ran(ran.cases, ran.jobs, ran.seconds, reports), result
+    return Ran(ran.cases, ran.jobs, reports), result.guest_log
 
 
 @once
@@ -187,7 +182,6 @@ def run(chosen: tuple[str, ...], threshold: str = DEFAULT, config: Config = CONF
         threshold,
         {name: _compare(name, stock, patched) for name in chosen},
         first.jobs,
-        first.seconds,
         cases.new_reports(_reports(stock), _reports(patched)),
         len(patched),
         log,
@@ -217,4 +211,4 @@ def check(chosen: tuple[str, ...], threshold: str = DEFAULT, config: Config = CO
     comparison = run(chosen, threshold, config)
     problems = comparison.problems()
     equal = sum(not case.differs for compared in comparison.programs.values() for case in compared)
-    return Outcome(equal, tuple(problems), (), comparison.log.guest_log)
+    return Outcome(equal, tuple(problems), (), comparison.log)

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import json as jsons
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from padlab.check.base import guests
@@ -34,18 +33,14 @@ def main(globs: Sequence[str] = (), jobs: int = 1, list_only: bool = False, json
     if list_only:
         print("".join(f"{name}\n" for name in chosen), end="")
         return 0
-    start = time.monotonic()
     with boots.quiet_stdout():
         packages.ensure("build", "quilt", "qemu", "guest")
         done = _run(chosen, jobs)
         data = as_dict(done)
         if not globs:
             provenance.keep(RECORD, data)
-    if json:
-        print(jsons.dumps(data, indent=2))
-    else:
-        _show(done, time.monotonic() - start)
-    return 1 if any(one.problems() for one in done) else 0
+    provenance.tell(data, json, partial(_show, done))
+    return 1 if any(comparison.problems() for comparison in done) else 0
 
 
 def _run(chosen: Sequence[str], jobs: int) -> list[Comparison]:
@@ -57,10 +52,10 @@ def _run(chosen: Sequence[str], jobs: int) -> list[Comparison]:
         for suite in outside.suites()
         for threshold in outside.THRESHOLDS
     ]
-    return list(pool.in_order(_one, [part for part in parts if part[0]], jobs))
+    return list(pool.in_order(_run_part, [part for part in parts if part[0]], jobs))
 
 
-def _one(part: tuple[tuple[str, ...], str]) -> Comparison:
+def _run_part(part: tuple[tuple[str, ...], str]) -> Comparison:
     chosen, threshold = part
     with progress.labelled(f"[{othertests.suite_of(chosen[0])}, {threshold}]"):
         return outside.run(chosen, threshold)
@@ -71,55 +66,48 @@ def _one(part: tuple[tuple[str, ...], str]) -> Comparison:
 
 def as_dict(done: Sequence[Comparison]) -> dict[str, Any]:
     return {
-        **provenance.provenance(COMMAND, guests.build("patched", outside.CONFIG), done[0].log.accel),
+        **provenance.of_native(COMMAND),
         "machine": machine.load(outside.MACHINE).summary(),
-        "suites": [suite_dict(one) for one in done],
+        "suites": [suite_dict(comparison) for comparison in done],
     }
 
 
-def suite_dict(one: Comparison) -> dict[str, Any]:
+def suite_dict(comparison: Comparison) -> dict[str, Any]:
     """One suite at one threshold."""
-    every = [(program, case) for program, compared in one.programs.items() for case in compared]
-    ran, shared = one.all_jobs()
+    compared = [(name, case) for name, of_program in comparison.programs.items() for case in of_program]
+    ran, shared = comparison.all_jobs()
     return {
-        "suite": othertests.suite_of(next(iter(one.programs))),
-        "threshold": one.threshold,
-        "programs": len(one.programs),
-        "cases": len(every),
-        "passed on both": sum(case.both(cases.PASS) for _, case in every),
+        "suite": othertests.suite_of(next(iter(comparison.programs))),
+        "threshold": comparison.threshold,
+        "programs": len(comparison.programs),
+        "cases": len(compared),
+        "passed on both": sum(case.both(cases.PASS) for _, case in compared),
         "jobs": ran,
-        "jobs with helpers": shared,
-        "seconds": sum(one.seconds.values()),
-        "tries": one.tries,
-        "different": one.differences(),
-        "reports": one.reports,
-        "failed on both": _by_program(every, cases.FAIL),
-        "skipped on both": _by_program(every, cases.SKIP),
-        "worse on stock": [f"{program}: {case}" for program, case in every if case.better],
-        "not always the same": [f"{program}: {case}" for program, case in every if case.flaky],
+        "with helpers": shared,
+        "tries": comparison.tries,
+        "problems": comparison.problems(),
+        "failed on both": _by_program(compared, cases.FAIL),
+        "skipped on both": _by_program(compared, cases.SKIP),
     }
 
 
-def _by_program(every: Iterable[tuple[str, cases.Compared]], outcome: str) -> dict[str, dict[str, int]]:
+def _by_program(compared: Iterable[tuple[str, cases.Compared]], outcome: str) -> dict[str, dict[str, int]]:
     """Reasons, or names where there are none, and how many cases have them."""
-    found: dict[str, Counter[str]] = {}
-    for program, case in every:
+    counters: dict[str, Counter[str]] = {}
+    for program, case in compared:
         if case.both(outcome):
-            found.setdefault(program, Counter())[case.reason or case.name] += 1
-    return {program: dict(counter) for program, counter in found.items()}
+            counters.setdefault(program, Counter())[case.reason or case.name] += 1
+    return {program: dict(counter) for program, counter in counters.items()}
 
 
-def _show(done: Sequence[Comparison], elapsed: float) -> None:
-    names = ["suite", "threshold", "programs", "cases", "passed on both", "jobs", "with helpers", "different"]
-    grid = table.grid(names, left={"suite", "threshold"})
-    for one in done:
-        data = suite_dict(one)
-        cells = [data["suite"], data["threshold"], data["programs"], data["cases"], data["passed on both"]]
-        cells += [data["jobs"], data["jobs with helpers"], len(one.problems())]
-        grid.add_row(*(table.plain(str(cell)) for cell in cells))
+def _show(done: Sequence[Comparison]) -> None:
+    names = ("suite", "threshold", "programs", "cases", "passed on both", "jobs", "with helpers")
+    grid = table.grid((*names, "problems"), left={"suite", "threshold"})
+    for comparison in done:
+        data = suite_dict(comparison)
+        grid.add_row(*(table.plain(str(data[name])) for name in names), str(len(data["problems"])))
     table.console().print(grid)
-    for one in done:
-        for problem in one.problems():
-            progress.result(f"{problem}\n  log: {one.log.guest_log}")
-    different = sum(len(one.problems()) for one in done)
-    progress.result(f"{different} differences, took {progress.seconds(elapsed)}")
+    for comparison in done:
+        for problem in comparison.problems():
+            progress.result(f"{problem}\n  log: {comparison.log}")
+    progress.result(f"{sum(len(comparison.problems()) for comparison in done)} differences")

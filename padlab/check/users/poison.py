@@ -24,8 +24,8 @@ _REPORTS = re.compile(r"kernel BUG at include/linux/|Oops: ")
 def check() -> Outcome:
     """It is reported, and nothing else is."""
     result = guests.boot(SMT, beside.KERNEL, used.CONFIG, append=ARGS)
-    found = [line for line in guests.trouble(result) if not _REPORTS.search(line)]
-    return judge(found + problems(result.dmesg.text), result.log)
+    reports = [line for line in guests.trouble(result) if not _REPORTS.search(line)]
+    return judge(reports + problems(result.dmesg.text), result.log)
 
 
 def problems(console: str) -> list[str]:

@@ -54,9 +54,9 @@ def check() -> Outcome:
     stock, ours = (
         guests.boot(MACHINE, kernel, CONFIG, "users", limit=limit_s) for kernel in ("stock", "patched")
     )
-    found = [f"stock: {problem}" for problem in problems(stock.guest.values("did"))]
-    found += problems(ours.guest.values("did"))
-    return judge(found + cases.new_reports(guests.trouble(stock), guests.trouble(ours)), ours.guest_log)
+    wrong = [f"stock: {problem}" for problem in problems(stock.guest.values("did"))]
+    wrong += problems(ours.guest.values("did"))
+    return judge(wrong + cases.new_reports(guests.trouble(stock), guests.trouble(ours)), ours.guest_log)
 
 
 def problems(lines: Iterable[str]) -> list[str]:

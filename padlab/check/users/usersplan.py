@@ -36,8 +36,8 @@ def checks(everything: bool) -> Iterator[Check]:
         yield _guest(case.title, partial(memmap.case, case), case.machine, boots_each=2)
     if everything:
         yield _guest("who reads struct pages without asking is seen", poison.check, SMT)
-        each = 2 * used.KERNELS
-        yield _guest("what users' kernels have is used, as in stock", used.check, used.MACHINE, each)
+        boots_each = 2 * used.KERNELS
+        yield _guest("what users' kernels have is used, as in stock", used.check, used.MACHINE, boots_each)
 
 
 def _guest(name: str, run: Callable[[], Outcome], target: str, boots_each: int = 1) -> Check:

@@ -16,10 +16,7 @@ from padlab.measure import tools
 
 PROGRAM = "charge_check"
 LOG = paths.LOGS / "charge-check.log"
-TOOL = native.Tool(
-    "tools/testing/sched_charge",
-    ("kernel/sched/charge.c", "kernel/sched/charge.h"),
-)
+TOOL = native.Tool("tools/testing/sched_charge", ("kernel/sched/charge.c", "kernel/sched/charge.h"))
 
 
 def check() -> Outcome:

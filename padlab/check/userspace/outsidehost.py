@@ -65,15 +65,15 @@ def run(suite: Suite, kernel: str) -> Ran:
 
 def problems(stock: Ran, patched: Ran) -> list[str]:
     """What is worse with our code, or shows that nothing was tested."""
-    found = []
+    wrong = []
     if patched.passed < stock.passed or patched.failed > stock.failed:
-        found.append(
+        wrong.append(
             f"{patched.passed} passed, {patched.failed} failed, status {patched.status}; "
             f"with stock's code {stock.passed}, {stock.failed} and {stock.status}"
         )
     if not stock.passed:
-        found.append("no test passed with stock's code")
-    return found
+        wrong.append("no test passed with stock's code")
+    return wrong
 
 
 def check() -> Outcome:

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,18 +52,18 @@ class Result:
 
 def parse(lines: Iterable[str]) -> Result:
     """Read what the search prints."""
-    states, found, errors, cut = 0, NO_ERROR, None, ""
+    states, error, errors, cut = 0, NO_ERROR, None, ""
     for line in lines:
         if match := _STATES.match(line):
             states = int(match["states"])
         elif match := _FAILED.match(line):
-            found = match["why"]
+            error = match["why"]
         elif match := _DONE.search(line):
             errors = int(match["errors"])
         cut = next((sign for sign in _CUT_SHORT if sign in line), cut)
-    if errors and found == NO_ERROR:
-        found = "an error of spin's own"
-    return Result(states, found, errors is not None and states > 0, cut)
+    if errors and error == NO_ERROR:
+        error = "an error of spin's own"
+    return Result(states, error, errors is not None and states > 0, cut)
 
 
 def problems(result: Result, says: str, status: int) -> list[str]:
@@ -85,31 +85,22 @@ def build(program: str, **variables: object) -> Path:
     """Have the Makefile of checks/models make ``program``; make's variables are in capitals."""
     packages.ensure(*GROUPS)
     target = PLACE / program
-    owned = owned_files()
-    engine = {name: owned[name] for name in ENGINE}
-    shared = all(path.is_relative_to(paths.LINUX) for path in engine.values())
-    command: list[object] = ["make", "-s", "-C", SOURCES, f"O={PLACE}", "CC=gcc"]
+    engine = {name: owned_files()[name] for name in ENGINE}
+    linux = PLACE / "linux"  # all of it in one folder, of any base
+    command = ["make", "-s", "-C", SOURCES, f"O={PLACE}", f"LINUX={linux}", "CC=gcc"]
     command += [f"{name}={value}" for name, value in variables.items()]
-    if not shared:  # the Makefile wants all of it in one folder
-        command.append(f"LINUX={PLACE / 'linux'}")
     files = [*sorted(path for path in SOURCES.iterdir() if path.suffix != ".toml"), *engine.values()]
     parts = [compiler.identity(), spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
     stamp = Stamp(PLACE / ".padlab-sources", parts)
     with exclusive.alone(PLACE.with_name(f".{PLACE.name}.lock")), contextlib.ExitStack() as making:
         if not stamp.matches():
             shutil.rmtree(PLACE, ignore_errors=True)
-            PLACE.mkdir(parents=True)
-            if not shared:
-                _copy(engine, PLACE / "linux")
+            for name, path in engine.items():
+                (linux / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, linux / name)
         making.enter_context(stamp.renewed())
         process.run([*command, target], what=f"building model {program}", log=_log(program, "-build"))
     return target
-
-
-def _copy(files: Mapping[str, Path], to: Path) -> None:
-    for name, path in files.items():
-        (to / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, to / name)
 
 
 def _log(name: str, part: str = "") -> Path:

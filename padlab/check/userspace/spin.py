@@ -8,10 +8,9 @@ is left out of the code to show that it is needed, and what is found then.
 
 from __future__ import annotations
 
-import json as jsonlib
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +18,8 @@ from msgspec import Struct
 
 from padlab.check.plan import selection
 from padlab.check.userspace import search
-from padlab.core import git, host, packages, paths, progress, table, toml
+from padlab.check.userspace.search import Result
+from padlab.core import packages, paths, progress, table, toml
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import compiler, native
@@ -101,37 +101,26 @@ class Search:
 
 @dataclass(frozen=True)
 class Searched:
-    name: str
-    kind: str
-    why: str
-    model: str
-    has_to_find: str
-    found: str
-    states: int
-    seconds: float
+    search: Search
+    result: Result
     problems: list[str]
-    log: str
+    log: Path
 
 
 def searches(full: bool = False) -> list[Search]:
     """All of them, in the order of the files."""
-    every = [
-        Search(
-            name,
-            MEMORY if model.program == "litmus" else JOBS,
-            model.why,
-            name,
-            model.says,
-            lambda program=model.program: search.build(program),  # type: ignore[misc]
-        )
-        for name, model in models().items()
-        if full or not model.full
-    ]
+    listed = []
+    for name, model in models().items():
+        if full or not model.full:
+            kind = MEMORY if model.program == "litmus" else JOBS
+            listed.append(
+                Search(name, kind, model.why, name, model.says, partial(search.build, model.program))
+            )
     for name, variant in variants().items():
         kind = f"{LEFT_OUT}, barrier" if variant.barrier else LEFT_OUT
         build = Building(name, variant)
-        every.append(Search(name, kind, variant.why, variant.model, variant.says, build, keep=False))
-    return every
+        listed.append(Search(name, kind, variant.why, variant.model, variant.says, build, keep=False))
+    return listed
 
 
 @dataclass(frozen=True)
@@ -161,35 +150,21 @@ def seen(kind: str, full: bool) -> str:
     return digest([kind, str(full), *versions, *marks, *engine])
 
 
-def do(one: Search) -> Searched:
+def do(wanted: Search) -> Searched:
     """Build and search."""
-    program = one.build()
-    start = time.monotonic()
-    result, status, log = search.run(program, one.model, one.name)
-    seconds = round(time.monotonic() - start, 2)
-    if not one.keep:
+    program = wanted.build()
+    result, status, log = search.run(program, wanted.model, wanted.name)
+    if not wanted.keep:
         program.unlink()
-    wrong = search.problems(result, one.says, status)
-    return Searched(
-        one.name,
-        one.kind,
-        one.why,
-        one.model,
-        one.says,
-        result.found,
-        result.states,
-        seconds,
-        wrong,
-        str(log),
-    )
+    return Searched(wanted, result, search.problems(result, wanted.says, status), log)
 
 
 def do_all(chosen: Sequence[Search]) -> list[Searched]:
     done: list[Searched] = []
     with progress.step("searching models") as step:
-        for nr, one in enumerate(chosen, start=1):
-            step.update(f"{nr} of {len(chosen)}: {one.name}")
-            done.append(do(one))
+        for nr, wanted in enumerate(chosen, start=1):
+            step.update(f"{nr} of {len(chosen)}: {wanted.name}")
+            done.append(do(wanted))
     return done
 
 
@@ -199,9 +174,9 @@ def do_all(chosen: Sequence[Search]) -> list[Searched]:
 def check(kind: str, full: bool = False) -> Outcome:
     """All searches of ``kind``; a case for each."""
     outcome = Outcome()
-    for one in do_all([one for one in searches(full) if one.kind.startswith(kind)]):
-        wrong = [f"{one.name} ({one.why}): {why}" for why in one.problems]
-        outcome += judge(wrong, Path(one.log) if wrong else None)
+    for searched in do_all([wanted for wanted in searches(full) if wanted.kind.startswith(kind)]):
+        wrong = [f"{searched.search.name} ({searched.search.why}): {why}" for why in searched.problems]
+        outcome += judge(wrong, searched.log if wrong else None)
     return outcome
 
 
@@ -212,9 +187,9 @@ def choose(globs: Sequence[str], full: bool) -> list[Search]:
     """Those that any of ``globs`` names, also of --full; without any, all."""
     if not globs:
         return searches(full)
-    every = searches(full=True)
-    chosen = set(selection.named(globs, [one.name for one in every], "models", "model"))
-    return [one for one in every if one.name in chosen]
+    everything = searches(full=True)
+    chosen = set(selection.named(globs, [wanted.name for wanted in everything], "models", "model"))
+    return [wanted for wanted in everything if wanted.name in chosen]
 
 
 def main(
@@ -227,75 +202,62 @@ def main(
     """Search and show; keep what came of all.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
-        print("".join(f"{one.name}\n" for one in chosen), end="")
+        print("".join(f"{wanted.name}\n" for wanted in chosen), end="")
         return 0
     packages.ensure(*search.GROUPS)
     done = do_all(chosen)
     data = as_dict(done)
     if full and not globs:
         provenance.keep(RECORD, data)
-    if json:
-        print(jsonlib.dumps(data, indent=2))
-    else:
-        show(done, trace)
-    return 1 if any(one.problems for one in done) else 0
+    provenance.tell(data, json, partial(show, done, trace))
+    return 1 if any(searched.problems for searched in done) else 0
 
 
 def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
     """For --json, and to be kept."""
     return {
-        "command": paths.command("models --full"),
+        **provenance.of_native("./lab models --full"),
         "spin": search.spin_version(),
-        "compiler": compiler.name(),
-        "commit": git.commit(),
-        "host": host.cpu(),
-        "date": provenance.today(),
         "models": [
             {
-                "name": one.name,
-                "kind": one.kind,
-                "searched_in": one.model,
-                "found": one.found,
-                "states": one.states,
-                "seconds": one.seconds,
-                "as_it_has_to_be": not one.problems,
+                "name": searched.search.name,
+                "kind": searched.search.kind,
+                "searched_in": searched.search.model,
+                "found": searched.result.found,
+                "states": searched.result.states,
+                "as_it_has_to_be": not searched.problems,
             }
-            for one in done
+            for searched in done
         ],
     }
 
 
 def show(done: Sequence[Searched], trace: bool) -> None:
     console = table.console()
+    names = ("model", "searched in", "states", "verdict", "what it is about")
     for kind in (MEMORY, JOBS, LEFT_OUT):
-        part = [one for one in done if one.kind.startswith(kind)]
-        if not part:
-            continue
-        left = {"model", "searched in", "what it is about", "verdict"}
-        names = ["model", "states", "s", "verdict", "what it is about"]
-        if kind == LEFT_OUT:
-            names.insert(1, "searched in")
-        grid = table.grid(names, left=left)
-        for one in part:
-            cells = [one.name, f"{one.states:,}", f"{one.seconds:.1f}", verdict(one), one.why]
-            if kind == LEFT_OUT:
-                cells.insert(1, one.model)
-            grid.add_row(*(table.plain(cell) for cell in cells))
-        console.print(f"[bold]{kind}[/]")
-        console.print(grid)
-    for one in done:
-        for problem in one.problems:
-            progress.result(f"{one.name}: {problem}\n  log: {one.log}")
+        grid = table.grid(names, left=set(names) - {"states"})
+        for searched in done:
+            wanted, states = searched.search, f"{searched.result.states:,}"
+            if wanted.kind.startswith(kind):
+                cells = (wanted.name, wanted.model, states, verdict(searched), wanted.why)
+                grid.add_row(*map(table.plain, cells))
+        if grid.row_count:
+            console.print(f"[bold]{kind}[/]")
+            console.print(grid)
+    for searched in done:
+        for problem in searched.problems:
+            progress.result(f"{searched.search.name}: {problem}\n  log: {searched.log}")
         if trace:
-            progress.result(f"{one.name}\n{Path(one.log).read_text()}")
-    states = sum(one.states for one in done)
-    wrong = sum(bool(one.problems) for one in done)
-    seconds = progress.seconds(sum(one.seconds for one in done))
-    progress.result(f"{len(done)} searched, {states:,} states in {seconds}, {wrong} not as they have to be")
+            progress.result(f"{searched.search.name}\n{searched.log.read_text()}")
+    states = f"{sum(searched.result.states for searched in done):,}"
+    wrong = sum(bool(searched.problems) for searched in done)
+    progress.result(f"{len(done)} searched, {states} states, {wrong} not as they have to be")
 
 
-def verdict(one: Searched) -> str:
+def verdict(searched: Searched) -> str:
     """In few words: whether it is as it has to be, and what was found."""
-    if one.problems:
+    if searched.problems:
         return "WRONG"
-    return f"finds: {one.found.split(',')[0]}" if one.has_to_find else "no error"
+    error = searched.result.found
+    return f"finds: {error.split(',')[0]}" if searched.search.says else error

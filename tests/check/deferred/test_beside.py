@@ -20,20 +20,14 @@ TRACE = """\
 """
 
 
-def test_initcalls_that_end_between_the_jobs_first_and_last_event_count() -> None:
-    assert beside.initcalls_meanwhile(trace.parse(TRACE.splitlines()).events) == 2
-
-
-def test_the_largest_chunk_of_a_nodes_thread() -> None:
-    # The worker's may be of another job.
-    assert beside.largest_chunk(trace.parse(TRACE.splitlines()).events) == 0
+def test_what_ran_while_a_job_was_under_way() -> None:
+    events = trace.parse(TRACE.splitlines()).events
+    assert beside.initcalls_meanwhile(events) == 2
+    assert beside.initcalls_meanwhile(tuple(event for event in events if event.init_node is None)) == 0
+    # The worker's chunk may be of another job.
+    assert beside.largest_chunk(events) == 0
     text = TRACE.replace("kworker/1:0-33", " pgdatinit0-40").replace("end=4", "end=65536")
     assert beside.largest_chunk(trace.parse(text.splitlines()).events) == 2
-
-
-def test_without_a_job_none_counts() -> None:
-    lines = [line for line in TRACE.splitlines() if "pgdatinit" not in line]
-    assert beside.initcalls_meanwhile(trace.parse(lines).events) == 0
 
 
 @pytest.mark.parametrize(
@@ -57,42 +51,43 @@ def taken(taken: int, failed: int, more: str = "") -> str:
 
 def test_an_initcall_that_got_all_it_wanted_is_well() -> None:
     assert beside.taken_problems(taken(100, 0), "small") == []
+    assert beside.taken_problems(taken(100, 0), "order9")  # another kind of allocation
 
 
 @pytest.mark.parametrize(
-    "console",
-    [taken(99, 0), taken(100, 1), taken(100, 0, "Out of memory: Killed process 1"), "", taken(1, 9)],
+    "console", [taken(99, 0), taken(100, 1), taken(100, 0, "Out of memory: Killed process 1"), ""]
 )
 def test_one_that_got_less_or_had_something_killed_is_not(console: str) -> None:
     assert beside.taken_problems(console, "small")
 
 
-def test_the_kind_of_allocation_has_to_be_the_one_asked_for() -> None:
-    assert beside.taken_problems(taken(100, 0), "order9")
-
-
 def test_each_pressure_has_a_check_of_its_own() -> None:
-    found = beside.pressures()
-    assert len(found) == len(beside.TAKEN) + len(beside.TAKEN_SLOW)
-    assert all(bool(slow) == ("slow" in title) for title, (_, _, slow) in found.items())
+    pressures = beside.pressures()
+    assert len(pressures) == len(beside.TAKEN) + len(beside.TAKEN_SLOW)
+    assert all(bool(slow) == ("slow" in title) for title, (_, _, slow) in pressures.items())
 
 
 CONSOLE = "".join(f"test_beside: {who}: right (1)\n" for who in ("cma", "zones"))
 FREE = "test_beside: free memory changed by {} pages\n"
 
 
-def test_all_who_ask_for_pages_have_to_get_them() -> None:
-    well = CONSOLE + FREE.format(beside.SECTION_PAGES)
-    assert beside.asked_problems(well, ("cma", "zones"), 4) == []
-    assert beside.asked_problems(well, ("cma", "kswapd"), 4) == ["kswapd was not tried"]
-    wrong = well.replace("zones: right", "zones: WRONG")
-    assert beside.asked_problems(wrong, ("cma", "zones"), 4) == ["test_beside: zones: WRONG (1)"]
+WELL = CONSOLE + FREE.format(6 * beside.SECTION_PAGES)  # what threads are at
 
 
-def test_free_memory_may_be_off_by_what_threads_are_at() -> None:
-    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES), (), 4) == []
-    assert beside.asked_problems(CONSOLE + FREE.format(6 * beside.SECTION_PAGES + 1), (), 4)
-    assert beside.asked_problems(CONSOLE, (), 4) == ["free memory was not looked at"]
+@pytest.mark.parametrize(
+    ("console", "asks", "problems"),
+    [
+        (WELL, ("cma", "zones"), []),
+        (WELL, ("cma", "kswapd"), ["kswapd was not tried"]),
+        (WELL.replace("zones: right", "zones: WRONG"), ("cma",), ["test_beside: zones: WRONG (1)"]),
+        (CONSOLE, (), ["free memory was not looked at"]),
+        (CONSOLE + FREE.format(196609), (), ["test_beside: free memory changed by 196609 pages"]),
+    ],
+)
+def test_all_who_ask_for_pages_have_to_get_them(
+    console: str, asks: tuple[str, ...], problems: list[str]
+) -> None:
+    assert beside.asked_problems(console, asks, 4) == problems
 
 
 def test_priorities_of_sections() -> None:

@@ -11,8 +11,8 @@ READS = "[    1.3] PM: Loading image data pages (12345 pages)...\n"
 
 def test_resume_comes_after_the_last_struct_page() -> None:
     assert hibernate.resumed_problems(DONE + READS, ["whole"]) == []
-    found = hibernate.resumed_problems(READS + DONE, ["whole"])
-    assert found == ["resume did not wait for struct pages"]
+    problems = hibernate.resumed_problems(READS + DONE, ["whole"])
+    assert problems == ["resume did not wait for struct pages"]
 
 
 def test_a_boot_that_found_no_image_has_not_resumed() -> None:

@@ -39,8 +39,8 @@ def test_who_reads_a_poisoned_page_has_to_be_seen() -> None:
 
 def test_efi_is_booted_with_much_and_little_memory() -> None:
     loaded = [machine.load(name) for name in usersplan.EFI]
-    assert [one.mib for one in loaded] == [512, 2048, 3072, 6144]
-    assert all(one.firmware for one in loaded)
+    assert [efi.mib for efi in loaded] == [512, 2048, 3072, 6144]
+    assert all(efi.firmware for efi in loaded)
 
 
 def test_kernels_are_built_before_they_are_booted() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from padlab.check.userspace import search, spin
 from padlab.check.userspace.search import Result
-from padlab.check.userspace.spin import Search, Variant
+from padlab.check.userspace.spin import Search
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel.owned import owned_files
@@ -43,39 +43,31 @@ State-vector 28 byte, depth reached 34, errors: 1
 FOUND = "use after free (job+0x10, freed), by worker 1 at jobs.c:60 *unit"
 
 
-def parse(text: str) -> Result:
-    return search.parse(text.splitlines())
-
-
-def test_a_search_without_error() -> None:
-    result = parse(GOOD)
-    assert result == Result(3738, search.NO_ERROR, ended=True)
-    assert search.problems(result, "", 0) == []
-    assert search.problems(result, "data race", 0) == ["it has to find 'data race', and finds no error"]
-
-
-def test_a_search_that_finds_an_error() -> None:
-    result = parse(BAD)
-    assert result == Result(48, FOUND, ended=True)
-    assert search.problems(result, "use after free", 0) == []
-    assert search.problems(result, "", 0) == [FOUND]
-    assert search.problems(result, "data race", 0) == [f"it has to find 'data race', and finds {FOUND}"]
-
-
-def test_an_error_of_spins_own() -> None:
-    result = parse(GOOD.replace("errors: 0", "errors: 1"))
-    assert search.problems(result, "", 0) == ["an error of spin's own"]
-
-
-def test_a_search_that_was_cut_off() -> None:
-    assert search.problems(parse(GOOD[:200]), "", 134) == ["it ended with status 134 and no result"]
-    assert search.problems(parse("model: the stack of caller is too small\n"), "x", 134)
-
-
-def test_a_search_that_leaves_out_states() -> None:
-    result = parse(f"error: max search depth too small\n{GOOD}")
-    (problem,) = search.problems(result, "", 0)
-    assert "not all states" in problem
+@pytest.mark.parametrize(
+    ("text", "result", "says", "problem"),
+    [
+        (GOOD, Result(3738, search.NO_ERROR, ended=True), "", None),
+        (GOOD, None, "data race", "it has to find 'data race', and finds no error"),
+        (BAD, Result(48, FOUND, ended=True), "use after free", None),
+        (BAD, None, "", FOUND),
+        (BAD, None, "data race", f"it has to find 'data race', and finds {FOUND}"),
+        (GOOD.replace("errors: 0", "errors: 1"), None, "", "an error of spin's own"),
+        (GOOD[:200], None, "", "it ended with status 134 and no result"),
+        ("model: the stack of caller is too small\n", None, "x", "it ended with status 134 and no result"),
+        (
+            f"error: max search depth too small\n{GOOD}",
+            None,
+            "",
+            "not all states were searched: max search depth too small",
+        ),
+    ],
+)
+def test_a_search_is_read_and_judged(
+    text: str, result: Result | None, says: str, problem: str | None
+) -> None:
+    parsed = search.parse(text.splitlines())
+    assert result in (None, parsed)
+    assert search.problems(parsed, says, 134) == ([problem] if problem else [])
 
 
 # What there is to search
@@ -89,17 +81,17 @@ def test_each_model_of_the_programs_is_listed() -> None:
 
 
 def test_each_variant_is_one_of_the_code_as_it_is() -> None:
-    every, files = spin.variants(), owned_files()
-    for name, variant in every.items():
+    variants, files = spin.variants(), owned_files()
+    for name, variant in variants.items():
         source = files[variant.file].read_text()
         assert spin.without(name, variant, source) != source
-    assert len(every) > 40
+    assert len(variants) > 40
 
 
 def test_each_variant_is_searched_in_a_model_without_error() -> None:
-    known = spin.models()
+    models = spin.models()
     for variant in spin.variants().values():
-        model = known[variant.model]
+        model = models[variant.model]
         assert model.program == "jobs" and not model.says and not model.full
 
 
@@ -108,23 +100,18 @@ def test_each_order_of_the_engine_is_left_out_once() -> None:
     source = owned_files()[spin.native.ENGINE[0]].read_text()
     code = re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL)
     orders = re.findall(r"\b(smp_\w+|\w+_(?:acquire|release)|refcount_dec_and_test|smp_mb|\w+_mb)\(", code)
-    found = sorted(name for name in orders if not name.startswith("lock_"))
+    orders = sorted(name for name in orders if not name.startswith("lock_"))
     # Of each refcount_dec_and_test(), release and acquire; the caller has nothing to release.
-    assert found == ["refcount_dec_and_test"] * 3 + ["smp_load_acquire", "smp_store_release"]
+    assert orders == ["refcount_dec_and_test"] * 3 + ["smp_load_acquire", "smp_store_release"]
     assert sum(variant.barrier for variant in spin.variants().values()) == 3 * 2 - 1 + 2
 
 
-def variant(**fields: str) -> Variant:
-    return Variant(**{"why": "w", "model": "m", "says": "s", "old": "a\n", "new": "b\n", **fields})  # type: ignore[arg-type]
-
-
 def test_a_variant_is_made_where_it_belongs() -> None:
-    assert spin.without("v", variant(), "x\na\ny\n") == "x\nb\ny\n"
+    variant = spin.variant_of("kernel/padata_mt.c", "a\n", "b\n")
+    assert spin.without("v", variant, "x\na\ny\n") == "x\nb\ny\n"
     for source in ("x\n", "a\na\n"):
-        with pytest.raises(
-            LabError, match="variant v: its old text is . times in kernel/padata_mt.c, not once"
-        ):
-            spin.without("v", variant(), source)
+        with pytest.raises(LabError, match="variant v: its old text is . times in kernel/padata_mt.c, not"):
+            spin.without("v", variant, source)
 
 
 def test_a_bad_list(tmp_path: Path) -> None:
@@ -137,13 +124,9 @@ def test_a_bad_list(tmp_path: Path) -> None:
 
 
 def test_those_of_full_are_left_out_unless_named() -> None:
-    names = {one.name for one in spin.choose([], full=False)}
-    everything = {one.name for one in spin.choose([], full=True)}
-    assert names < everything and "task-again-long" in everything - names
-    assert [one.name for one in spin.choose(["task-again-l*"], full=False)] == ["task-again-long"]
-
-
-def test_a_name_that_there_is_not() -> None:
+    quick, everything = ({wanted.name for wanted in spin.choose([], full)} for full in (False, True))
+    assert quick < everything and "task-again-long" in everything - quick
+    assert [wanted.name for wanted in spin.choose(["task-again-l*"], full=False)] == ["task-again-long"]
     with pytest.raises(LabError, match="no model has that name, nearest are .*boot-three"):
         spin.choose(["boot-threee"], full=False)
 
@@ -152,33 +135,34 @@ def test_a_name_that_there_is_not() -> None:
 
 
 @pytest.fixture
-def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
+def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
     monkeypatch.setattr(search, "PLACE", tmp_path / "place")
     program = tmp_path / "jobs"
     return Search("m", spin.JOBS, "why", "m", "", lambda: program)
 
 
-def says(one: Search, text: str, status: int = 0) -> None:
-    program = one.build()
+def says(wanted: Search, text: str) -> None:
+    program = wanted.build()
     program.with_suffix(".out").write_text(text)
-    program.write_text(f'#!/bin/sh\n[ "$MODEL" = m ] || exit 3\ncat {program}.out\nexit {status}\n')
+    program.write_text(f'#!/bin/sh\n[ "$MODEL" = m ] || exit 3\ncat {program}.out\n')
     program.chmod(0o755)
 
 
-def test_a_model_is_judged(one: Search) -> None:
-    says(one, GOOD)
-    done = spin.do(one)
-    assert (done.states, done.problems, spin.verdict(done)) == (3738, [], "no error")
-    says(one, BAD)
-    done = spin.do(one)
-    assert (done.problems, spin.verdict(done)) == ([FOUND], "WRONG")
-    done = spin.do(replace(one, says="use after free"))
-    assert (done.problems, spin.verdict(done)) == ([], "finds: use after free (job+0x10")
+def test_a_model_is_judged(wanted: Search) -> None:
+    says(wanted, GOOD)
+    searched = spin.do(wanted)
+    assert (searched.result.states, searched.problems, spin.verdict(searched)) == (3738, [], "no error")
+    says(wanted, BAD)
+    searched = spin.do(wanted)
+    assert (searched.problems, spin.verdict(searched)) == ([FOUND], "WRONG")
+    searched = spin.do(replace(wanted, says="use after free", keep=False))
+    assert (searched.problems, spin.verdict(searched)) == ([], "finds: use after free (job+0x10")
+    assert not wanted.build().exists()  # a variant's program is of no use to others
 
 
 def test_a_place_in_the_program_becomes_one_in_the_source(
-    one: Search, monkeypatch: pytest.MonkeyPatch
+    wanted: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[object]] = []
 
@@ -186,24 +170,18 @@ def test_a_place_in_the_program_becomes_one_in_the_source(
         asked.append(command)
         return "/linux/kernel/padata_mt.c:278 (discriminator 3)\n"
 
-    says(one, BAD.replace("at jobs.c:60 *unit", "at pc 0x410e80"))
+    says(wanted, BAD.replace("at jobs.c:60 *unit", "at pc 0x410e80"))
     monkeypatch.setattr(search.process, "run", addr2line)
-    assert spin.do(one).found == FOUND.replace("jobs.c:60 *unit", "padata_mt.c:278")
+    assert spin.do(wanted).result.found == FOUND.replace("jobs.c:60 *unit", "padata_mt.c:278")
     # What returns there was called just before.
-    assert asked == [["addr2line", "-e", one.build(), "0x410e7f"]]
+    assert asked == [["addr2line", "-e", wanted.build(), "0x410e7f"]]
 
 
-def test_a_variants_program_is_removed(one: Search) -> None:
-    says(one, BAD)
-    spin.do(replace(one, says="use after free", keep=False))
-    assert not one.build().exists()
-
-
-def test_the_check_has_a_case_for_each(one: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = replace(one, name="n", says="data race")
-    left = replace(one, name="o", kind=spin.LEFT_OUT)
-    monkeypatch.setattr(spin, "searches", lambda _full: [one, other, left])
-    says(one, GOOD)
+def test_the_check_has_a_case_for_each(wanted: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = replace(wanted, name="n", says="data race")
+    left = replace(wanted, name="o", kind=spin.LEFT_OUT)
+    monkeypatch.setattr(spin, "searches", lambda _full: [wanted, other, left])
+    says(wanted, GOOD)
     outcome = spin.check(spin.JOBS)
     assert outcome.passed == 1
     assert outcome.failures == ("n (why): it has to find 'data race', and finds no error",)
@@ -211,18 +189,19 @@ def test_the_check_has_a_case_for_each(one: Search, monkeypatch: pytest.MonkeyPa
 
 
 def test_all_of_it_is_recorded(
-    one: Search, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    wanted: Search, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(spin, "searches", lambda *_args, **_names: [one])
+    monkeypatch.setattr(spin, "searches", lambda *_args, **_names: [wanted])
     monkeypatch.setattr(spin.packages, "ensure", lambda *_groups: None)
     monkeypatch.setattr(spin.search, "spin_version", lambda: "spin 6.5.2")
+    monkeypatch.setattr(spin.provenance, "of_native", lambda command: {"command": command})
     monkeypatch.setattr(spin.paths, "BUILD", tmp_path)
-    says(one, GOOD)
+    says(wanted, GOOD)
     assert spin.main(json=True) == 0
     assert json.loads(capsys.readouterr().out)["models"][0]["states"] == 3738
     assert not (tmp_path / "records" / spin.RECORD).exists()
     assert spin.main(full=True) == 0
     assert "1 searched, 3,738 states" in capsys.readouterr().out
     assert json.loads((tmp_path / "records" / spin.RECORD).read_text())["spin"] == "spin 6.5.2"
-    says(one, BAD)
+    says(wanted, BAD)
     assert spin.main(trace=True) == 1

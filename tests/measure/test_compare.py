@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Comparing and sweeping: what runs come to, and what is shown and recorded of them."""
+
+from pathlib import Path
+
+import pytest
+
+from padlab.core import stats
+from padlab.core.errors import LabError
+from padlab.kernel.build import Build
+from padlab.kernel.kconfig import PERF
+from padlab.measure import compare, provenance, published, sweep
+from padlab.measure.compare import Run
+from padlab.vm import boot, machine, summary
+from tests.conftest import EMULATED, EXACT
+
+BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+EPYC = machine.load("epyc-7551-kvm")
+
+
+def runs(stock: list[float], patched: list[float], pages: int = 1000) -> list[Run]:
+    return [
+        *(Run("stock", ms, 10 * ms, None) for ms in stock),
+        *(Run("patched", ms, 10 * ms, pages) for ms in patched),
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in machine.names() if published.rows(name)])
+def test_percentages_are_rounded_as_published(name: str) -> None:
+    cpus = machine.load(name).nodes[0].cpus
+    for row in published.rows(name):
+        if row.percent:
+            assert summary.threads_of_percent(row.percent, cpus) == row.threads
+
+
+def test_rounding_is_to_nearest_and_one_at_least() -> None:
+    cases = {(2, 52): 1, (12, 52): 6, (25, 52): 13, (37, 52): 19, (1, 4): 1, (100, 1): 1, (38, 4): 2}
+    for (percent, cpus), threads in cases.items():
+        assert summary.threads_of_percent(percent, cpus) == threads
+
+
+@pytest.mark.parametrize(
+    ("name", "threads"), [("epyc-7551-kvm", [1, 4, 8, 12, 16]), ("one-cpu", [1]), ("three-nodes", [1, 2])]
+)
+def test_a_sweep_is_from_one_thread_to_all(
+    name: str, threads: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run_of(_what: str, spec: boot.BootSpec, *_args: object) -> tuple[Run, object]:
+        ms = 1000.0 / int(spec.threads) if spec.threads else 2000.0
+        return Run(spec.kernel, ms, 2 * ms, 5), EMULATED
+
+    monkeypatch.setattr(boot, "prepare", lambda _kernel: (BUILD, Path("initrd")))
+    monkeypatch.setattr(compare, "run_of", run_of)
+    assert sweep.main(machine.load(name)) == 0
+    title, _names, stock, *ours = capsys.readouterr().out.splitlines()
+    assert "emulated times are no proof of speed" in title
+    assert stock.split()[:2] == ["stock", "all"]
+    assert [int(line.split()[1]) for line in ours] == threads
+    assert ours[0].split() == ["patched", "1", "2,000.0", "1,000.0", "0.50"]
+
+
+def test_timed_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    comparison = compare.compare(EPYC, runs([10, 11, 12], [5, 6, 7]), EMULATED)
+    assert [figure.name for figure in comparison.figures] == ["deferred init", "boot to init"]
+    assert comparison.figures[0].ratio == stats.Ratio(6 / 11, None)
+    compare.show(compare.compare(EPYC, runs([10, 11, 12], [9, 10, 11]), EMULATED), BUILD)
+    said = capsys.readouterr().out
+    assert "warning: deferred init: the ratio means nothing: the ranges overlap" in said
+
+
+def test_exact_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0151]), EXACT)
+    per_page = comparison.figures[0]
+    assert per_page.unit == "instructions"
+    assert (per_page.stock.median, per_page.patched.median) == pytest.approx((30.2, 15.1))
+    assert per_page.ratio.value == pytest.approx(0.5)
+    compare.show(comparison, BUILD)
+    assert "stock: equal to the digit" in capsys.readouterr().out
+
+
+def test_exact_runs_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0152]), EXACT)
+    assert comparison.differing == ("patched",)
+    compare.show(comparison, BUILD)
+    assert "patched: the runs differ" in capsys.readouterr().out
+
+
+def test_exact_without_deferred_pages() -> None:
+    comparison = compare.compare(machine.load("tiny"), runs([0.0, 0.0], [0.0, 0.0], pages=0), EXACT)
+    assert [figure.name for figure in comparison.figures] == ["deferred init", "boot to init"]
+    assert comparison.figures[0].ratio.value is None
+
+
+@pytest.mark.usefixtures("default_base")
+@pytest.mark.parametrize(("last", "status"), [(0.0151, 0), (0.0152, 1)])
+def test_only_exact_runs_are_recorded_and_fail_if_they_differ(
+    last: float, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance.paths, "RESULTS", tmp_path)
+    monkeypatch.setattr(boot, "prepare", lambda _kernel: (BUILD, Path("initrd")))
+    booted = runs([0.0302, 0.0302], [0.0151, last])
+
+    def run_of(_what: str, spec: boot.BootSpec, *_args: object) -> tuple[Run, object]:
+        if not spec.exact:
+            return booted[0 if spec.kernel == "stock" else 2], EMULATED
+        run = next(run for run in booted if run.kernel == spec.kernel)
+        booted.remove(run)
+        return run, EXACT
+
+    monkeypatch.setattr(compare, "run_of", run_of)
+    assert compare.main([EPYC]) == 0
+    assert not list(tmp_path.iterdir())
+    assert compare.main([EPYC], exact=True) == status
+    record = provenance.load(tmp_path / "compare-epyc-7551-kvm-exact.json", "", "")
+    assert record["command"] == "./lab compare --machine epyc-7551-kvm --exact"
+    assert record["source"] == "linux-source-6.12 6.12.1-1"
+    assert record["accelerator"] == "tcg, icount" and record["qemu"] == "10.0.2"
+    assert len(record["date"]) == len("2026-01-01")
+
+
+def test_records_are_whole_or_not_there(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "a.json"
+    provenance.write_json(target, {"a": 1})
+    assert target.read_text() == '{\n "a": 1\n}\n'
+    assert [path.name for path in target.parent.iterdir()] == ["a.json"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match="recording b.json"):
+        provenance.write_json(tmp_path / "file" / "b.json", {})
