@@ -93,7 +93,7 @@ def build(program: str, **variables: object) -> Path:
     parts = [compiler.identity(), spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
     stamp = Stamp(PLACE / ".padlab-sources", parts)
     with exclusive.alone(PLACE.with_name(f".{PLACE.name}.lock")), contextlib.ExitStack() as making:
-        if not stamp.matches():
+        if not (stamp.matches() and linux.exists()):
             shutil.rmtree(PLACE, ignore_errors=True)
             for name, path in engine.items():
                 (linux / name).parent.mkdir(parents=True, exist_ok=True)
