@@ -18,6 +18,7 @@
  *		busy	keeps the CPU busy for us= microseconds
  *		spin	keeps it busy for us= microseconds for each unit of the chunk
  *		work	uses us= microseconds of CPU time, to within a tick
+ *		nap	sleeps again and again, for a millisecond each, for us= microseconds
  *		wait	sleeps for us= microseconds, unless it is killed
  *		nested	runs a job of TEST_INNER_SIZE units of its own
  *		alloc	keeps the CPU busy as fn=busy does, and allocates a page for each
@@ -28,7 +29,7 @@
  *		race	for each unit, adds to a variable shared by all threads, without
  *			a lock: for KCSAN to report
  *		none	there is no thread function: the job is malformed
- *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, fn=wait and
+ *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, fn=nap, fn=wait and
  *		fn=alloc (default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   fail=N	one chunk in N fails, at random (default 0: none)
@@ -56,8 +57,9 @@
  * log says why.  A job that padata refuses is reported as a result.
  *
  * What a test waits for it can see, and need not guess how long that takes:
- * /sys/kernel/debug/test_padata_mt/progress has two numbers: the chunks that callers have
- * begun since the module was loaded, and those that helpers have begun.  From a write to
+ * /sys/kernel/debug/test_padata_mt/progress has three numbers: the chunks that callers have
+ * begun since the module was loaded, those that helpers have begun, and the sleeps of
+ * fn=nap that are over.  From a write to
  * /sys/kernel/debug/test_padata_mt/release on, no chunk of the last description keeps a CPU
  * busy or sleeps, but for the rest of a sleep of no more than a second.
  *
@@ -139,13 +141,13 @@
 #define TEST_ERROR		(-EREMOTEIO)
 
 enum test_fn {
-	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NESTED, TEST_ALLOC,
-	TEST_LOCK, TEST_WRITE, TEST_WAIT, TEST_RACE, TEST_NONE,
+	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NAP, TEST_NESTED,
+	TEST_ALLOC, TEST_LOCK, TEST_WRITE, TEST_WAIT, TEST_RACE, TEST_NONE,
 };
 
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "spin", "work", "nested", "alloc", "lock", "write", "wait",
-	"race", "none",
+	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "alloc", "lock", "write",
+	"wait", "race", "none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -234,6 +236,7 @@ static struct dentry *test_dir;
 
 static atomic_long_t test_nr_own;		/* chunks that callers have begun */
 static atomic_long_t test_nr_helped;		/* chunks that helpers have begun */
+static atomic_long_t test_nr_naps;
 static bool test_released;
 static DECLARE_WAIT_QUEUE_HEAD(test_release_wait);
 
@@ -299,6 +302,16 @@ static void test_sleep(unsigned long us)
 				   usecs_to_jiffies(us));
 	else if (!READ_ONCE(test_released))
 		fsleep(us);
+}
+
+static void test_nap(unsigned long us)
+{
+	ktime_t until = ktime_add_us(ktime_get(), us);
+
+	while (!READ_ONCE(test_released) && ktime_before(ktime_get(), until)) {
+		fsleep(1000);
+		atomic_long_inc(&test_nr_naps);
+	}
 }
 
 /* If other tasks get the CPU meanwhile, this takes that much longer. */
@@ -374,6 +387,9 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 		break;
 	case TEST_WORK:
 		test_use_cpu_time(us);
+		break;
+	case TEST_NAP:
+		test_nap(us);
 		break;
 	case TEST_NESTED:
 		test_nest(tj);
@@ -1031,8 +1047,8 @@ static const struct file_operations test_release_fops = {
 
 static int progress_show(struct seq_file *m, void *unused)
 {
-	seq_printf(m, "%ld %ld\n", atomic_long_read(&test_nr_own),
-		   atomic_long_read(&test_nr_helped));
+	seq_printf(m, "%ld %ld %ld\n", atomic_long_read(&test_nr_own),
+		   atomic_long_read(&test_nr_helped), atomic_long_read(&test_nr_naps));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(progress);

@@ -37,7 +37,7 @@ ALLOWED = {
     "padlab/guest/oracle/memmap_oracle.c": (2, REPORTED),
     "padlab/guest/users.sh": (1, "between looks at what is awaited"),
     # The kernel's own tests
-    "linux/lib/test_padata_mt.c": (4, WORK),
+    "linux/lib/test_padata_mt.c": (6, WORK),
     "linux/kernel/padata_mt_kunit.c": (8, HANGS),
     "linux/mm/memmap_bulk_kunit.c": (2, REPORTED),
     "linux/tools/testing/selftests/padata/functions.sh": (

@@ -45,8 +45,8 @@ find_cpus()
 	cpus=$(online_cpus)
 	for cpu in $cpus; do
 		set -- "$CPUS/cpu$cpu"/node[0-9]*
-		read -r core < "$CPUS/cpu$cpu/topology/thread_siblings_list"
-		eval "node_$cpu=${1##*/node} core_$cpu=$core"
+		eval "node_$cpu=${1##*/node}"
+		eval "core_$cpu=$(cat "$CPUS/cpu$cpu/topology/thread_siblings_list")"
 	done
 }
 

@@ -116,37 +116,27 @@ nr_idle_workers()
 		END { print n + 0 }'
 }
 
-# make_hogs CPU...: tasks that are stopped at first
-make_hogs()
-{
-	for cpu; do
-		# shellcheck disable=SC2016
-		taskset -c "$cpu" sh -c 'kill -STOP $$; while :; do :; done' &
-		hogs="$hogs $!"
-	done
-	for hog in $hogs; do
-		await grep -q '^State:.*stopped' "/proc/$hog/status"
-	done
-}
-
-# The caller has nothing left to do, and sleeps until its helpers have left; or it had too few
-# of them, did the rest itself, and has ended.
-caller_waits()
+# Each thread has begun a chunk, and the caller's only one is nearly over; or it had too few
+# helpers and does, or has done, the rest itself.
+all_have_begun()
 {
 	progress
-	[ $((nr_own + nr_helped - begun)) -gt "$1" ] &&
-		! grep -qs '^State:.R' "/proc/$caller/status"
+	[ $((nr_own + nr_helped - begun)) -gt "$1" ]
 }
 
-# The caller's own chunk is short, its helpers' last until they are released.  When it waits
-# for them, there are other tasks on the CPUs of all threads, until each helper has had to
-# leave its CPU to one.  These are let go from here: a task of the caller's policy or group
-# might be kept from its CPU by the first of them, with the others still stopped.
+have_napped()
+{
+	progress
+	[ "$nr_naps" -ge "$naps_goal" ] || ! grep -qs '^State:.[DS]' "/proc/$caller/status"
+}
+
+# The caller's own chunk is short, its helpers' last until they are released.  They sleep all
+# the time, and are switched out with the priority that they have, also when the caller waits
+# for them.
 wait_for_helpers()
 {
-	make_hogs "$home" "$@"
 	list=$(echo "$home" "$@" | tr ' ' ',')
-	job="rules=now size=$(($# + 1)) max_chunk=1 fn=work us=20000 us_helper=60000000"
+	job="rules=now size=$(($# + 1)) max_chunk=1 fn=nap us=20000 us_helper=60000000"
 	progress
 	begun=$((nr_own + nr_helped))
 	(
@@ -160,21 +150,12 @@ wait_for_helpers()
 			echo $job > $JOBS/run"
 	) &
 	caller=$!
-	await caller_waits $#
-	# Each number is one process; word splitting is intended.
-	# shellcheck disable=SC2086
-	kill -CONT $hogs
-	for hog in $hogs; do
-		has_used_ms 50 "$hog"
-	done
+	await all_have_begun $#
+	naps_goal=$((nr_naps + 40 + 30 * $#))
+	await have_napped
 	idle=$(nr_idle_workers)
-	# Each number is one process; word splitting is intended.
-	# shellcheck disable=SC2086
-	kill -9 $hogs
 	release
-	# shellcheck disable=SC2086
-	wait $caller $hogs 2>/dev/null
-	hogs=
+	wait $caller 2>/dev/null
 	caller=
 }
 
