@@ -13,6 +13,7 @@ import pytest
 from padlab.check.base import runner
 from padlab.check.base.report import Report
 from padlab.check.base.runner import Check
+from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.vm import kept
 
@@ -172,6 +173,12 @@ class TestVerdicts:
         assert check("b", Outcome(0, ("bad",))).outcome.failures
         assert check("b", Outcome(0, ("bad",))).outcome.failures
         assert runs == ["a", "b", "b"]
+
+    def test_a_check_that_cannot_say_what_it_sees_is_run(self) -> None:
+        def refuse() -> str:
+            raise LabError("spin", "it is not there", "install it")
+
+        assert runner.run_one(Check("c", lambda: Outcome(1), 60, sees=refuse)).outcome.passed == 1
 
     def test_one_that_is_cut_is_not_believed(self, folder: Path) -> None:
         kept.keep_verdict("k", Outcome(3))
