@@ -23,6 +23,7 @@ from padlab.check.fresh import hostconfig
 from padlab.check.fresh.hostconfig import HostConfig
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
+from padlab.kernel import source
 
 ROOTS = paths.BUILD / "fresh"
 # The two commands leave 5 GiB with ./lab test --quick; the whole test has many builds.
@@ -54,13 +55,7 @@ def check_host(room: int) -> None:
         who = "as root with CAP_SYS_ADMIN" if os.geteuid() == 0 else "as root, or allow user namespaces"
         raise LabError(_WHAT, f"no namespace can be made here ({why[0]})", f"run it {who}")
     ROOTS.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(ROOTS).free
-    if free < room:
-        raise LabError(
-            _WHAT,
-            f"no room on disk: {free / (1 << 30):.1f} GiB free at {ROOTS}, {room >> 30} needed",
-            "free some space, or put the clone on another disk",
-        )
+    source.check_room(ROOTS, room, _WHAT)
 
 
 def prepared(room: int) -> HostConfig:
