@@ -20,7 +20,6 @@ from padlab.cli import (  # noqa: F401
     machine,
     measure,
     mutants,
-    outside,
     package,
     soak,
     test,

@@ -45,7 +45,7 @@ CONFIG = click.Choice([PERF, DEBUG, GDB, USERS, kconfig.ARM64])
 GROUPS = {
     "Boot and try": ("boot", "machines", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series", "bases"),
-    "Test": ("test", "models", "mutants", "soak", "outside", "fresh"),
+    "Test": ("test", "models", "mutants", "soak", "fresh"),
     "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "chart", "predict"),
     "Documents and shell": ("docs", "completion"),
 }

@@ -8,8 +8,9 @@ others wait for it.
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -134,6 +135,21 @@ def trouble(result: BootResult) -> list[str]:
     if result.exit and not problems:
         problems.append(f"what ran in the guest ended with status {result.exit}")
     return problems
+
+
+def reports(result: BootResult) -> tuple[str, ...]:
+    """What kernel and programs complain of, however these ended."""
+    return (*result.dmesg.trouble, *result.guest.trouble)
+
+
+def new_reports(stock: Iterable[str], patched: Iterable[str]) -> list[str]:
+    """Kernel reports of patched that stock does not have; numbers and addresses apart."""
+    of_stock = {_masked(report) for report in stock}
+    return [report for report in dict.fromkeys(patched) if _masked(report) not in of_stock]
+
+
+def _masked(report: str) -> str:
+    return re.sub(r"0x[0-9a-f]+|(?<=pfn:)[0-9a-f]+|\d+", "N", report)
 
 
 def results(result: BootResult) -> Outcome:

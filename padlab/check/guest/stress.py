@@ -45,7 +45,7 @@ def _boot(kernel: str) -> BootResult:
     """With jobs on all huge pages."""
     append = ["hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF]
     if kernel == "patched":
-        append.append(f"padlab_threshold={outside.THRESHOLDS['least']}")
+        append.append(f"padlab_threshold={outside.LEAST_KIB}")
     return guests.boot(MACHINE, kernel, CONFIG, ROLE, tuple(append), LIMIT_S)
 
 

@@ -17,12 +17,12 @@ from padlab.check.base.guests import ARM64, SMALL, SMT
 from padlab.check.base.runner import Check
 from padlab.check.deferred import besideplan, deferred
 from padlab.check.fresh import fresh, hostconfig
-from padlab.check.guest import costs, endings, lockstat, races, suites
+from padlab.check.guest import costs, endings, lockstat, races, stress, suites
 from padlab.check.memmap import matrix, memmap, soak
-from padlab.check.others import outsideplan
+from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
 from padlab.check.users import usersplan
-from padlab.check.userspace import charge, fuzz, outsidehost, spin
+from padlab.check.userspace import charge, fuzz, memblock, spin
 from padlab.core.outcome import Outcome
 from padlab.kernel import kconfig
 from padlab.kernel.kconfig import DEBUG, KASAN, PERF, RT, Config
@@ -41,6 +41,7 @@ NATIVE_MIB = 2048
 NATIVE_LIMIT_S = 300
 FRESH_LIMIT_S = 3 * 3600
 MAKING_S = 120  # an image for a guest, and its modules
+OTHERS_MAKING_S = 300  # programs that others wrote
 SET_UP_LIMIT_S = 1800
 RANDOM_MACHINES = 40
 RANDOM_LIMIT_S = 60
@@ -70,7 +71,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_models(everything),
         *_userspace(FULL_JOBS),
         *_bugs(),
-        Check("memblock and VMAs in userspace", outsidehost.check, building.BUILD_LIMIT_S, alone=True),
+        Check("memblock in userspace", memblock.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
         *building.shared(),
@@ -83,7 +84,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_deferred(everything),
         *_memmap(everything),
         *_costs(everything),
-        *outsideplan.checks(everything),
+        *(_others() if everything else ()),
         *usersplan.checks(everything),
         _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
@@ -268,3 +269,14 @@ def _costs(everything: bool) -> Iterator[Check]:
         yield exact(title, run, *low, config=config, boots_each=kernels, mib=mib)
     title = "a job of 1 GiB costs its caller little, and a helper for each chunk"
     yield exact(title, costs.job, hugepages.MACHINE, boots_each=2, mib=_whole(hugepages.MACHINE))
+
+
+def _others() -> Iterator[Check]:
+    """Tests that nobody here wrote."""
+    mib, cpus = _whole(outside.MACHINE), machine.load(outside.MACHINE).cpus
+    for suite in outside.suites():
+        limit_s = OTHERS_MAKING_S + 2 * outside.TRIES * outside.limit_s(outside.names(suite))
+        title = f"kselftests of others, {suite}: as in stock ({outside.CONFIG})"
+        yield Check(title, partial(outside.check, suite), limit_s, mib=mib, cpus=cpus)
+    limit_s = OTHERS_MAKING_S + 2 * stress.LIMIT_S
+    yield Check("stress-ng (debug)", stress.check, limit_s, mib=_whole(stress.MACHINE))

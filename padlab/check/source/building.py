@@ -11,12 +11,11 @@ from padlab.check.base.runner import Check
 from padlab.check.fresh import installed
 from padlab.check.guest import races
 from padlab.check.memmap import matrix
-from padlab.check.others import outside
 from padlab.check.source import checkers, eachstep, remarks
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import kconfig, sharing
-from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, PERF, RT, USERS, Config
+from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, OUTSIDE, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
 MOST_UNSHARED = 60
@@ -44,8 +43,8 @@ def kernels(everything: bool) -> Iterator[Check]:
         kernels += [
             ("faulty", FEATURES),
             ("faulty", USERS),
-            ("patched", outside.CONFIG),
-            ("stock", outside.CONFIG),
+            ("patched", OUTSIDE),
+            ("stock", OUTSIDE),
         ]
         others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
         kernels += [(kernel, config) for config in others for kernel in ("stock", "patched")]

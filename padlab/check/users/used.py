@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from padlab.check.base import guests
-from padlab.check.others import cases
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import USERS
 from padlab.vm import machine
@@ -56,7 +55,7 @@ def check() -> Outcome:
     )
     wrong = [f"stock: {problem}" for problem in problems(stock.guest.values("did"))]
     wrong += problems(ours.guest.values("did"))
-    return judge(wrong + cases.new_reports(guests.trouble(stock), guests.trouble(ours)), ours.guest_log)
+    return judge(wrong + guests.new_reports(guests.trouble(stock), guests.trouble(ours)), ours.guest_log)
 
 
 def problems(lines: Iterable[str]) -> list[str]:
