@@ -80,7 +80,7 @@ def test_nothing_is_there_that_nobody_quotes() -> None:
     text = "".join(path.read_text() for path in lab_docs.documents())
     for path in FILES:
         exact = re.fullmatch(r"compare-(?:epyc-7551-kvm-small|three-nodes)-exact\.json", path.name)
-        shown = path.suffix == ".png" and name_of(path) in text
+        shown = path.suffix == ".svg" and name_of(path) in text
         assert path.name in known or exact or shown, path
 
 

@@ -149,23 +149,6 @@ def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
     return main(quick=quick, json=json)
 
 
-@command(locked=False)
-def chart() -> int:
-    """Draw the README's chart from recorded results.
-
-    Nothing is built, booted or measured.  The picture is results/chart.png, of bench.json and
-    hugepages.json of the machine with the most CPUs.
-
-    \b
-    Example:
-      ./lab chart
-    """
-    environment.need("measure")
-    from padlab.docs import chart as charts
-
-    return charts.main()
-
-
 @command(locked=False, based=False)
 @click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
 @JSON

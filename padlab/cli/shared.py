@@ -46,7 +46,7 @@ GROUPS = {
     "Boot and try": ("boot", "machines", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series", "bases"),
     "Test": ("test", "models", "mutants", "soak", "fresh"),
-    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "chart", "predict"),
+    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "predict"),
     "Documents and shell": ("docs", "completion"),
 }
 

@@ -29,7 +29,7 @@ MADE = "made"  # in a set: what it was made from; in VENV: the Python it was mad
 # set -> what it is for, and the MiB that it takes while pip installs it
 SETS = {
     "base": ("to run", 100),
-    "measure": ("to measure and draw", 500),
+    "measure": ("to fit a model", 400),
     "dev": ("to test the lab", 300),
 }
 _NO_ROOM = "no room on disk"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab docs``: put tables into the documents and the series' messages, or say which are not up to date."""
+"""``./lab docs``: make the tables of documents and messages, and the README's chart, or say which are old."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from padlab.core import packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.docs import markers, tables
+from padlab.docs import chart, markers, tables
 from padlab.docs.markers import MAIL, MARKDOWN, Style
 
 # Documents in which all tables are generated: one between no markers is an error.
@@ -41,10 +41,11 @@ def renewed(path: Path) -> str:
 
 
 def stale() -> Iterator[tuple[Path, str]]:
-    """The documents that are not up to date, and what each should be."""
-    for path in documents():
-        text = renewed(path)
-        if text != path.read_text():
+    """The documents that are not up to date, the chart among them, and what each should be."""
+    wanted = {path: renewed(path) for path in documents()}
+    wanted[paths.RECORDED / chart.NAME] = chart.draw()
+    for path, text in wanted.items():
+        if not path.exists() or text != path.read_text():
             yield path, text
 
 
@@ -63,8 +64,8 @@ def main(check: bool = False) -> int:
         packages.ensure("quilt")
         if names := ", ".join(paths.shown(path) for path, _ in stale()):
             todo = "make them again with: ./lab docs"
-            raise LabError("documents", f"tables of {names} are not up to date", todo)
+            raise LabError("documents", f"{names} not up to date", todo)
     for name in renew():
         progress.result(f"rewrote {name}")
-    progress.result("all tables are up to date")
+    progress.result("all is up to date")
     return 0
