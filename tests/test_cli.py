@@ -46,9 +46,7 @@ class TestHelp:
     @pytest.mark.parametrize("command", COMMANDS)
     def test_a_base_wherever_there_is_a_kernel(self, command: str) -> None:
         options = {option for parameter in cli.cli.commands[command].params for option in parameter.opts}
-        assert ("--base" in options) == (
-            command not in ("machines", "predict", "docs", "bases", "completion")
-        )
+        assert ("--base" in options) == (command not in ("machines", "predict", "docs"))
 
     def test_from_any_directory(self, tmp_path: Path) -> None:
         assert lab("--help", cwd=tmp_path).returncode == 0

@@ -13,8 +13,6 @@ import click
 
 # Each adds its commands to the group.
 from padlab.cli import (  # noqa: F401
-    bases,
-    completion,
     docs,
     fresh,
     machine,
@@ -25,7 +23,7 @@ from padlab.cli import (  # noqa: F401
     test,
     tree,
 )
-from padlab.cli.shared import COMPLETE_VAR, cli
+from padlab.cli.shared import cli
 from padlab.core import paths, process
 from padlab.core.errors import LabError
 
@@ -70,7 +68,7 @@ def main(args: list[str] | None = None) -> NoReturn:
 
 def _run(args: list[str] | None) -> int:
     try:
-        return cli.main(args, "./lab", COMPLETE_VAR, standalone_mode=False) or 0
+        return cli.main(args, "./lab", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import click
 
-from padlab.cli.shared import JOBS, JSON, command
+from padlab.cli.shared import JOBS, command
 
 
 @command()
 @click.option("--seed", type=click.IntRange(0), help="Of the first machine, then 1 more.  [default: time]")
 @click.option("--boots", "nr", type=click.IntRange(1), default=20, help="Machines.  [default: 20]")
 @JOBS
-@JSON
-def soak(seed: int | None, nr: int, jobs: int, json: bool) -> int:
+def soak(seed: int | None, nr: int, jobs: int) -> int:
     """Compare memory maps on machines drawn at random.
 
     Stock and patched are booted.  Nodes, sizes, holes, CPUs, DIMMs, command lines and kernel
     configurations are drawn from a seed, one for each machine, so that any can be drawn
-    again.  The exit status is 1 if one differs.  What came of more than one machine is kept
-    in build/records.
+    again.  The exit status is 1 if one differs.
 
     \b
     Examples:
@@ -29,4 +27,4 @@ def soak(seed: int | None, nr: int, jobs: int, json: bool) -> int:
     """
     from padlab.check.memmap import soak as soaks
 
-    return soaks.main(seed, nr, jobs, json)
+    return soaks.main(seed, nr, jobs)

@@ -19,12 +19,6 @@ from padlab.cli.shared import JSON, command
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option(
-    "--junit",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the results there, as JUnit XML.",
-)
-@click.option(
     "--json",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -38,7 +32,6 @@ def test(
     again: bool,
     list_only: bool,
     last_failed: bool,
-    junit: Path | None,
     json: Path | None,
 ) -> int:
     """Run the checks, all of them or some.
@@ -69,7 +62,7 @@ def test(
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief, again)
+    return lab_test.main(globs, quick, full, last_failed, list_only, json, brief, again)
 
 
 @command()

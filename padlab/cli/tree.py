@@ -17,9 +17,9 @@ from padlab.kernel.kconfig import PERF, Config
 @click.option("--update", is_flag=True, help="Look for a newer version of the base in the package index.")
 @click.option(
     "--source",
-    metavar="FILE|DIR",
+    metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Take this tarball, or the last commit of this git tree, instead of Debian's package.",
+    help="Take this tarball instead of Debian's package.",
 )
 @click.option("--discard", is_flag=True, help="Drop edits made in the tree.")
 def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
@@ -126,12 +126,9 @@ def series(directory: Path, check: bool) -> None:
       ./lab series /tmp/padata --base 7.3
       git am /tmp/padata/*/000[1-9]-*           all parts, in a git tree of 7.3.N
     """
-    from padlab.core import paths
-    from padlab.kernel import hooktable
     from padlab.kernel import mailseries as exports
 
     for path in exports.export(directory):
         click.echo(path)
     if check:
         exports.check(directory)
-        click.echo(f"\n{hooktable.markdown(hooktable.read(paths.PATCHES))}", nl=False)

@@ -32,6 +32,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "first-use": native.first_use,
     "parts": source.parts,
     "hooks": source.hooked,
+    "differing": source.differing,
     "bench-limits": source.limits,
     # Of messages.
     "cover": instructions.cover,

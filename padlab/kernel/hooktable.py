@@ -56,13 +56,3 @@ def added(table: Iterable[Hook], part: str = CODE) -> int:
 
 def removed(table: Iterable[Hook], part: str = CODE) -> int:
     return sum(hook.removed for hook in table if hook.part == part)
-
-
-def markdown(table: list[Hook]) -> str:
-    """Code first, each patch's files together."""
-    lines = ["| patch | file | lines added | lines removed |", "|---|---|---|---|"]
-    for part in PARTS:
-        hooked = [hook for hook in table if hook.part == part]
-        lines += [f"| {hook.patch} | {hook.file} | {hook.added} | {hook.removed} |" for hook in hooked]
-        lines.append(f"| **{part}** | | **{added(hooked, part)}** | **{removed(hooked, part)}** |")
-    return "\n".join(lines) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How checks went: told as they end, summed up, and as JUnit XML.
+"""How checks went: told as they end, summed up, and as JSON.
 
 At the end all that failed is reported again: of a CI run often only the last lines are
 kept.  The last line has the sums.
@@ -8,7 +8,6 @@ kept.  The last line has the sums.
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as xml
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -89,44 +88,6 @@ def _failures(report: Report, limit: int, title: str) -> list[str]:
 def _cut(lines: list[str], limit: int) -> list[str]:
     shown = [f"      {line}" for line in lines[:limit]]
     return [*shown, f"      ... and {len(lines) - limit} lines more"] if len(lines) > limit else shown
-
-
-def junit(reports: Sequence[Report]) -> str:
-    """A test case for each check, with its time; what failed or was skipped in it."""
-    bad = sum(bool(report.outcome.failures) for report in reports)
-    idle = sum(_is_skipped(report.outcome) for report in reports)
-    time = f"{sum(report.elapsed for report in reports):.3f}"
-    counts = {"tests": str(len(reports)), "failures": str(bad), "skipped": str(idle), "time": time}
-    suites = xml.Element("testsuites", counts)
-    suite = xml.SubElement(suites, "testsuite", {"name": "./lab test", "errors": "0", **counts})
-    for report in reports:
-        suite.append(_case(report))
-    xml.indent(suites)
-    return xml.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _is_skipped(outcome: Outcome) -> bool:
-    return bool(outcome.skips) and not outcome.passed and not outcome.failures
-
-
-def _case(report: Report) -> xml.Element:
-    outcome = report.outcome
-    attributes = {"classname": "lab", "name": report.name, "time": f"{report.elapsed:.3f}"}
-    case = xml.Element("testcase", attributes)
-    if outcome.failures:
-        message = outcome.failures[0].partition("\n")[0]
-        text = "\n".join([*outcome.failures, *report.detail, *([str(outcome.log)] if outcome.log else [])])
-        xml.SubElement(case, "failure", message=_printable(message)).text = _printable(text)
-    elif _is_skipped(outcome):
-        xml.SubElement(case, "skipped", message=_printable("; ".join(outcome.skips)))
-    lines = [summary(outcome), *(f"skipped: {reason}" for reason in outcome.skips)]
-    xml.SubElement(case, "system-out").text = _printable("\n".join(lines))
-    return case
-
-
-def _printable(text: str) -> str:
-    """Consoles may have what XML cannot."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in text)
 
 
 def to_json(reports: Sequence[Report]) -> str:

@@ -55,12 +55,11 @@ def main(
     full: bool = False,
     last_failed: bool = False,
     list_only: bool = False,
-    junit: Path | None = None,
     json: Path | None = None,
     brief: bool = False,
     again: bool = False,
 ) -> int:
-    """``junit`` and ``json`` are files to write the results to."""
+    """``json`` is a file to write the results to."""
     chosen = checks(globs, quick, full, last_failed, brief)
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
@@ -74,15 +73,12 @@ def main(
         return 0
     if full and not globs:
         _check_host(chosen)
-    for path in (junit, json):
-        if path:
-            path.touch()  # if it cannot be written, that is said now
+    if json:
+        json.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
         reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
         elapsed = time.monotonic() - start
-        if junit:
-            junit.write_text(report.junit(reports), encoding="utf-8")
         if json:
             json.write_text(report.to_json(reports), encoding="utf-8")
     return report.conclude(reports, elapsed)

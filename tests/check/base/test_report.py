@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as xml
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,31 +74,6 @@ def test_long_failures_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out.splitlines()
     assert len(out) == 3 + report.SHOWN_LINES
     assert out[-1] == "      ... and 79 lines more"
-
-
-# JUnit
-
-
-def test_junit_has_each_check_with_time_failure_and_skip() -> None:
-    odd = replace(BAD, outcome=Outcome(0, ("a\x1b[0m <b> & \x00\nc",)))
-    suites = xml.fromstring(report.junit([GOOD, BAD, SKIPPED, odd]))
-    (suite,) = suites
-    assert {key: suite.get(key) for key in ("tests", "failures", "skipped", "errors")} == {
-        "tests": "4",
-        "failures": "2",
-        "skipped": "1",
-        "errors": "0",
-    }
-    good, bad, skipped, strange = suite.findall("testcase")
-    assert (good.get("name"), good.get("time"), good.find("failure")) == ("good", "2.500", None)
-    failure = bad.find("failure")
-    assert failure is not None and failure.get("message") == "case: reason"
-    assert failure.text == "case: reason\nmore\nlast line\n/x/y.log"
-    assert "skipped: other: no SMT" in (bad.findtext("system-out") or "")
-    assert bad.find("skipped") is None
-    (skip,) = skipped.findall("skipped")
-    assert skip.get("message") == "needs 9 GiB"
-    assert strange.findtext("failure") == "a?[0m <b> & ?\nc\nlast line"
 
 
 def test_outcomes_add_up() -> None:

@@ -138,9 +138,9 @@ def test_list_prints_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [check.name for check in plan.quick()]
 
 
-def test_junit_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        lab_test.main(["lint"], junit=tmp_path / "no/such/folder.xml")
+        lab_test.main(["lint"], json=tmp_path / "no/such/folder.json")
 
 
 @pytest.mark.parametrize(
@@ -166,11 +166,11 @@ def test_a_failed_set_up_is_told_and_nothing_else_runs(
         raise LabError("installing quilt", "the network is down", "check it")
 
     monkeypatch.setattr(lab_test.packages, "ensure", refuse)
-    assert lab_test.main(["lint"], junit=tmp_path / "x.xml") == 1
+    assert lab_test.main(["lint"], json=tmp_path / "x.json") == 1
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "0 passed, 1 failed"
     assert "installing quilt: the network is down; check it" in out[-2]
-    assert "<failure" in (tmp_path / "x.xml").read_text()
+    assert "the network is down" in (tmp_path / "x.json").read_text()
 
 
 def test_results_are_written_and_remembered(
@@ -179,10 +179,10 @@ def test_results_are_written_and_remembered(
     checks = [Check("good", lambda: Outcome(1), 60), Check("bad", lambda: Outcome(0, ("no",)), 60)]
     monkeypatch.setattr(lab_test, "checks", lambda *_args: checks)
     monkeypatch.setattr(lab_test, "_set_up", lambda _groups: Outcome(1))
-    assert lab_test.main(junit=tmp_path / "x.xml") == 1
+    assert lab_test.main(json=tmp_path / "x.json") == 1
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"
     assert selection.failed() == {"bad"}
-    assert (tmp_path / "x.xml").read_text().count("<testcase") == 2
+    assert (tmp_path / "x.json").read_text().count('"name"') == 2
 
 
 def test_brief_is_what_ci_runs_of_another_base() -> None:
