@@ -150,26 +150,21 @@ def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
 
 
 @command(locked=False, based=False)
-@click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
 @JSON
-def predict(machine: str | None, json: bool) -> int:
+def predict(json: bool) -> int:
     """Predict deferred init on machines that are not here.
 
-    A model of threads, chunks, memory bandwidth and locks is fitted to the
-    published thread sweeps of six machines.  It shows its errors on them,
-    points left out included, then predicts those machines and larger ones, of 1
-    to 24 TiB with up to 512 CPUs.  Nothing is booted and nothing is measured:
-    all of it is labelled as predicted.  Without --machine, the tables are
-    recorded in results/.  What is assumed about the two kernels is in
-    padlab/predict/data/assumptions.toml.
+    A model of threads, chunks, memory bandwidth and locks is fitted to the published thread
+    sweeps of six machines.  It shows its errors on them, points left out included, then predicts
+    those machines and larger ones, of 1 to 24 TiB with up to 512 CPUs.  Nothing is booted and
+    nothing is measured: all of it is labelled as predicted, and recorded in results/.  What is
+    assumed about the two kernels is in padlab/predict/data/assumptions.toml.
 
     \b
-    Examples:
+    Example:
       ./lab predict
-      ./lab predict --machine 12tib
-      ./lab predict --machine xeon-8167m --json
     """
     environment.need("measure")
     from padlab.predict import lab_predict
 
-    return lab_predict.main(only=machine, json=json)
+    return lab_predict.main(json=json)
