@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line as its user meets it: ./lab itself, in a process of its own."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

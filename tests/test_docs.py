@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The documents: short where they should be, complete, and true of the repository."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is recorded in results/: little, a row a line, and each file names what made it, of this history."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

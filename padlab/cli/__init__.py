@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line.  Commands import what they need when they run, so that --help is quick."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab docs."""
 
-from __future__ import annotations
-
 import click
 
 from padlab.cli.shared import command

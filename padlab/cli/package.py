@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab package."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import asdict

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The commands about the kernel tree and the series."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -9,8 +9,6 @@ nothing that looks finished.
 Until there is an environment only the standard library can be imported here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

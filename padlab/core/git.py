@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which commit this clone is at, for results."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

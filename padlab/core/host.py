@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The machine that this runs on: its CPU, its free memory, and how busy it is with other things."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Medians, spreads and ratios of repeated measurements."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Hashable, Iterable, Sequence

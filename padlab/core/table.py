@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Results on stdout."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from rich.console import Console

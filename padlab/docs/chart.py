@@ -5,8 +5,6 @@ It is drawn by ``./lab docs`` from records alone: bench.json and hugepages.json 
 most CPUs that has both, of base 6.12.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of counted instructions: of boots, of a job's helpers, and of threads that are made."""
 
-from __future__ import annotations
-
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
 from padlab.docs.records import Record

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab docs``: make the tables of documents and messages, and the README's chart, or say which are old."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

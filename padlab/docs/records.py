@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What tables are made from: records of results/, and names for their CPUs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """All tables by the names that documents call them by."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kernel source that the user gives instead of Debian's package: a tarball, such as kernel.org's."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

@@ -7,8 +7,6 @@ does not apply leaves the tree as it was, and a file whose content stays the sam
 keeps its time stamp.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

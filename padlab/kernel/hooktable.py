@@ -5,8 +5,6 @@ Files that the series owns are not in it.  Nor are documents and tests in the su
 counts: these are lines that a maintainer need not look after when the kernel runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ A fragment of the same name in the base's own folder is merged after that of con
 has what the base's Linux calls otherwise.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -7,8 +7,6 @@ and compares the outcome with the patched tree.  Each part of a series that has 
 is in a folder of its own, with numbers of its own.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ it is made from nothing: make goes by times, which files copied into a tree do
 not tell.  Everything is under ``build/native``; whoever builds there has it alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -7,8 +7,6 @@ and is built once for each kernel, whose code it contains.  Makefiles write next
 so all is built in copies.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -5,8 +5,6 @@ It is made of the files of linux/ at their paths, the hooked files as quilt leav
 them, and for a test the edits of extra patches.
 """
 
-from __future__ import annotations
-
 import shutil
 import stat
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ All bases share linux/.  What another base than 6.12 needs differently is in its
 ``without`` of files of linux/ that the base does not have.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Edits made in the patched tree, written back to linux/ and patches/, or to where the base has its own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

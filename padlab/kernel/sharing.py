@@ -5,8 +5,6 @@ By what kbuild noted of each object: the files that were read for it.  If one of
 same in stock, the object has to be compiled; any other is in ccache (build.py, autoconf.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

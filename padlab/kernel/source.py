@@ -7,8 +7,6 @@ index nor network are needed.  The package of a base is in the host's own suites
 one that the lab looks at by itself (core/aptsuite.py).
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import shutil

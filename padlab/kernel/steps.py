@@ -28,8 +28,6 @@ earlier one says what it does not have yet::
 The patch lies beside the message.  It takes out of the file what the later step adds.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections import Counter

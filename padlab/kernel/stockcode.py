@@ -5,8 +5,6 @@
 and what in the series to look at when it changes.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated

@@ -10,8 +10,6 @@ pages it initialised.  Its count is taken from ours: the machine is the same and
 the same rule.
 """
 
-from __future__ import annotations
-
 import json as jsonlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass

@@ -14,8 +14,6 @@ since there are always 3 GiB of them.  Two machines of the same size tell it, th
 have more and less of their RAM below 4 GiB.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial

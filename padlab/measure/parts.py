@@ -8,8 +8,6 @@ deferred init in all of them, so that its parts come one after the other.
 All but stock are built in one tree, one after the other: only what a part changes is compiled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

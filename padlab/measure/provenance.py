@@ -16,8 +16,6 @@ What only shows that something passed, or is of this host and day alone, is kept
 build/records, with the commit: see keep().
 """
 
-from __future__ import annotations
-
 import datetime
 import json as jsonlib
 from collections.abc import Callable, Mapping

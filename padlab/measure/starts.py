@@ -6,8 +6,6 @@ when each was queued and when it was first run, and which threads had to be made
 in between.  Times only order the events: an emulated guest's are no measure of speed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@ tools/testing/folio_zero compiles mm/folio_zero.c, x86's stores and the job engi
 userspace, beside stock's loops and the other ways that this CPU has.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence

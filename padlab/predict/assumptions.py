@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The two kernels as ./lab predict knows them: data/assumptions.toml, checked."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Annotated, Literal

@@ -26,8 +26,6 @@ before memory is saturated (an infinite knee).  The sweeps do not tell helpers'
 start or the lock from the rest, so these are not fitted, see data/assumptions.toml.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import statistics

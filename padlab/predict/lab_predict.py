@@ -8,8 +8,6 @@ is in data/assumptions.toml.  Nothing here is measured, and all that is printed 
 recorded says so.
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -15,8 +15,6 @@ The caller begins at once, helpers come one after another, and the node is done
 when its last chunk is.  Nodes work at the same time and do not affect one another.
 """
 
-from __future__ import annotations
-
 import functools
 import heapq
 import math

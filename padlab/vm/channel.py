@@ -13,8 +13,6 @@ The last is init's "done", with the status of what ran.  A guest that dies befor
 or whose last line is cut, has not come to its end.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

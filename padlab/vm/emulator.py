@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """QEMU itself: which one is used, its version, and what an old one cannot do."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

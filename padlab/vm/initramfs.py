@@ -7,8 +7,6 @@ test spends its time on memory, not on gunzip.  A file's name carries the hash
 of its content: an image that exists is the right one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

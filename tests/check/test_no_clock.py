@@ -7,8 +7,6 @@ it is for.  Allowed are: time limits that end what hangs, many times what a slow
 that are reported; and guests whose clock counts instructions.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

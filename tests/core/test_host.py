@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What shows that a host was busy."""
 
-from __future__ import annotations
-
 from padlab.core import host
 from padlab.core.host import CpuTime
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Debian packages: what is missing is installed, once more after an update, and failures say why."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bases: which paths are those of the one in use, in this process and in what it starts."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The README's chart: drawn from the records of the machine with the most CPUs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import xml.etree.ElementTree as xml

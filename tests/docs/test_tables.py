@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables as they are made from records, and in which form."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the build reads out of configs and out of make's output."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Source that the user gives: tarballs, good and bad.  tar is the real one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of hooks: it counts right, and it stays small."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

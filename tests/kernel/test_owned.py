@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A second base: hooks, owned files, configurations and messages that differ, on a made-up kernel."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

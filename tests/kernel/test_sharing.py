@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What stock and patched share in the compiler cache: one autoconf.h, and which objects are not the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ apt-cache and apt-get are scripts: the index is a file of versions, the mirror a
 folder.  dpkg, which compares versions, is the real one.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab bench hugepages: what its programs print, and what it comes to."""
 
-from __future__ import annotations
-
 from padlab.check.guest import lockstat
 from padlab.core import stats, table
 from padlab.measure import hugepages, zeroing

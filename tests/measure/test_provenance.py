@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How results are recorded."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is judged from figures, how often it is measured, and what a busy host does to a verdict."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

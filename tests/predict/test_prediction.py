@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The model behind ./lab predict: what it simulates, how it is fitted, how well it does."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab boot's ways besides a plain boot, and ./lab machines."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

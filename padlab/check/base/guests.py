@@ -5,8 +5,6 @@ Checks run in several threads: what is made for one of them is made once, and th
 others wait for it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import threading

@@ -5,8 +5,6 @@ At the end all that failed is reported again: of a CI run often only the last li
 kept.  The last line has the sums.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

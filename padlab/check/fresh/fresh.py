@@ -6,8 +6,6 @@ host they have the network, the devices, and the lab's cache of downloads and co
 results, unless the run is a cold one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex

@@ -4,8 +4,6 @@
 None of these depends on the host's speed or load.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from padlab.check.base import expected, guests

@@ -10,8 +10,6 @@ Page table locks while threads of a process map huge pages (guest/ptlocks.sh): l
 statistics record each time that a lock had to be waited for.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from padlab.core.errors import LabError

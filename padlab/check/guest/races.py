@@ -7,8 +7,6 @@ two accesses, or calls the function that does, unless checks/races.toml says why
 is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """stress-ng on the debug kernel: no report, and no stressor that stock passes fails."""
 
-from __future__ import annotations
-
 from padlab.check.base import guests
 from padlab.check.others import outside
 from padlab.core.outcome import Outcome, judge

@@ -16,8 +16,6 @@ What cannot be equal is where memory is used: the kernels are not the same
 program, and helper threads race for pages.  That part is bounded, by ALLOWANCE.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@
 Each has a seed of its own, from which it can be drawn again.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator, Sequence

@@ -21,8 +21,6 @@ Programs are built again only as far as the mutant makes that necessary, and ker
 mostly not at all (mutantkernel.py).
 """
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Callable, Sequence

@@ -10,8 +10,6 @@ Some are bugs of the engine that ``./lab test`` seeds as well, each by a check o
 they say which build in userspace finds them, and in which words (fuzz.py).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -6,8 +6,6 @@ counts.  That also tells how long it takes, so that one that hangs is ended in t
 mutants are tried on cheap checks before any is tried on a dear one.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import contextlib
 import threading

@@ -6,8 +6,6 @@ once more for each of them, with the fault, and begins with a branch to the one 
 asked for: lab_mutant=NUMBER.  What is not within a function cannot be chosen so.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Mapping

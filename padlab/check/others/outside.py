@@ -6,8 +6,6 @@ now and then on stock, too.  So programs that were worse on patched run again on
 ``TRIES`` times in all; one is worse if its best try on patched is worse than its best on stock.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

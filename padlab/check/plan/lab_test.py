@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab test``: chooses checks, makes what they need, runs and sums up."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ failed fails at once and says so.  Checks that are to be alone come before those
 boot, which run at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product

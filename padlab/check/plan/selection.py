@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which checks to run: those that patterns name, or those that failed last time in this clone."""
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 import json

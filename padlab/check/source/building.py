@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The checks of ``./lab test`` that build kernels, or look at their source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -5,8 +5,6 @@ All are built in one tree (remarks.TREE), one after the other, so that only what
 changes is compiled.  W=1 and sparse are for the C files that the series adds or edits.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from padlab.check.base import guests

@@ -6,8 +6,6 @@ jobs of deferred init are slow: without a report of it, no other check here woul
 that does.
 """
 
-from __future__ import annotations
-
 import re
 
 from padlab.check.base import guests

@@ -8,8 +8,6 @@ stock does not: that of 6.12.117 gives back huge pages whose struct pages are no
 after hugetlb_free_vmemmap=on (vmemmap_restore_pte() copies the flags of the first).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from padlab.check.base import guests

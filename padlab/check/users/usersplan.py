@@ -5,8 +5,6 @@ In all of them struct pages are poisoned until they are initialised.  By EFI, wh
 comes back while boot goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

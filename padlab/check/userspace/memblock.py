@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's own tests of memblock, which run on the host: with stock's code and ours."""
 
-from __future__ import annotations
-
 import re
 
 from padlab.core import paths, process

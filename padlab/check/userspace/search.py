@@ -6,8 +6,6 @@ names one.  It stops at the first error and leaves a trail, along which it can g
 and tell each step.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import re

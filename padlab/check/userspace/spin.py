@@ -6,8 +6,6 @@ search: see docs/testing.md.  ``models.toml`` lists what is searched, ``variants
 is left out of the code to show that it is needed, and what is found then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial

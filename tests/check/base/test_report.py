@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is reported of checks: as they end, at the end, and as JUnit XML."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot beside deferred init: what is read from traces, consoles and settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.check.deferred import beside

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bare roots: what they get of the host, what is mounted, how a run in one is judged, what is removed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The matrix of boots, and the count of zone->lock: what is asked of a console."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

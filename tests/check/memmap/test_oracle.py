@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reports of the memmap oracle: reading them, and what counts as a difference."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.check.memmap import oracle

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Machines drawn at random: the same for the same seed, such as can be booted, and of all kinds."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.check.base import guests

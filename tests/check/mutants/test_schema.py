@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Many mutants in one source: each function with a fault is there twice, and nothing else has changed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Test programs of others on two kernels: what is run again, and what is worse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The list of checks, and what those that need a build do when it failed."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab test GLOB, --last-failed and --list: which checks, and what is said of names that are none."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

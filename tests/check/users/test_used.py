@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What users' kernels have is used: what a guest says of it is read, and all of it has to be there."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

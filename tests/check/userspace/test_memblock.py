@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What memblock's own tests say of themselves, with stock's code and ours."""
 
-from __future__ import annotations
-
 from padlab.check.userspace import memblock
 
 SAID = """

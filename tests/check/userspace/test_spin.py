@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The models: that each variant is one of the code as it is, what a search says, and how it is judged."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
