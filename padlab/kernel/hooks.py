@@ -133,29 +133,6 @@ def apply(
     return sorted(names)
 
 
-def try_each(stock: Path, patches: Path, scratch: Path) -> list[str]:
-    """The hooks that do not apply, each tried on what those before it that do have left."""
-    failed = []
-    for name in read_series(patches):
-        before = {}
-        for file in touched_by(patches / name):
-            place = scratch / file
-            if not place.exists() and (stock / file).exists():
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(stock / file, place)
-            before[place] = place.read_bytes() if place.exists() else None
-        scratch.mkdir(parents=True, exist_ok=True)
-        try:
-            apply_patch(patches / name, scratch)
-        except LabError:
-            failed.append(name)
-            for place, content in before.items():
-                place.unlink(missing_ok=True)
-                if content is not None:
-                    place.write_bytes(content)
-    return failed
-
-
 @dataclass(frozen=True)
 class Failure:
     """What quilt said when a patch did not apply."""

@@ -11,7 +11,7 @@ import functools
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import unquote
@@ -26,7 +26,6 @@ RECORD = paths.ROOT / "source.toml"
 _DOWNLOAD_ROOM = 400 << 20
 _OFFERED = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+$", re.MULTILINE)
 _GONE = re.compile(r"\s404\s+Not Found|File not found")
-_SOURCE = re.compile(r"^linux-source-\d+(?:\.\d+)+$", re.MULTILINE)
 _REASON = re.compile(r"^E: Failed to fetch \S+\s+(.*)$", re.MULTILINE)
 
 
@@ -83,17 +82,16 @@ class Source:
     """A version of the package, as Debian counts."""
 
     version: str
-    package: str = field(default_factory=lambda: base().package)
 
     @property
     def tarball(self) -> str:
         """Where the package has the source."""
-        return f"usr/src/{self.package}.tar.xz"
+        return f"usr/src/{base().package}.tar.xz"
 
     @property
     def deb(self) -> Path:
         """Its file in the cache, which need not be there, with apt's name: an epoch's colon is encoded."""
-        return paths.DOWNLOADS / f"{self.package}_{self.version.replace(':', '%3a')}_all.deb"
+        return paths.DOWNLOADS / f"{base().package}_{self.version.replace(':', '%3a')}_all.deb"
 
 
 def ensure_source(update: bool = False) -> Source:
@@ -183,7 +181,7 @@ def _give_up(what: str) -> NoReturn:
     if base().suite:
         raise AbsentError(
             what,
-            f"{base().suite} does not offer it or a later one, and none is in {paths.DOWNLOADS}",
+            f"{base().suite} does not offer it, and none is in {paths.DOWNLOADS}",
             f"give a source: {paths.command('tree')} --source FILE.tar.xz",
         )
     raise LabError(
@@ -226,37 +224,16 @@ def _choose(update: bool) -> Source | None:
     """What to take of what the package index offers; None if that is nothing, or there is no index."""
     if shutil.which("apt-cache") is None:
         return None
-    policy = _ask("policy", base().package)
+    policy = process.run(
+        ["apt-cache", "policy", base().package],
+        what="asking for the kernel source",
+        env=_environment(),
+        ok=range(256),
+    )
     if not update and base().tested in parse_offered(policy):
         return Source(base().tested)
     version = parse_candidate(policy)
-    if version:
-        return Source(version)
-    return _later() if base().suite else None
-
-
-def _ask(*query: str) -> str:
-    return process.run(
-        ["apt-cache", *query], what="asking for the kernel source", env=_environment(), ok=range(256)
-    )
-
-
-def _later() -> Source | None:
-    """The newest Linux of a suite that has moved on to one after the base's."""
-    package = newest_series(_ask("pkgnames", "linux-source-"))
-    if package is None or _order(package) <= _order(base().package):
-        return None
-    version = parse_candidate(_ask("policy", package))
-    return Source(version, package) if version else None
-
-
-def newest_series(names: str) -> str | None:
-    """Of the packages in the output of apt-cache pkgnames, that of the last kernel series."""
-    return max(_SOURCE.findall(names), key=_order, default=None)
-
-
-def _order(package: str) -> list[int]:
-    return [int(number) for number in package.removeprefix("linux-source-").split(".")]
+    return Source(version) if version else None
 
 
 def parse_candidate(policy: str) -> str | None:
@@ -292,7 +269,7 @@ def _fetch(source: Source, what: str) -> Source:
     """apt checks the file against the signed index; it appears under its name when whole."""
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=paths.DOWNLOADS))
     try:
-        with progress.step(f"downloading {source.package} {source.version}"):
+        with progress.step(f"downloading {base().package} {source.version}"):
             _apt_download(source, part, what)
         debs = list(part.glob("*.deb"))
         if len(debs) != 1:
@@ -305,7 +282,7 @@ def _fetch(source: Source, what: str) -> Source:
 
 def _apt_download(source: Source, folder: Path, what: str) -> None:
     log = paths.LOGS / "apt-download.log"
-    package = f"{source.package}={source.version}"
+    package = f"{base().package}={source.version}"
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", package]
     try:
         process.run(command, what=what, cwd=folder, env=_environment(), log=log)
