@@ -112,10 +112,3 @@ def group(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[I
     for item in items:
         by.setdefault(key(item), []).append(item)
     return by
-
-
-def least(
-    items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
-) -> list[Item]:
-    """Of all items with the same key that of least value: what a busy host has disturbed least."""
-    return [min(same, key=value) for same in group(items, key).values()]

@@ -76,9 +76,8 @@ def test_a_check_names_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_stock_breaks_ours_has_to_break(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr(guests, "trouble", lambda result: list(result.complaints))
-    monkeypatch.setattr(oracle, "parse", lambda guest: guest)
-    monkeypatch.setattr(oracle, "broken_rules", lambda report: report)
-    monkeypatch.setattr(oracle, "compare", lambda *args: asked.append(args[3]) or [])
+    monkeypatch.setattr(oracle, "parse", lambda rules: oracle.Report(violations=rules))
+    monkeypatch.setattr(oracle, "compare", lambda *_, stock_breaks: asked.append(stock_breaks) or [])
 
     def result(broken: list[str], *complaints: str) -> object:
         spec = type("Spec", (), {"kernel": "stock"})
