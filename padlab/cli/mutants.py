@@ -25,8 +25,7 @@ def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only
     that its table names, the cheapest first, until one fails.  What is known is kept, as long
     as neither the fault nor what the check depends on changes, so a run that was ended goes
     on where it was.  The exit status is 1 if a mutant survives that is not marked as
-    equivalent, or if one does not compile.  What is known of all mutants is kept in
-    build/records.
+    equivalent, or if one does not compile.
 
     A GLOB chooses as in ./lab test, by table and name.
 

@@ -77,7 +77,6 @@ def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, jso
     threads' steps and every value that a load may see.  Three parts: what the model of memory
     allows; jobs, in which there must be no error; and what each piece of the handshakes is
     there for: without it, an error has to be found.  GLOB chooses by name, as in ./lab test.
-    What came of all of it with --full is kept in build/records.
 
     \b
     Examples:

@@ -11,9 +11,6 @@ version of the kernels, the commit of this repository, and the host's CPU; the a
 QEMU's version where guests were booted, the compiler where native programs ran.
 Those of another base than 6.12 are in results/NAME, and their command says which.
 A row is a line.  ``./lab docs`` puts what is recorded into the documents.
-
-What only shows that something passed, or is of this host and day alone, is kept in
-build/records, with the commit: see keep().
 """
 
 import datetime
@@ -111,11 +108,6 @@ def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
         print(jsonlib.dumps(data, indent=2))
     else:
         show()
-
-
-def keep(name: str, data: Mapping[str, Any]) -> None:
-    """Keep what is no result in build/records."""
-    write_json(paths.BUILD / "records" / name, data)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

@@ -98,12 +98,6 @@ def test_a_row_is_a_line() -> None:
     assert provenance.to_text(json.loads(text)) == text
 
 
-def test_what_is_kept_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "BUILD", tmp_path)
-    provenance.keep("a.json", {"a": 1})
-    assert json.loads((tmp_path / "records/a.json").read_text()) == {"a": 1}
-
-
 INTEL = "Intel(R) Xeon(R) Processor @ 2.90GHz"
 OF_INTEL = CPUINFO.replace("AuthenticAMD", "GenuineIntel").replace(": 26", ": 6").replace("AMD EPYC", INTEL)
 

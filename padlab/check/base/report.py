@@ -7,14 +7,13 @@ kept.  The last line has the sums.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from padlab.core import progress
-from padlab.core.outcome import Outcome, Took
+from padlab.core.outcome import Outcome
 
 SHOWN_LINES = 20  # of what a failure has to say
 AGAIN_LINES = 6  # of the same at the end
-NEAREST = 5  # to their limits
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def tell(report: Report, place: str) -> None:
 def conclude(reports: Sequence[Report], elapsed: float) -> int:
     """All of them.  The exit status is 0 if all passed."""
     total = sum((report.outcome for report in reports), Outcome())
-    lines = [f"took {progress.seconds(elapsed)}", *limits(reports)]
+    lines = [f"took {progress.seconds(elapsed)}"]
     for report in reports:
         if report.outcome.failures:
             lines += _failures(report, AGAIN_LINES, f"failed in {report.name}")
@@ -58,17 +57,6 @@ def conclude(reports: Sequence[Report], elapsed: float) -> int:
 def summary(total: Outcome) -> str:
     skipped = f", {len(total.skips)} skipped" if total.skips else ""
     return f"{total.passed} passed, {len(total.failures)} failed{skipped}"
-
-
-def limits(reports: Sequence[Report]) -> list[str]:
-    """What came nearest to its limit: checks, and what in them has one of its own, as tests in guests."""
-    times = [Took(report.name, report.elapsed, report.limit_s) for report in reports]
-    for report in reports:
-        times += [replace(part, name=f"{part.name} in {report.name}") for part in report.outcome.took]
-    return [
-        f"limits: {took.name} used {took.elapsed:.0f} s of {took.limit_s:.0f} s ({100 * took.share:.0f} %)"
-        for took in sorted(times, key=lambda took: took.share, reverse=True)[:NEAREST]
-    ]
 
 
 def _failures(report: Report, limit: int, title: str) -> list[str]:
@@ -98,7 +86,6 @@ def to_json(reports: Sequence[Report]) -> str:
             "skipped": list(report.outcome.skips),
             "seconds": round(report.elapsed, 1),
             "kept": report.kept,
-            "parts": {part.name: round(part.elapsed, 1) for part in report.outcome.took},
         }
         for report in reports
     ]

@@ -27,7 +27,6 @@ from padlab.measure import provenance
 
 MODELS = search.SOURCES / "models.toml"
 VARIANTS = "models/variants.toml"
-RECORD = "models.json"
 MEMORY, JOBS, LEFT_OUT = "memory order", "jobs", "left out"
 
 
@@ -197,22 +196,19 @@ def main(
     trace: bool = False,
     json: bool = False,
 ) -> int:
-    """Search and show; keep what came of all.  The exit status is 1 if one is not as it has to be."""
+    """Search and show.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
         print("".join(f"{wanted.name}\n" for wanted in chosen), end="")
         return 0
     packages.ensure(*search.GROUPS)
     done = do_all(chosen)
-    data = as_dict(done)
-    if full and not globs:
-        provenance.keep(RECORD, data)
-    provenance.tell(data, json, partial(show, done, trace))
+    provenance.tell(as_dict(done), json, partial(show, done, trace))
     return 1 if any(searched.problems for searched in done) else 0
 
 
 def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
-    """For --json, and to be kept."""
+    """For --json."""
     return {
         **provenance.of_native("./lab models --full"),
         "spin": search.spin_version(),
