@@ -19,7 +19,7 @@ from padlab.check.guest import costs, endings, lockstat, races, stress, suites
 from padlab.check.memmap import matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
-from padlab.check.users import usersplan
+from padlab.check.users import poison, used
 from padlab.check.userspace import charge, fuzz, memblock, spin
 from padlab.core.outcome import Outcome
 from padlab.kernel import kconfig
@@ -82,7 +82,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_memmap(everything),
         *_costs(everything),
         *(_others() if everything else ()),
-        *usersplan.checks(everything),
+        *_users(everything),
         _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
         *(_fresh() if everything else ()),
@@ -246,6 +246,17 @@ def _memmap(everything: bool) -> Iterator[Check]:
     for name in ("", *memmap.FAULTS):
         title = f" catches {name}" if name else ", no fault in the faulty kernel"
         yield _guest(f"memmap oracle{title}", partial(memmap.fault, name), SMT, boots_each=2)
+
+
+def _users(everything: bool) -> Iterator[Check]:
+    """Users' kernels (configs/users.config) on both sides; ``everything`` adds what uses them."""
+    guest = partial(_guest, config=used.CONFIG)
+    for case in used.CASES:
+        yield guest(case.title, partial(memmap.case, case), case.machine, boots_each=2)
+    if everything:
+        yield guest("who reads struct pages without asking is seen", poison.check, SMT)
+        title = "what users' kernels have is used, as in stock"
+        yield guest(title, used.check, used.MACHINE, boots_each=2 * used.KERNELS)
 
 
 def _costs(everything: bool) -> Iterator[Check]:

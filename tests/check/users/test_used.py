@@ -6,7 +6,7 @@ import re
 import pytest
 
 from padlab.check.plan import plan
-from padlab.check.users import poison, used, usersplan
+from padlab.check.users import poison, used
 from padlab.kernel import kconfig
 from padlab.vm import machine
 from padlab.vm.initramfs import GUEST
@@ -36,7 +36,7 @@ def test_who_reads_a_poisoned_page_has_to_be_seen() -> None:
 
 
 def test_efi_is_booted_with_much_and_little_memory() -> None:
-    loaded = [machine.load(name) for name in usersplan.EFI]
+    loaded = [machine.load(name) for name in used.EFI]
     assert [efi.mib for efi in loaded] == [512, 2048, 3072, 6144]
     assert all(efi.firmware for efi in loaded)
 
@@ -44,7 +44,7 @@ def test_efi_is_booted_with_much_and_little_memory() -> None:
 def test_kernels_are_built_before_they_are_booted() -> None:
     for everything in (False, True):
         names = [check.name for check in plan.full(everything)]
-        first = min(names.index(case.title) for case in usersplan.CASES)
+        first = min(names.index(case.title) for case in used.CASES)
         built = [nr for nr, name in enumerate(names) if name.endswith(f"({used.CONFIG})") and "build" in name]
         assert len(built) == 2 + everything and max(built) < first
 
