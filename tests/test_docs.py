@@ -165,7 +165,6 @@ class TestReaders:
 def test_a_document_whose_table_is_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab_docs.packages, "ensure", lambda *_groups: None)
     monkeypatch.setattr(lab_docs, "documents", lambda: [tmp_path / "a.md"])
-    monkeypatch.setattr(lab_docs.chart, "draw", lambda: (paths.RECORDED / lab_docs.chart.NAME).read_text())
     document = tmp_path / "a.md"
     document.write_text("<!-- table: bench-limits -->\n<!-- end -->\n")
     with pytest.raises(LabError, match=".*a.md not up to date; make them again with: ./lab docs"):

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from padlab.core import git, paths
-from padlab.docs import lab_docs
 from padlab.measure import provenance
 
 FILES = sorted(path for path in paths.RECORDED.rglob("*") if path.is_file())
@@ -73,13 +72,11 @@ def test_there_is_little() -> None:
 
 
 def test_nothing_is_there_that_nobody_quotes() -> None:
-    """Each file is of a kind that tables are made from, or a picture that a document shows."""
+    """Each file is of a kind that tables are made from."""
     known = {*provenance.OF_CPU, "growth.json", "parts.json", "predict-large.csv", "predict-published.csv"}
-    text = "".join(path.read_text() for path in lab_docs.documents())
     for path in FILES:
         exact = re.fullmatch(r"compare-(?:epyc-7551-kvm-small|three-nodes)-exact\.json", path.name)
-        shown = path.suffix == ".svg" and name_of(path) in text
-        assert path.name in known or exact or shown, path
+        assert path.name in known or exact, path
 
 
 class TestFaults:

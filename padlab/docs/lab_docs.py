@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab docs``: make the tables of documents and messages, and the README's chart, or say which are old."""
+"""``./lab docs``: make the tables of documents and messages, or say which are old."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from padlab.core import packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.docs import chart, markers, tables
+from padlab.docs import markers, tables
 from padlab.docs.markers import MAIL, MARKDOWN, Style
 
 # Documents in which all tables are generated: one between no markers is an error.
@@ -39,11 +39,9 @@ def renewed(path: Path) -> str:
 
 
 def stale() -> Iterator[tuple[Path, str]]:
-    """The documents that are not up to date, the chart among them, and what each should be."""
-    wanted = {path: renewed(path) for path in documents()}
-    wanted[paths.RECORDED / chart.NAME] = chart.draw()
-    for path, text in wanted.items():
-        if not path.exists() or text != path.read_text():
+    """The documents that are not up to date, and what each should be."""
+    for path in documents():
+        if (text := renewed(path)) != path.read_text():
             yield path, text
 
 
