@@ -15,7 +15,6 @@ from padlab.cli.shared import JSON, command
 @click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
 @click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
-@click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
 @click.option(
     "--json",
     metavar="FILE",
@@ -29,7 +28,6 @@ def test(
     brief: bool,
     again: bool,
     list_only: bool,
-    last_failed: bool,
     json: Path | None,
 ) -> int:
     """Run the checks, all of them or some.
@@ -42,7 +40,7 @@ def test(
 
     A guest is not booted again while nothing that it sees has changed: kernel, initramfs, command
     line, machine and QEMU.  What it said is kept in the user's cache, and judged anew; --again
-    boots all of them.
+    boots all of them.  So the next run boots only what has failed.
 
     \b
     Examples:
@@ -53,14 +51,13 @@ def test(
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_kill (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
-      ./lab test --last-failed        what has failed, again
     """
     from padlab.check.plan import lab_test
 
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(globs, quick, full, last_failed, list_only, json, brief, again)
+    return lab_test.main(globs, quick, full, list_only, json, brief, again)
 
 
 @command()
