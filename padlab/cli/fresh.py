@@ -17,21 +17,18 @@ from padlab.cli.shared import command
 )
 @click.option("--full", is_flag=True, help="./lab test instead of ./lab test --quick.")
 @click.option("--cold", is_flag=True, help="Without the host's downloads and compiler results.")
-@click.argument("instead", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def fresh(suites: tuple[str, ...], full: bool, cold: bool, instead: tuple[str, ...]) -> int:
+def fresh(suites: tuple[str, ...], full: bool, cold: bool) -> int:
     """Run ./lab boot and ./lab test on a bare Debian.
 
     HEAD is cloned into a new root that has apt and nothing else and is removed after, and
-    ./lab boot and ./lab test --quick (with --full: all of ./lab test) run there as root, or
-    COMMAND does.  It fails if one of them does, or if a test is skipped for want of a
-    package, a tree or a tool.
+    ./lab boot and ./lab test --quick (with --full: all of ./lab test) run there as root.  It
+    fails if one of them does, or if a test is skipped for want of a package, a tree or a tool.
 
     \b
     Examples:
       ./lab fresh
       ./lab fresh --suite trixie --full --cold
-      ./lab fresh --suite bookworm -- ./lab boot --kernel stock
     """
     from padlab.check.fresh import fresh as proofs
 
-    return proofs.main(suites or SUITES, full, cold, instead)
+    return proofs.main(suites or SUITES, full, cold)

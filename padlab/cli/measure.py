@@ -93,24 +93,20 @@ def parts(json: bool) -> int:
 
 
 @command()
-@click.option(
-    "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
-)
 @JSON
-def starts(machines: tuple[Machine, ...], json: bool) -> int:
+def starts(json: bool) -> int:
     """Trace how the helpers of deferred init start.
 
-    By default on machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.
-    The exit status is 1 if ours had to make a thread for a helper.
+    On machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.  The exit
+    status is 1 if ours had to make a thread for a helper.
 
     \b
-    Examples:
+    Example:
       ./lab starts
-      ./lab starts --machine smt-numa
     """
     from padlab.measure import starts as helpers
 
-    return helpers.main(machines=machines, json=json)
+    return helpers.main(json=json)
 
 
 @command()
