@@ -105,10 +105,6 @@ class TestUser:
         monkeypatch.setattr(paths, "BASE", OTHER)
         assert paths.command("tree --discard") == "./lab tree --discard --base 7.3"
 
-    def test_sees_paths_from_the_top(self) -> None:
-        assert paths.shown(paths.ROOT / "build/7.3/trees/patched") == "build/7.3/trees/patched"
-        assert paths.shown(Path("/elsewhere/x")) == "/elsewhere/x"
-
 
 def test_tables_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert paths.table("races.toml") == paths.CHECKS / "races.toml"

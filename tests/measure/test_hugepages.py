@@ -3,9 +3,8 @@
 
 from padlab.check.guest import lockstat
 from padlab.core import stats, table
-from padlab.measure import hugepages, zeroing
+from padlab.measure import hugepages
 from padlab.measure.hugepages import Cost
-from padlab.measure.zeroing import Timing
 from padlab.vm import trace
 
 TRACE = """\
@@ -23,21 +22,10 @@ def test_cost_is_up_to_the_callers_chunk() -> None:
     assert hugepages.parse_cost(trace.parse(TRACE.splitlines()[:1])) is None
 
 
-class TestShown:
-    def test_ranges_that_overlap_are_marked(self) -> None:
-        ours = [Timing(64, 1, "ours", ns) for ns in (70, 80, 90)]
-        stock = [Timing(64, 1, "stock", ns) for ns in (85, 100, 120)]
-        apart = [Timing(64, 1, "stock", ns) for ns in (95, 100, 120)]
-        marked = [
-            table.marked(next(row for row in zeroing.rows(ours + peer) if row.way == "ours").of_stock)
-            for peer in (stock, apart)
-        ]
-        assert marked == ["0.80~", "0.80"]
-
-    def test_pairs_of_rounds_leave_it_open_around_1(self) -> None:
-        assert table.marked(stats.paired([100, 100, 100], [90, 95, 105])) == "0.95~"
-        assert table.marked(stats.paired([100, 100, 100], [90, 95, 99])) == "0.95"
-        assert table.marked(None) == ""
+def test_pairs_of_rounds_leave_it_open_around_1() -> None:
+    assert table.marked(stats.paired([100, 100, 100], [90, 95, 105])) == "0.95~"
+    assert table.marked(stats.paired([100, 100, 100], [90, 95, 99])) == "0.95"
+    assert table.marked(None) == ""
 
 
 class TestPageTableLocks:

@@ -43,11 +43,6 @@ class TestFit:
             rel = 0.03 if name.startswith(("page_ns", "bandwidth", "smt")) else 0.25
             assert found.values[name] == pytest.approx(value, rel=rel), name
 
-    def test_finds_a_point_left_out(self) -> None:
-        points = synthetic()
-        found = calibrate.fit(points[:3] + points[4:], KERNELS.stock)
-        assert calibrate.predict(points[3], found, KERNELS.stock) == pytest.approx(points[3].ms, rel=0.03)
-
 
 @pytest.fixture(scope="module")
 def calibration() -> Calibration:

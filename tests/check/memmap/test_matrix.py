@@ -99,12 +99,6 @@ def test_allocation_in_interrupts() -> None:
         assert problem.startswith(why)
 
 
-def test_more_cpus_may_hold_more_blocks() -> None:
-    assert matrix.allowance(machine.load("tiny")) == matrix.oracle.ALLOWANCE
-    assert matrix.allowance(machine.load("xeon-8167m")) == 52
-    assert matrix.allowance(machine.load("outside")) == matrix.oracle.ALLOWANCE + 128
-
-
 def test_zone_lock_is_counted_by_the_guest() -> None:
     assert lockstat.taken(result("", "zone-lock 486\n")) == 486
     for guest in ("", "zone-lock \n"):

@@ -100,11 +100,6 @@ def test_one_of_them_is_chosen_when_it_runs(tmp_path: Path) -> None:
     assert chosen == {0: 133, 1: 128, 2: 120, 4: 143, 5: 132}
 
 
-def test_without_mutants_nothing_is_added() -> None:
-    text, numbers = schema.combined(SOURCE, {})
-    assert not numbers and text == "extern unsigned int lab_mutant;\n" + SOURCE
-
-
 def test_a_single_one_is_a_patch() -> None:
     patch = schema.single(SOURCE, MUTANTS[3])
     assert patch.startswith("--- a/f.c\n+++ b/f.c\n")
