@@ -49,8 +49,6 @@ GROUPS = {
 
 
 class Commands(click.Group):
-    """Commands by group."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for group in GROUPS.values() for name in group if name in self.commands]
 

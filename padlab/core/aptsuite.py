@@ -90,7 +90,6 @@ class Suite:
         return "\n".join([*lines, *acquire]) + "\n"
 
     def update(self, what: str) -> None:
-        """Fetch the index anew."""
         self.prepare(what)
         log = paths.LOGS / f"apt-{self.name}.log"
         try:

@@ -58,7 +58,6 @@ def need(*names: str) -> None:
 
 
 def program(name: str, program: str) -> Path:
-    """The path of a program that a package of the set ``name`` brings."""
     inside = _place(name) / "bin" / program
     return inside if inside.exists() else Path(sys.prefix) / "bin" / program
 

@@ -35,7 +35,6 @@ def has_history(root: Path = paths.ROOT) -> bool:
 
 
 def has(name: str, root: Path = paths.ROOT) -> bool:
-    """Whether there is such a commit."""
     try:
         _git(root, "cat-file", "-e", f"{name}^{{commit}}")
     except LabError:

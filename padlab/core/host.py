@@ -39,7 +39,6 @@ class Cpu:
 
     @property
     def slug(self) -> str:
-        """For the name of a folder."""
         words = (_VENDORS.get(self.vendor, self.vendor), "family", self.family, "model", self.model)
         return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
 

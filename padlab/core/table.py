@@ -14,7 +14,6 @@ _PIPED_WIDTH = 160
 
 
 def console() -> Console:
-    """A console on the stdout of now."""
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
 

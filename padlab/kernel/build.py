@@ -41,8 +41,6 @@ _NO_ROOM = os.strerror(errno.ENOSPC)
 
 @dataclass(frozen=True)
 class Build:
-    """A built kernel."""
-
     kernel: str
     config: Config
     tree: Path

@@ -59,7 +59,6 @@ def check_version(makefile: str, what: str) -> str:
 
 
 def _makefile(path: Path, what: str) -> str:
-    """The Makefile in the top folder."""
     packages.ensure("build")
     with progress.step(f"reading {path.name}"):
         members = ["--occurrence=1", "--wildcards", "--no-wildcards-match-slash", "*/Makefile"]

@@ -69,7 +69,6 @@ def read_series(patches: Path) -> list[str]:
 
 
 def touched_by(patch: Path) -> list[str]:
-    """The files that a patch edits."""
     return [part.path for part in parse(patch.read_text(errors="replace"))] if patch.exists() else []
 
 

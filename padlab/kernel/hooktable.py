@@ -17,8 +17,6 @@ PARTS = (CODE, TESTS, DOCS)
 
 @dataclass(frozen=True)
 class Hook:
-    """What one patch does to one file."""
-
     patch: str
     file: str
     added: int

@@ -29,8 +29,6 @@ _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
 
 @dataclass(frozen=True)
 class Identity:
-    """The author and date of the patches."""
-
     name: str
     email: str
     date: int

@@ -35,7 +35,6 @@ class Tool:
 
     @property
     def place(self) -> Path:
-        """Where its programs go."""
         return paths.BUILD / "native" / Path(self.folder).name
 
 
@@ -102,7 +101,6 @@ def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """``path``, or the files in it."""
     if path.is_dir():
         yield from sorted(file for file in path.iterdir() if file.is_file())
     else:

@@ -22,8 +22,6 @@ from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, w
 
 @dataclass(frozen=True)
 class Part:
-    """What a tree has of the series."""
-
     owned: dict[str, Path]
     hooks: list[str]
 

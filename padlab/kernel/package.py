@@ -65,7 +65,6 @@ class Packages:
 
 
 def make(directory: Path, given: GivenConfig) -> Packages:
-    """Packages of the patched kernel with a configuration, in ``directory``."""
     check_directory(directory)
     packages.ensure("build", "package")
     top = tree.ensure_tree("patched")

@@ -46,7 +46,6 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def of(name: str) -> Base:
-    """What source.toml says of the base ``name``."""
     bases = toml.load(RECORD, dict[str, Base])
     if name not in bases:
         raise LabError(RECORD.name, f'has no table ["{name}"]', f"restore it: git checkout {RECORD.name}")
@@ -55,7 +54,6 @@ def of(name: str) -> Base:
 
 @functools.cache
 def base() -> Base:
-    """Of the base in use."""
     return of(paths.BASE)
 
 
@@ -85,7 +83,6 @@ class Source:
 
     @property
     def tarball(self) -> str:
-        """Where the package has the source."""
         return f"usr/src/{base().package}.tar.xz"
 
     @property
@@ -200,7 +197,6 @@ def _check_debian(what: str) -> None:
 
 
 def cached() -> list[str]:
-    """The versions in the cache."""
     package = base().package
     names = [path.name for path in paths.DOWNLOADS.glob(f"{package}_*_all.deb")]
     return [unquote(name.removeprefix(f"{package}_").removesuffix("_all.deb")) for name in names]

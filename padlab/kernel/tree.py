@@ -104,7 +104,6 @@ def source_version() -> str:
 
 
 def has_series(kernel: str) -> bool:
-    """Whether ``kernel`` is one with the series."""
     return kernel != "stock" and VARIANTS[kernel].series
 
 

@@ -103,7 +103,6 @@ def record(name: str, data: Mapping[str, Any], json: bool, show: Callable[[], No
 
 
 def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
-    """Print a result as JSON, or show it."""
     if json:
         print(jsonlib.dumps(data, indent=2))
     else:

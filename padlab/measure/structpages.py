@@ -67,8 +67,6 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """All rounds of a program."""
-
     bench: str
     pages: int = 0
     timings: tuple[Timing, ...] = ()

@@ -107,7 +107,6 @@ def run(*args: str) -> Measured:
 
 
 def run_program(program: Path, *args: str) -> Measured:
-    """The same with another of its programs."""
     log = paths.LOGS / f"{program.name.replace('_', '-')}.log"
     return parse(tools.run(program, *args, what=f"huge pages, {program.name}", log=log))
 

@@ -56,7 +56,6 @@ class Engines:
 
 
 def load(path: Path = TABLE) -> Engines:
-    """Read the table."""
     file = toml.load(path, _File)
     stock, ours = file.stock.engine("stock"), file.ours.engine("ours")
     low, high = file.ours.page_ratio_range

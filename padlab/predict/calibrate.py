@@ -146,7 +146,6 @@ def _published_shapes(machine: str) -> tuple[Shape, ...]:
 # A fit changes one parameter at a time, which most points do not depend on.
 @functools.lru_cache(maxsize=1 << 16)
 def slowest_ms(nodes: tuple[Shape, ...], threads: int, hardware: Hardware, engine: Engine) -> float:
-    """Time of the slowest node."""
     return max(simulate(node, threads, hardware, engine).ms for node in nodes)
 
 
@@ -194,7 +193,6 @@ def fit(points: Sequence[Point], engine: Engine) -> Fit:
 
 
 def parameters(points: Sequence[Point]) -> dict[str, _Span]:
-    """The parameters that these points depend on."""
     names = dict.fromkeys(point.machine for point in points)
     page = {f"page_ns {_PAGE_OF[name]}": _PAGE_NS for name in names}
     memory = {f"bandwidth {_MEMORY_OF[name]}": _BANDWIDTH[_MEMORY_OF[name]] for name in names}

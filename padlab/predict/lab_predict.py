@@ -51,7 +51,6 @@ def main(json: bool = False) -> int:
 
 
 def notes(calibration: Calibration) -> dict[str, str]:
-    """What is to be said of all predictions."""
     left_out, fitted = calibration.median_error(), calibration.median_error(left_out=False)
     return {
         "command": COMMAND,

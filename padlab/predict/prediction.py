@@ -47,8 +47,6 @@ class Row:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model says of a machine."""
-
     name: str
     rows: tuple[Row, ...]
 

@@ -95,8 +95,6 @@ class Engine:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a simulated node."""
-
     ms: float
     chunks: tuple[tuple[int, int], ...]  # in the order they were claimed
     ran: int  # threads that got one

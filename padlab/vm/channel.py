@@ -34,8 +34,6 @@ class Zone:
 
 @dataclass(frozen=True)
 class Guest:
-    """All that one guest said."""
-
     text: str
 
     @cached_property

@@ -55,7 +55,6 @@ def _newest(name: str) -> Path | None:
 
 @functools.cache
 def version(path: Path) -> str:
-    """Its version, such as "7.2.22"."""
     try:
         said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError as err:

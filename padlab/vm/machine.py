@@ -96,7 +96,6 @@ class Machine:
 
     @property
     def mib(self) -> int:
-        """Memory that the machine boots with."""
         return sum(node.mib for node in self.nodes)
 
     @property

@@ -29,7 +29,6 @@ MOST = 600
 
 
 def taken(result: BootResult) -> int:
-    """Acquisitions in one boot."""
     count = result.guest.number("zone-lock")
     if count is None:
         raise LabError(

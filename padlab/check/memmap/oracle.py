@@ -44,8 +44,6 @@ class Block:
 
 @dataclass
 class Report:
-    """One guest's report."""
-
     layout: dict[str, str] = field(default_factory=dict)
     ram: list[tuple[int, int]] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)

@@ -34,8 +34,6 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Drawn:
-    """What one seed gives."""
-
     seed: int
     machine: Machine
     append: tuple[str, ...]

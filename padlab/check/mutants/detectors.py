@@ -82,7 +82,6 @@ class Detector:
 
 @once
 def named(name: str) -> Detector:
-    """The detector that a table calls ``name``."""
     if name in fuzz.SANITIZERS:
         return Detector(name, "userspace", partial(_fuzz, name), _read_by_program(fuzz.TOOL))
     if name in _PROGRAMS:
@@ -132,7 +131,6 @@ def _booted(name: str, config: Config, boot: Boot, faulty: bool = False) -> Dete
 
 
 def _of_guest(name: str) -> Detector:
-    """KUnit or a kselftest in a guest."""
     config = DEBUG if name.startswith("debug:") else PERF
     kind = name.removeprefix("debug:")
     reads: tuple[str, ...]

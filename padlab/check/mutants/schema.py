@@ -99,7 +99,6 @@ def _clone(source: str, function: Function, number: int, fault: Mutant) -> str:
 
 
 def defined(source: str) -> str:
-    """The source of HOME with the variable."""
     return source + _DEFINED
 
 
@@ -110,7 +109,6 @@ def diff(file: str, before: str, after: str) -> str:
 
 
 def single(source: str, fault: Mutant) -> str:
-    """A patch with one mutant."""
     return diff(fault.file, source, seeded(fault, source))
 
 

@@ -53,18 +53,15 @@ def names(suite: str) -> list[str]:
 
 
 def limit_s(chosen: Sequence[str]) -> float:
-    """For one boot."""
     programs = othertests.programs()
     return _BOOT_LIMIT_S + _LIMIT_SHARE * sum(programs[name].limit_s for name in chosen)
 
 
 def statuses(guest: Guest) -> dict[str, int]:
-    """How each program ended."""
     return {name: int(value) for name, value in (said.split(" ") for said in guest.values("status"))}
 
 
 def read(guest: Guest) -> dict[str, Ran]:
-    """What programs did in a guest."""
     return {
         name: Ran({0: 2, _SKIPPED: 1}.get(status, 0), sum(map(bool, map(_PASSED.match, guest.ktap[name]))))
         for name, status in statuses(guest).items()

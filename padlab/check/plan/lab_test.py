@@ -26,7 +26,6 @@ SET_UP = "set-up: packages and the patched tree"
 def checks(
     globs: Sequence[str] = (), quick: bool = False, full: bool = False, brief: bool = False
 ) -> list[Check]:
-    """Those that were asked for."""
     chosen = plan.quick() if quick else plan.full(full)
     if brief:
         chosen = [check for check in chosen if check.name in selection.BRIEF]

@@ -57,7 +57,6 @@ EXPECTED = {
 
 
 def check() -> Outcome:
-    """All of it, in both kernels."""
     limit_s = KERNELS * guests.limit_s(machine.load(MACHINE), CONFIG, "users")
     stock, ours = (
         guests.boot(MACHINE, kernel, CONFIG, "users", limit=limit_s) for kernel in ("stock", "patched")

@@ -49,7 +49,6 @@ class Result:
 
 
 def parse(lines: Iterable[str]) -> Result:
-    """Read what the search prints."""
     states, error, errors, cut = 0, NO_ERROR, None, ""
     for line in lines:
         if match := _STATES.match(line):

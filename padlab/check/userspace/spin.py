@@ -31,8 +31,6 @@ MEMORY, JOBS, LEFT_OUT = "memory order", "jobs", "left out"
 
 
 class Model(Struct, forbid_unknown_fields=True):
-    """A table of models.toml."""
-
     program: Literal["jobs", "litmus"]
     why: str
     says: str = ""  # what has to be found, else nothing may be
@@ -105,7 +103,6 @@ class Searched:
 
 
 def searches(full: bool = False) -> list[Search]:
-    """All of them, in the order of the files."""
     listed = []
     for name, model in models().items():
         if full or not model.full:
@@ -148,7 +145,6 @@ def seen(kind: str, full: bool) -> str:
 
 
 def do(wanted: Search) -> Searched:
-    """Build and search."""
     program = wanted.build()
     result, status, log = search.run(program, wanted.model, wanted.name)
     if not wanted.keep:
@@ -169,7 +165,6 @@ def do_all(chosen: Sequence[Search]) -> list[Searched]:
 
 
 def check(kind: str, full: bool = False) -> Outcome:
-    """All searches of ``kind``; a case for each."""
     outcome = Outcome()
     for searched in do_all([wanted for wanted in searches(full) if wanted.kind.startswith(kind)]):
         wrong = [f"{searched.search.name} ({searched.search.why}): {why}" for why in searched.problems]
@@ -208,7 +203,6 @@ def main(
 
 
 def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
-    """For --json."""
     return {
         **provenance.of_native("./lab models --full"),
         "spin": search.spin_version(),
