@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands that measure, and ./lab predict."""
+"""The commands that measure, ./lab predict, and ./lab docs."""
 
 from __future__ import annotations
 
@@ -164,3 +164,22 @@ def predict(json: bool) -> int:
     from padlab.predict import lab_predict
 
     return lab_predict.main(json=json)
+
+
+@command(locked=False, based=False)
+@click.option("--check", is_flag=True, help="Only say which documents are not up to date.")
+def docs(check: bool) -> int:
+    """Renew the tables of documents and messages.
+
+    Figures are put from results/ into README, docs/ and the messages of the series.
+
+    A table is between two lines that name it: see padlab/docs/tables.py for the names.  With
+    --check nothing is written, and the exit status is 1 if a table is not up to date.
+
+    \b
+    Example:
+      ./lab docs
+    """
+    from padlab.docs import lab_docs
+
+    return lab_docs.main(check=check)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from padlab.check.fresh import bareroot, fresh, hostconfig
-from padlab.check.fresh.hostconfig import HostConfig
-from padlab.cli.fresh import SUITES
+from padlab.check.fresh.hostconfig import SUITES, HostConfig
 from padlab.core import packages, paths, process
 from padlab.core.errors import LabError
 
