@@ -19,7 +19,7 @@ from padlab.check.guest import costs, endings, lockstat, races, stress, suites
 from padlab.check.memmap import matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
-from padlab.check.users import poison, used
+from padlab.check.users import used
 from padlab.check.userspace import charge, fuzz, memblock, spin
 from padlab.core.outcome import Outcome
 from padlab.kernel import kconfig
@@ -254,7 +254,7 @@ def _users(everything: bool) -> Iterator[Check]:
     for case in used.CASES:
         yield guest(case.title, partial(memmap.case, case), case.machine, boots_each=2)
     if everything:
-        yield guest("who reads struct pages without asking is seen", poison.check, SMT)
+        yield guest("who reads struct pages without asking is seen", used.poisoned, SMT)
         title = "what users' kernels have is used, as in stock"
         yield guest(title, used.check, used.MACHINE, boots_each=2 * used.KERNELS)
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from padlab.check.plan import plan
-from padlab.check.users import poison, used
+from padlab.check.users import used
 from padlab.kernel import kconfig
 from padlab.vm import machine
 from padlab.vm.initramfs import GUEST
@@ -31,8 +31,8 @@ def test_the_guest_says_all_that_is_expected_and_no_more() -> None:
 
 
 def test_who_reads_a_poisoned_page_has_to_be_seen() -> None:
-    assert poison.problems("page:00000000abc is uninitialized and poisoned") == []
-    assert poison.problems("test_beside: a page that nobody asked for: node 1")
+    assert used.unseen("page:00000000abc is uninitialized and poisoned") == []
+    assert used.unseen("test_beside: a page that nobody asked for: node 1")
 
 
 def test_efi_is_booted_with_much_and_little_memory() -> None:
