@@ -150,7 +150,7 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         return [*_modules(build, "test_padata_mt"), *_selftests(build.tree, build.arch)]
     if role == "jobcost":
         return _modules(build, "test_padata_mt")
-    if role in ("hugecost", "ptlocks"):
+    if role == "hugecost":
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":

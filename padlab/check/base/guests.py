@@ -34,7 +34,7 @@ ARM64 = "arm64"
 # The memmap is the same without it, and a boot a good deal shorter.
 KMEMLEAK_OFF = "kmemleak=off"
 
-TEST_ROLES = ("kunit", "selftest", "ptlocks")
+TEST_ROLES = ("kunit", "selftest")
 TESTS_TAKE = 8  # times the limit of a boot
 
 # Different images have programs and modules in common.

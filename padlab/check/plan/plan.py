@@ -202,10 +202,6 @@ def _whole(name: str) -> int:
 
 
 def _debug_kernel(everything: bool) -> Iterator[Check]:
-    if everything:
-        title, name = "page table locks are split", lockstat.PTLOCK_MACHINE
-        mib = _whole(name)
-        yield _guest(title, costs.split_locks, name, config=DEBUG, role="ptlocks", boots_each=2, mib=mib)
     for name, config in product(deferred.MACHINES, (DEBUG, RT)) if everything else ((SMT, DEBUG),):
         run = partial(deferred.debug_boot, name, config)
         yield _guest(f"boot, {name} ({config})", run, name, config=config)

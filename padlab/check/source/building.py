@@ -12,7 +12,7 @@ from padlab.check.memmap import matrix
 from padlab.check.source import checkers, eachstep, remarks
 from padlab.core.outcome import Outcome
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, NOSPLIT, OUTSIDE, PERF, RT, USERS, Config
+from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, OUTSIDE, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
 BUILD_LIMIT_S = 3600
@@ -35,7 +35,7 @@ def kernels(everything: bool) -> Iterator[Check]:
     kernels += [("stock", USERS), ("patched", USERS)]
     if everything:
         kernels.append(("stock", kconfig.ARM64))
-        kernels += [("patched", config) for config in (KASAN, NOSPLIT, RT, races.CONFIG)]
+        kernels += [("patched", config) for config in (KASAN, RT, races.CONFIG)]
         kernels += [
             ("faulty", FEATURES),
             ("faulty", USERS),
