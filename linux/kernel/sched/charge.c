@@ -18,8 +18,8 @@
  * with its group, nothing is still owed to any other group: the groups above have
  * paid.  A debt stays when cpu.max is written.
  *
- * The functions at the end say how much such a thread may weigh, and when it is in the
- * way of others.
+ * The functions at the end say where such a thread may run, and when it is in the way of
+ * others.
  */
 
 #include <linux/cgroup.h>
@@ -229,92 +229,7 @@ void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns
 }
 
 /*
- * How much a helper of a task may weigh
- */
-#ifdef CONFIG_FAIR_GROUP_SCHED
-#ifdef CONFIG_SMP
-static unsigned long task_group_load(struct task_group *tg)
-{
-	return atomic_long_read(&tg->load_avg);
-}
-#else
-static unsigned long task_group_load(struct task_group *tg)
-{
-	return 0;
-}
-#endif
-
-/*
- * What each of @nr threads, which weigh @weight in a group and have a CPU each, weighs
- * outside it: the group's shares are divided among all its load on all CPUs, see
- * calc_group_shares().  The task that they work for is part of that: it has just run.
- */
-static unsigned long task_group_weight(struct task_group *tg, unsigned long weight,
-				       unsigned int nr)
-{
-	u64 part = (u64)scale_load_down(READ_ONCE(tg->shares)) * weight;
-
-	return div64_u64(part, task_group_load(tg) + nr * weight);
-}
-
-/*
- * The least weight on the way to the root group; 0 if a group on the way is idle.  The
- * last one is what the threads would weigh now.  But where they weigh less on the way, it
- * is only as long as others in these groups sleep, and a helper keeps its nice value.
- */
-static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
-					     unsigned int nr)
-{
-	unsigned long least = weight;
-
-	for (; tg->parent && least; tg = tg->parent) {
-		if (READ_ONCE(tg->idle))
-			return 0;
-		weight = task_group_weight(tg, weight, nr);
-		least = min(least, weight);
-	}
-	return least;
-}
-#else
-static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
-					     unsigned int nr)
-{
-	return weight;
-}
-#endif
-
-/**
- * sched_helper_nice - the nice value of kernel threads that help a task
- * @p: The task, which the caller keeps from exiting.
- * @nr: How many threads help it at the same time, each on a CPU of its own.
- *
- * Such threads are in the root group.  With this value, they weigh at most what each of
- * @nr threads like @p would weigh there from within @p's cgroup: no more than @p's nice
- * value says, and no more than their part of the shares of each group above @p.
- *
- * If @p is realtime at the moment, its nice value counts all the same.
- *
- * Context: Any.  RCU keeps a group that @p is just being moved out of.
- * Return: the nice value; more than MAX_NICE if even MAX_NICE weighs too much, or if @p
- * or one of its groups is SCHED_IDLE, so that the threads should be, too.
- */
-int sched_helper_nice(struct task_struct *p, unsigned int nr)
-{
-	int prio = READ_ONCE(p->static_prio) - MAX_RT_PRIO;
-	unsigned long weight;
-
-	if (task_has_idle_policy(p))
-		return MAX_NICE + 1;
-
-	guard(rcu)();
-	weight = task_group_least_weight(task_group(p), sched_prio_to_weight[prio], nr);
-	while (prio < NICE_WIDTH && sched_prio_to_weight[prio] > weight)
-		prio++;
-	return prio + MIN_NICE;
-}
-
-/*
- * When helpers are in the way
+ * Where helpers may run
  */
 #ifdef CONFIG_SCHED_CORE
 static bool core_has_cookies(int cpu)
@@ -336,21 +251,44 @@ static bool core_has_cookies(int cpu)
 }
 #endif
 
+static bool cpu_allows_helpers(int cpu)
+{
+	return !scx_enabled() && !core_has_cookies(cpu);
+}
+
 /**
- * sched_helper_allowed - may an otherwise idle CPU run a helper?
+ * sched_cpu_wants_helper - is a CPU idle, and may it run a helper?
  * @cpu: The CPU.
  *
  * Not under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of
- * its own, where nobody sees them waiting, and need not respect nice values.  Nor on
- * a core where a task has a core scheduling cookie: a helper has none, so the two
+ * its own, where nobody sees them waiting, and need not respect policies.  Nor on a
+ * core where a task has a core scheduling cookie: a helper has none, so the two
  * cannot run at the same time.
  *
  * Context: Any.
- * Return: true if it may.  The answer may already be out of date.
+ * Return: true if it is.  The answer may already be out of date.
  */
-bool sched_helper_allowed(int cpu)
+bool sched_cpu_wants_helper(int cpu)
 {
-	return !scx_enabled() && !core_has_cookies(cpu);
+	return available_idle_cpu(cpu) && cpu_allows_helpers(cpu);
+}
+
+/**
+ * sched_core_is_idle - are all hardware threads of a core idle?
+ * @cpu: One of them.
+ *
+ * Context: Any.
+ * Return: true if they are.  The answer may already be out of date.
+ */
+bool sched_core_is_idle(int cpu)
+{
+	int sibling;
+
+	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
+		if (!available_idle_cpu(sibling))
+			return false;
+	}
+	return true;
 }
 
 /**
@@ -369,5 +307,5 @@ bool sched_helper_unwanted(void)
 	struct rq *rq = raw_rq();
 	unsigned int asleep = READ_ONCE(rq->cfs.h_nr_queued) - READ_ONCE(rq->cfs.h_nr_runnable);
 
-	return READ_ONCE(rq->nr_running) - asleep > 1 || !sched_helper_allowed(cpu_of(rq));
+	return READ_ONCE(rq->nr_running) - asleep > 1 || !cpu_allows_helpers(cpu_of(rq));
 }

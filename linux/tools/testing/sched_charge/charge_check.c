@@ -29,7 +29,6 @@ struct shim_lock shim_rcu;
 struct rq shim_rqs[SHIM_NR_CPUS];
 int shim_cpu;
 bool shim_scx;
-unsigned long sched_prio_to_weight[NICE_WIDTH];
 
 static unsigned int seed = 1;
 static unsigned long step;
@@ -259,73 +258,21 @@ static void check_time(void)
 	printf("charge_check: checked %lu steps, seed %u\n", STEPS, seed);
 }
 
-/* Nice values: the weight is 1024 for 0, and falls by a factor of 1.25 with each step */
-
-#define NO_GROUP		{ 0, 0, false }
-
-static const struct nice_case {
-	const char		*what;
-	int			nice;
-	unsigned int		nr;
-	struct {
-		unsigned long	shares;		/* 0: the task is in no group */
-		unsigned long	load;
-		bool		idle;
-	} outer, inner;
-	int			expected;
-	bool			idle_policy;
-} nice_cases[] = {
-	{ "in the root group", 0, 4, NO_GROUP, NO_GROUP, 0, false },
-	{ "in the root group, not at 0", -20, 1, NO_GROUP, NO_GROUP, -20, false },
-	{ "idle", 0, 1, NO_GROUP, NO_GROUP, 20, true },
-	/* 1024 of 1024 */
-	{ "alone in its group", 0, 1, { 1024, 0, false }, NO_GROUP, 0, false },
-	/* Half: 512, between 524 and 419 */
-	{ "beside another one", 0, 1, { 1024, 1024, false }, NO_GROUP, 4, false },
-	/* A quarter: 256, between 268 and 215 */
-	{ "one of four", 0, 4, { 1024, 0, false }, NO_GROUP, 7, false },
-	/* More than the nice value allows */
-	{ "in a group with many shares", 3, 1, { 100000, 0, false }, NO_GROUP, 3, false },
-	/* 512 within, of that 256 * 512 / (768 + 512) = 102: between 110 and 88 */
-	{ "two levels", 0, 1, { 256, 768, false }, { 1024, 1024, false }, 11, false },
-	{ "less at the inner level", 0, 1, { 100000, 0, false }, { 1024, 1024, false }, 4, false },
-	{ "less at the outer level", 0, 1, { 512, 0, false }, { 100000, 0, false }, 4, false },
-	{ "nothing at all", 0, 1, { 2, 100000, false }, NO_GROUP, 20, false },
-	{ "nothing within", 0, 1, { 100000, 0, false }, { 2, 100000, false }, 20, false },
-	{ "in an idle group", 0, 1, { 1024, 0, true }, NO_GROUP, 20, false },
-	{ "with an idle group above", 0, 1, { 1024, 0, true }, { 1024, 0, false }, 20, false },
-	{ "with an idle group within", 0, 1, { 1024, 0, false }, { 1024, 0, true }, 20, false },
-};
-
-static void check_nice(const struct nice_case *one)
+/* A thread keeps taking CPU bandwidth, however long the scheduler clock stands still. */
+static void check_slices(void)
 {
-	struct task_group root = {};
-	struct task_group outer = { &root, .shares = one->outer.shares << 10,
-				    .load_avg = { one->outer.load }, .idle = one->outer.idle };
-	struct task_group inner = { &outer, .shares = one->inner.shares << 10,
-				    .load_avg = { one->inner.load }, .idle = one->inner.idle };
-	struct task_struct task = {
-		.tg = one->inner.shares ? &inner : one->outer.shares ? &outer : &root,
-		.static_prio = MAX_RT_PRIO - MIN_NICE + one->nice,
-		.idle_policy = one->idle_policy,
-	};
+	u64 slice = NSEC_PER_MSEC;
+	int i;
 
-	doing = one->what;
-	shim_need(sched_helper_nice(&task, one->nr) == one->expected, "the nice value of helpers");
-}
-
-static void check_nices(void)
-{
-	double weight = 1024;
-	unsigned int i;
-
-	for (i = 0; i < -MIN_NICE; i++)
-		weight *= 1.25;
-	for (i = 0; i < NICE_WIDTH; i++, weight /= 1.25)
-		sched_prio_to_weight[i] = weight + 0.5;
-	for (i = 0; i < ARRAY_SIZE(nice_cases); i++)
-		check_nice(&nice_cases[i]);
-	printf("charge_check: checked %zu nice values\n", ARRAY_SIZE(nice_cases));
+	doing = "slices";
+	for (i = 0; i < 100; i++) {
+		slice = sched_charge_next(slice, 0);
+		shim_need(slice, "the slice is 0");
+	}
+	slice = sched_charge_next(slice, 10 * NSEC_PER_MSEC);
+	shim_need(slice == 10 * NSEC_PER_MSEC, "the slice is not what was used");
+	slice = sched_charge_next(slice, NSEC_PER_MSEC);
+	shim_need(slice == 5 * NSEC_PER_MSEC, "the slice is not half of the last");
 }
 
 /* A helper on CPU 1, whose sibling is CPU 0 */
@@ -337,7 +284,7 @@ static const struct place_case {
 	int			enabled;	/* the CPU with core scheduling, or -1 */
 	int			cookie;		/* the CPU with a task that has one, or -1 */
 	bool			scx;
-	bool			allowed;
+	bool			allowed;	/* if the CPU were idle */
 	bool			unwanted;
 } place_cases[] = {
 	{ "alone", 1, 0, -1, -1, false, true, false },
@@ -365,8 +312,13 @@ static void check_place(const struct place_case *one)
 	shim_rqs[1].nr_running = one->running;
 	shim_rqs[1].cfs.h_nr_queued = one->running;
 	shim_rqs[1].cfs.h_nr_runnable = one->running - one->asleep;
-	shim_need(sched_helper_allowed(1) == one->allowed, "whether a helper may be there");
 	shim_need(sched_helper_unwanted() == one->unwanted, "whether it is in the way");
+	shim_need(!sched_cpu_wants_helper(1), "a CPU that is not idle wants a helper");
+	shim_rqs[1].nr_running = 0;
+	shim_need(sched_cpu_wants_helper(1) == one->allowed, "whether a helper may be there");
+	shim_need(sched_core_is_idle(1), "a core that is idle");
+	shim_rqs[0].nr_running = 1;
+	shim_need(!sched_core_is_idle(1), "a core of which one CPU is idle");
 }
 
 static void check_places(void)
@@ -384,7 +336,7 @@ int main(int argc, char **argv)
 		seed = strtoul(argv[1], NULL, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	check_time();
-	check_nices();
+	check_slices();
 	check_places();
 	printf("charge_check: ok\n");
 	return 0;
