@@ -33,7 +33,7 @@ struct thread {
 	bool			idle;			/* SCHED_IDLE */
 	unsigned char		signals;
 	bool			allowed;		/* to be sent SIGKILL */
-	bool			knows_killed, charged, claimed_late;
+	bool			knows_killed, unpaid, claimed_late;
 	nodemask_t		states[NR_NODE_STATES];	/* as it read them last */
 	bool			has_nodes;		/* cpuset has given it those that there are now */
 	struct mem_cgroup	*memcg;
@@ -245,25 +245,13 @@ bool sched_task_has_quota(struct task_struct *p)
 	return true;
 }
 
-/* What is taken is settled before anything else is taken, and before the worker leaves. */
-bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns)
-{
-	MC_ASSERT(!charge->tg, "a helper takes bandwidth twice");
-	MC_ASSERT(ns, "a helper takes no bandwidth");
-	charge->tg = (const struct task_group *)p;
-	charge->slice = ns;
-	SELF->charged = true;
-	return true;
-}
-
-void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
+void sched_charge(struct task_struct *p, u64 ns)
 {
 	/* That lock and the runqueue's */
-	struct kernel_guard guard = kernel_lock(&p->pi_lock, MC_SITE("lock &p->pi_lock, and its runqueue"));
+	struct kernel_guard guard = kernel_lock(&p->pi_lock, MC_SITE("lock &p->pi_lock"));
 
 	kernel_unlock(&guard);
-	*charge = (struct sched_charge){};
-	SELF->charged = false;
+	SELF->unpaid = false;
 }
 
 bool sched_cpu_wants_helper(int cpu)
@@ -550,7 +538,7 @@ static void check_worker(void)
 	MC_ASSERT(!thread->nice, "a worker is left with another nice value");
 	MC_ASSERT(!thread->idle, "a worker is left with another policy");
 	MC_ASSERT(!thread->allowed, "a worker is left with SIGKILL allowed");
-	MC_ASSERT(!thread->charged, "a worker is left with bandwidth that it has taken");
+	MC_ASSERT(!thread->unpaid, "a worker leaves that has not paid for its last chunk");
 	MC_ASSERT(!thread->signals, "a worker is left with a signal pending");
 	MC_ASSERT(!thread->memcg && !thread->task->mempolicy,
 		  "a worker is left in the context of the caller");
@@ -612,6 +600,10 @@ void kernel_on_claim(unsigned long start, unsigned long end)
 	if (mc_self() && W->restricted && SELF->claimed_late)
 		mc_fail("a helper claims a chunk although the caller may not have help", NULL);
 	SELF->claimed_late = W->restricted;
+	if (mc_self() && !W->setup->boot) {
+		MC_ASSERT(!SELF->unpaid, "a helper claims a chunk before it has paid for the last");
+		SELF->unpaid = true;
+	}
 	if (mc_self() && !W->setup->boot && own_policy() != SCHED_NORMAL)
 		mc_fail("a helper claims a chunk at a priority of its own", NULL);
 }

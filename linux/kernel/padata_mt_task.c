@@ -74,9 +74,7 @@ struct padata_mt_task_helper {
 	bool			lowered;	/* P: SCHED_IDLE, or boosted from there */
 	int			nice;
 	bool			may_kill;	/* K: may be sent SIGKILL */
-	u64			charged;	/* thread's CPU time that is paid for */
-	u64			slice;		/* what the next chunk may take, in ns */
-	struct sched_charge	charge;		/* for the chunk that it works on */
+	u64			charged;	/* the thread's CPU time that is paid for, in ns */
 	struct mempolicy	mempolicy;	/* a copy of the team's */
 	struct mem_cgroup	*memcg;
 };
@@ -304,9 +302,10 @@ static void padata_mt_task_copy_mempolicy(struct padata_mt_task *task)
 {
 	task_lock(current);
 	task->has_mempolicy = current->mempolicy;
-	/* References are counted without the lock. */
-	if (task->has_mempolicy)
+	if (task->has_mempolicy) {
+		/* References are counted without the lock. */
 		task->mempolicy = data_race(*current->mempolicy);
+	}
 	task_unlock(current);
 
 	/* See padata_mt_task_take_nodes(). */
@@ -580,11 +579,9 @@ static void padata_mt_task_charge(struct padata_mt_helper *helper)
 {
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
 	u64 now = task_sched_runtime(current);
-	u64 ns = now - part->charged;
 
 	if (helper->team->task->user)
-		sched_charge_end(&part->charge, helper->team->task->user, ns);
-	part->slice = sched_charge_next(part->slice, ns);
+		sched_charge(helper->team->task->user, now - part->charged);
 	part->charged = now;
 }
 
@@ -595,7 +592,6 @@ static void padata_mt_task_enter(struct padata_mt_helper *helper)
 	padata_mt_task_allow_kill(helper);
 	padata_mt_task_lower(helper);
 	part->charged = task_sched_runtime(current);
-	part->slice = PADATA_MT_TASK_CHUNK_NS;
 	helper->thread.max_units = 0;
 	part->memcg = set_active_memcg(helper->team->task->memcg);
 	padata_mt_task_enter_policy(helper);
@@ -631,21 +627,16 @@ static bool padata_mt_task_may_claim(const struct padata_mt_helper *helper)
 	       padata_mt_task_may_have_help(team->run.caller.task) && !sched_helper_unwanted();
 }
 
-/*
- * A helper's next chunk.  CPU bandwidth that is taken but not used is given back when the
- * helper is charged.
- */
 static bool padata_mt_task_helper_claim(struct padata_mt_helper *helper)
 {
-	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
 	struct task_struct *user = helper->team->task->user;
 
-	if (part->charge.slice)
+	if (helper->thread.ran)
 		padata_mt_task_charge(helper);
 	/* Only the thread itself changes it. */
-	if (!part->lowered)
+	if (!padata_mt_task_part(helper)->lowered)
 		return false;
-	if (user && !sched_charge_begin(&part->charge, user, part->slice))
+	if (user && !sched_task_has_quota(user))
 		return false;
 	padata_mt_task_take_nodes(helper);
 

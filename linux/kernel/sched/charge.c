@@ -4,15 +4,12 @@
  *
  * A kernel thread that helps a task runs in the root task group, where nothing
  * limits it.  These functions let it use the task's CPU bandwidth instead, and
- * account its time to the task's cgroup.  As a CPU's runqueue does, the thread takes
- * a slice of the group's runtime before it works, as much as it expects to need.
- * It measures what it used, and settles the difference afterwards.
+ * account its time to the task's cgroup.  The thread looks whether the group has any
+ * runtime left, works for a moment, and has what it measured taken from the runtime.
  *
- * If it used more than the slice, the group may have no runtime left for the rest.
- * The shortfall becomes a debt of the group, repaid out of the quota of the next
- * periods.  Over many periods, a group gets its quota and no more; in one period it
- * may exceed the quota by slices that were taken before the period began, and by
- * what its helpers use beyond their slices.
+ * If there was less left, the rest becomes a debt of the group, repaid out of the quota of
+ * the next periods.  Over many periods, a group gets its quota and no more; in one period
+ * it may exceed the quota by what each of its helpers does between two looks.
  *
  * Every group on the way to the root is charged separately.  So when a debt is lost
  * with its group, nothing is still owed to any other group: the groups above have
@@ -51,73 +48,27 @@ static bool task_group_has_quota(struct task_group *tg)
  * The timer has to run from here on, as after any use of bandwidth, and the period
  * that begins now is not an idle one.
  */
-static void cfs_bandwidth_use(struct cfs_bandwidth *cfs_b, u64 ns)
+static void cfs_bandwidth_charge(struct cfs_bandwidth *cfs_b, u64 ns)
 {
-	u64 paid = min(ns, cfs_b->runtime);
+	u64 paid;
 
-	lockdep_assert_held(&cfs_b->lock);
+	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
+		return;
+
+	guard(raw_spinlock_irqsave)(&cfs_b->lock);
+	if (cfs_b->quota == RUNTIME_INF)
+		return;
+	paid = min(ns, cfs_b->runtime);
 	cfs_b->runtime -= paid;
 	cfs_b->debt += ns - paid;
 	cfs_b->idle = 0;
 	start_cfs_bandwidth(cfs_b);
 }
 
-/* All of @ns, or nothing. */
-static bool cfs_bandwidth_take(struct cfs_bandwidth *cfs_b, u64 ns)
-{
-	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
-		return true;
-
-	guard(raw_spinlock_irqsave)(&cfs_b->lock);
-	if (cfs_b->quota == RUNTIME_INF)
-		return true;
-	if (cfs_b->debt || cfs_b->runtime < ns)
-		return false;
-	cfs_bandwidth_use(cfs_b, ns);
-	return true;
-}
-
-/*
- * What is given back may be from a period that is over, like what a runqueue has left; or
- * from a time when there was no quota, one slice of each thread that works at that time.
- * Runqueues that found no runtime meanwhile get it in this period if it is more than the
- * slice of a runqueue, like what other runqueues give back: do_sched_cfs_slack_timer().
- */
-static void cfs_bandwidth_settle(struct cfs_bandwidth *cfs_b, u64 slice, u64 ns)
-{
-	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
-		return;
-
-	guard(raw_spinlock_irqsave)(&cfs_b->lock);
-	if (cfs_b->quota == RUNTIME_INF)
-		return;
-	cfs_b->runtime += slice;
-	cfs_bandwidth_use(cfs_b, ns);
-	if (slice > ns && !list_empty(&cfs_b->throttled_cfs_rq))
-		start_cfs_slack_bandwidth(cfs_b);
-}
-
-static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
+static void task_group_charge(struct task_group *tg, u64 ns)
 {
 	for (; tg; tg = tg->parent)
-		cfs_bandwidth_settle(&tg->cfs_bandwidth, slice, ns);
-}
-
-static bool task_group_take(struct task_group *tg, u64 ns)
-{
-	struct task_group *paid;
-	struct task_group *pos;
-
-	for (pos = tg; pos; pos = pos->parent) {
-		if (!cfs_bandwidth_take(&pos->cfs_bandwidth, ns))
-			goto undo;
-	}
-	return true;
-
-undo:
-	for (paid = tg; paid != pos; paid = paid->parent)
-		cfs_bandwidth_settle(&paid->cfs_bandwidth, ns, 0);
-	return false;
+		cfs_bandwidth_charge(&tg->cfs_bandwidth, ns);
 }
 
 /*
@@ -145,12 +96,7 @@ static bool task_group_has_quota(struct task_group *tg)
 	return true;
 }
 
-static bool task_group_take(struct task_group *tg, u64 ns)
-{
-	return true;
-}
-
-static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
+static void task_group_charge(struct task_group *tg, u64 ns)
 {
 }
 #endif
@@ -159,11 +105,10 @@ static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
  * sched_task_has_quota - may other threads spend CPU time for a task?
  * @p: The task, which the caller keeps from exiting.
  *
- * Checks @p's task group and all above it for CPU bandwidth (cpu.max).  The answer
- * may already be out of date: sched_charge_begin() checks again.
+ * Checks @p's task group and all above it for CPU bandwidth (cpu.max).
  *
  * Context: Any.  RCU keeps a group that @p is just being moved out of.
- * Return: false if one of the groups has used up its quota.
+ * Return: false if one of the groups has used up its quota, or has a debt.
  */
 bool sched_task_has_quota(struct task_struct *p)
 {
@@ -172,60 +117,28 @@ bool sched_task_has_quota(struct task_struct *p)
 }
 
 /**
- * sched_charge_begin - take CPU bandwidth for what is to be done for a task
- * @charge: Says what was taken, for sched_charge_end().
- * @p: The task, which the caller keeps from exiting.
- * @ns: How long that is expected to take, in nanoseconds of CPU time.
- *
- * Takes @ns of the runtime of @p's task group and of all above it.  Threads that
- * begin at the same time do not get the same runtime.
- *
- * Context: Any but under a runqueue lock.  RCU keeps a group that @p is just being
- * moved out of, and the group's timers are stopped only after that.
- * Return: false, with nothing taken, if one of the groups has less, or has a debt.
- */
-bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns)
-{
-	struct task_group *tg;
-
-	guard(rcu)();
-	tg = task_group(p);
-	if (!task_group_take(tg, ns))
-		return false;
-	charge->tg = tg;
-	charge->slice = ns;
-	return true;
-}
-
-/**
- * sched_charge_end - charge a task's cgroups for CPU time spent for it
- * @charge: From sched_charge_begin(), or with nothing taken.  Cleared on return.
+ * sched_charge - charge a task's cgroups for CPU time spent for it
  * @p: The task, which the caller keeps from exiting.
  * @ns: The time that another thread has spent, in nanoseconds.
  *
  * Charges as if @p had spent the time in the kernel: it shows in cpu.stat of @p's cgroup,
- * and is deducted from the CPU bandwidth at every level, less what was taken for it.
- * If @p was moved meanwhile, the new group and those above it pay for all of it, and
- * nobody gets back what was taken.  Not charged are @p itself (its own CPU clocks and
- * the process's rusage) and the group's share by weight.  With cgroup v1, the cpuacct
- * root counts the time twice: it counts it as a kernel thread's, too.
+ * and is deducted from the CPU bandwidth at every level.  If @p was moved meanwhile, the
+ * new group and those above it pay for all of it.  Not charged are @p itself (its own CPU
+ * clocks and the process's rusage) and the group's share by weight.  With cgroup v1, the
+ * cpuacct root counts the time twice: it counts it as a kernel thread's, too.
  *
  * Context: Any but under a runqueue lock.  @p's runqueue lock keeps @p in its task group
  * meanwhile, and is the lock that cpuacct_charge() needs.  RCU keeps @p's cgroup, which
  * changes before the task group does: for one chunk, the time may show in the new cgroup
  * while the old group pays.
  */
-void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
+void sched_charge(struct task_struct *p, u64 ns)
 {
-	struct task_group *tg;
-
 	guard(rcu)();
 	guard(task_rq_lock)(p);
-	tg = task_group(p);
 	cgroup_account_cputime(p, ns);
 	cgroup_account_cputime_field(p, CPUTIME_SYSTEM, ns);
-	task_group_settle(tg, tg == charge->tg ? charge->slice : 0, ns);
-	*charge = (struct sched_charge){};
+	task_group_charge(task_group(p), ns);
 }
 
 /*

@@ -41,18 +41,11 @@ static struct cfs_bandwidth before[NR_GROUPS];
 
 /* What a task's helper has taken, if anything. */
 static struct task_struct tasks[NR_TASKS];
-static struct sched_charge charges[NR_TASKS];
 
 void shim_fail(const char *what)
 {
 	printf("charge_check: FAILED: %s (%s, step %lu, seed %u)\n", what, doing, step, seed);
 	exit(1);
-}
-
-void start_cfs_slack_bandwidth(struct cfs_bandwidth *cfs_b)
-{
-	lockdep_assert_held(&cfs_b->lock);
-	cfs_b->slack = true;
 }
 
 /* Time of helpers */
@@ -86,9 +79,7 @@ static void begin_step(const char *what)
 		struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
 
 		cfs_b->timer = false;
-		cfs_b->slack = false;
 		cfs_b->idle = 1;
-		cfs_b->throttled_cfs_rq.nr = random() % 2;
 		before[i] = *cfs_b;
 	}
 }
@@ -111,13 +102,13 @@ static void end_step(void)
 }
 
 /* @tg and the groups above it have used bandwidth, so their periods go on. */
-static void check_used(const struct task_group *tg, bool used)
+static void check_used(const struct task_group *tg)
 {
 	int i;
 
 	for (i = 0; i < NR_GROUPS; i++) {
 		const struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
-		bool paid = used && is_limited(&groups[i]) && is_above(&groups[i], tg);
+		bool paid = is_limited(&groups[i]) && is_above(&groups[i], tg);
 
 		shim_need(!paid || cfs_b->timer, "no period follows");
 		shim_need(!paid || !cfs_b->idle, "the period counts as idle");
@@ -128,60 +119,31 @@ static void check_used(const struct task_group *tg, bool used)
 	}
 }
 
-/* Whether all groups from @tg up have @ns, and no debts. */
-static bool all_have(const struct task_group *tg, u64 ns)
+/* Whether all groups from @tg up have something left, and no debts. */
+static bool all_have(const struct task_group *tg)
 {
 	for (; tg; tg = tg->parent) {
-		if (is_limited(tg) && (tg->cfs_bandwidth.debt || tg->cfs_bandwidth.runtime < ns))
+		if (is_limited(tg) && (tg->cfs_bandwidth.debt || !tg->cfs_bandwidth.runtime))
 			return false;
 	}
 	return true;
 }
 
-static void take(int nr, u64 ns)
+/* Whoever has looked may spend as much as it wants, also when nothing is left any more. */
+static void spend(int nr, u64 ns)
 {
 	struct task_struct *p = &tasks[nr];
-	bool have = all_have(p->tg, ns);
-	int i;
-
-	begin_step("sched_charge_begin()");
-	shim_need(sched_task_has_quota(p) == all_have(p->tg, 1), "the hint is wrong");
-	shim_need(sched_charge_begin(&charges[nr], p, ns) == have,
-		  have ? "refused, though all groups have enough" :
-			 "taken, though a group has less or owes something");
-	for (i = 0; have && i < NR_GROUPS; i++)
-		balances[i] -= is_above(&groups[i], p->tg) ? ns : 0;
-	if (have)
-		shim_need(charges[nr].tg == p->tg && charges[nr].slice == ns,
-			  "what was taken is not noted");
-	else
-		shim_need(!charges[nr].tg, "what was refused is noted");
-	check_used(p->tg, have);
-	end_step();
-}
-
-static void settle(int nr, u64 ns)
-{
-	struct task_struct *p = &tasks[nr];
-	u64 back = charges[nr].tg == p->tg ? charges[nr].slice : 0;
 	u64 cgroup_ns = p->cgroup_ns + ns, system_ns = p->system_ns + ns;
 	int i;
 
-	begin_step("sched_charge_end()");
-	sched_charge_end(&charges[nr], p, ns);
-	shim_need(!charges[nr].tg && !charges[nr].slice, "something is left of the charge");
+	begin_step("sched_charge()");
+	shim_need(sched_task_has_quota(p) == all_have(p->tg), "whether anything is left is wrong");
+	sched_charge(p, ns);
 	shim_need(p->cgroup_ns == cgroup_ns, "the time is not in the cgroup's cpu.stat");
 	shim_need(p->system_ns == system_ns, "it is not system time there");
-	for (i = 0; i < NR_GROUPS; i++) {
-		const struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
-		bool on_path = is_above(&groups[i], p->tg);
-
-		balances[i] += on_path ? (int64_t)(back - ns) : 0;
-		shim_need(cfs_b->slack == (on_path && is_limited(&groups[i]) && back > ns &&
-					   cfs_b->throttled_cfs_rq.nr),
-			  "runtime that is given back is for runqueues that wait, and only then");
-	}
-	check_used(p->tg, true);
+	for (i = 0; i < NR_GROUPS; i++)
+		balances[i] -= is_above(&groups[i], p->tg) ? ns : 0;
+	check_used(p->tg);
 	end_step();
 }
 
@@ -235,10 +197,7 @@ static void any_step(void)
 		tasks[nr].tg = &groups[random() % NR_GROUPS];
 		break;
 	default:
-		if (charges[nr].tg || random() % 8 == 0)
-			settle(nr, random() % MAX_NS);
-		else
-			take(nr, random() % MAX_NS);
+		spend(nr, random() % MAX_NS);
 	}
 }
 
@@ -256,23 +215,6 @@ static void check_time(void)
 	for (step = 1; step <= STEPS; step++)
 		any_step();
 	printf("charge_check: checked %lu steps, seed %u\n", STEPS, seed);
-}
-
-/* A thread keeps taking CPU bandwidth, however long the scheduler clock stands still. */
-static void check_slices(void)
-{
-	u64 slice = NSEC_PER_MSEC;
-	int i;
-
-	doing = "slices";
-	for (i = 0; i < 100; i++) {
-		slice = sched_charge_next(slice, 0);
-		shim_need(slice, "the slice is 0");
-	}
-	slice = sched_charge_next(slice, 10 * NSEC_PER_MSEC);
-	shim_need(slice == 10 * NSEC_PER_MSEC, "the slice is not what was used");
-	slice = sched_charge_next(slice, NSEC_PER_MSEC);
-	shim_need(slice == 5 * NSEC_PER_MSEC, "the slice is not half of the last");
 }
 
 /* A helper on CPU 1, whose sibling is CPU 0 */
@@ -336,7 +278,6 @@ int main(int argc, char **argv)
 		seed = strtoul(argv[1], NULL, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	check_time();
-	check_slices();
 	check_places();
 	printf("charge_check: ok\n");
 	return 0;

@@ -19,8 +19,6 @@
 
 #define u64			uint64_t
 
-#define NSEC_PER_USEC	1000L
-#define NSEC_PER_MSEC	1000000L
 #define RUNTIME_INF		((u64)~0ULL)
 #define SHIM_NR_CPUS		4
 
@@ -31,14 +29,6 @@
 		typeof(b) _b = (b);					\
 		_a < _b ? _a : _b;					\
 	})
-#define max(a, b)							\
-	({								\
-		typeof(a) _a = (a);					\
-		typeof(b) _b = (b);					\
-		_a > _b ? _a : _b;					\
-	})
-#define max3(a, b, c)		max(max(a, b), c)
-
 void shim_fail(const char *what);
 
 static inline void shim_need(bool holds, const char *what)
@@ -81,12 +71,6 @@ static inline struct shim_lock *shim_lock(struct shim_lock *lock)
 
 /* Task groups */
 
-struct list_head {
-	unsigned int		nr;
-};
-
-#define list_empty(list)	(!(list)->nr)
-
 struct cfs_bandwidth {
 	struct shim_lock	lock;
 	u64			quota;
@@ -94,8 +78,6 @@ struct cfs_bandwidth {
 	u64			debt;
 	unsigned int		idle;
 	bool			timer;		/* period's, started since last check */
-	bool			slack;		/* the slack timer, likewise */
-	struct list_head	throttled_cfs_rq;
 };
 
 struct task_group {
