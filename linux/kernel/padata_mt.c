@@ -24,18 +24,15 @@
  * and Kuck, IEEE Transactions on Computers C-36(12), 1987), with half of an
  * equal share per claim, since threads here do not start at the same time.
  *
- * When it is over.  Two counts say who may touch what:
+ * When it is over.  Two counts of struct padata_mt_team say who may touch what:
  *
- *  - padata_mt_team::inside counts the threads that may touch the job.  The
- *    caller holds one from before the first helper is queued until it finds
- *    nothing left to claim.  A helper must take one on entry, and cannot once the
- *    count has reached zero: zero means that the job is closed for good.  The
- *    caller returns only after that.
+ *  - inside: threads that may touch the job.  The caller is one of them until it finds
+ *    nothing left to claim.  A helper has to increment the count on entry, and cannot once
+ *    it has reached zero: then the job is closed, and the caller returns.
  *
- *  - padata_mt_team::ref counts the users of the team itself: the caller and
- *    every queued work item.  A helper that starts after the job was closed still
- *    finds the team's memory valid, so the caller need not wait for work items that
- *    are about to start, only for threads that are inside.
+ *  - ref: the caller and each queued work item, which may touch the team's own memory.  So
+ *    a helper that starts after the job was closed finds that out, and the caller need not
+ *    wait for work items that are about to start, only for threads that are inside.
  *
  * When it fails.  The cursor is moved to the end at once, so that nothing is left
  * to claim.  Everything below its former position has been claimed, and all of that

@@ -105,15 +105,18 @@ struct padata_mt_boot_state {
 /*
  * struct padata_mt_helper - a slot for one helper at a time
  *
- * When a helper has left, the caller may start another one in the same slot.  The
- * caller sets @in_use; the helper clears it, last of all.
+ * When a helper has left, the caller may start another one in the same slot.  Fields are
+ *
+ * C: changed by the caller, while the slot is not in use
+ * H: changed by the helper, while it is inside
+ * X: set by the caller, and cleared by the helper, last of all
  */
 struct padata_mt_helper {
-	struct work_struct	work;
-	struct padata_mt_team	*team;		/* NULL: never used */
-	bool			in_use;
-	int			cpu;		/* chosen for the helper */
-	struct padata_mt_thread	thread;
+	struct work_struct	work;		/* C */
+	struct padata_mt_team	*team;		/* C: NULL: never used */
+	bool			in_use;		/* X */
+	int			cpu;		/* C: chosen for the helper */
+	struct padata_mt_thread	thread;		/* H */
 };
 
 /*
