@@ -140,7 +140,7 @@ static void caller(int nr)
 		units->job.undo_fn = undo_fn;
 
 	ret = padata_mt_do_job(&units->job, &key,
-			       model->setup.boot ? &padata_mt_boot_backend : &padata_task_backend);
+			       model->setup.boot ? &padata_mt_boot_backend : padata_mt_runtime_backend);
 	check_job(units, ret);
 	mc_free(units, MC_SITE("the caller returns"));
 	kernel_caller_gone();
@@ -185,8 +185,6 @@ MODEL(task_again_long, .setup = { TWO, .fates = true, .unwanted = 2, .ticks = 2 
       QUIET(COUNTED, NOT_FAILING, NOT_KILLED, NOT_RESTRICTED))
 MODEL(task_three, .setup = { THREE }, .units = 3,
       QUIET(COUNTED, NOT_FAILING, NOT_AGAIN, NOT_KILLED, NOT_RESTRICTED))
-MODEL(task_light, .setup = { TWO, .weight = LIGHT }, .units = 3)
-MODEL(task_weight_changes, .setup = { TWO, .weight = LIGHT_OR_NOT }, .units = 3)
 MODEL(task_batch, .setup = { TWO, .batch = true }, .units = 3)
 MODEL(task_killed, .setup = { TWO, .killed = true }, .units = 3, .chunks = ALL_UNTIL_KILLED)
 MODEL(task_killed_waiting, .setup = { TWO, .killed = true }, .units = 3,
@@ -223,8 +221,6 @@ const struct mc_model mc_models[] = {
 	ENTRY(task_again, "task-again"),
 	ENTRY(task_again_long, "task-again-long"),
 	ENTRY(task_three, "task-three"),
-	ENTRY(task_light, "task-light"),
-	ENTRY(task_weight_changes, "task-weight-changes"),
 	ENTRY(task_batch, "task-batch"),
 	ENTRY(task_killed, "task-killed"),
 	ENTRY(task_killed_waiting, "task-killed-waiting"),

@@ -21,6 +21,8 @@ enum fate {
 
 #define QUEUE	2
 
+#define CALLER_NICE	(-5)
+
 struct thread {
 	struct task_struct	*task;
 	struct work_struct	*queue[QUEUE];
@@ -28,14 +30,13 @@ struct thread {
 	struct worker		worker;
 	/* What a worker has to have again when it is done with an item */
 	signed char		nice;
+	bool			idle;			/* SCHED_IDLE */
 	unsigned char		signals;
 	bool			allowed;		/* to be sent SIGKILL */
-	bool			knows_killed, charged;
-	unsigned int		scopes;
+	bool			knows_killed, unpaid, claimed_late;
 	nodemask_t		states[NR_NODE_STATES];	/* as it read them last */
 	bool			has_nodes;		/* cpuset has given it those that there are now */
 	struct mem_cgroup	*memcg;
-	struct cgroup_subsys_state *blkcg;
 };
 
 /* What memory there is, and the nodes of the cpuset that the workers are in */
@@ -133,15 +134,15 @@ void kernel_complete(struct completion *x, const struct mc_site *site)
 
 /*
  * Nothing that the caller waits for may be held up: its helpers are boosted by now, and
- * none makes itself nice while it waits.  Those that are SCHED_IDLE cannot be.
+ * none becomes SCHED_IDLE while it waits.
  */
 static void check_boosted(const struct mc_site *site)
 {
 	int i;
 
-	for (i = 1; i <= W->setup->helpers && W->setup->weight == HEAVY; i++) {
-		if (W->threads[i].nice == MAX_NICE)
-			mc_fail("the caller waits for a helper at nice 19", site);
+	for (i = 1; i <= W->setup->helpers; i++) {
+		if (W->threads[i].idle)
+			mc_fail("the caller waits for a SCHED_IDLE helper", site);
 	}
 	W->waits = true;
 }
@@ -200,23 +201,24 @@ int task_nice(struct task_struct *task)
 	return W->threads[task->nr].nice;
 }
 
-void kernel_set_nice(struct task_struct *task, int nice, const struct mc_site *site)
+void kernel_set_normal(struct task_struct *task, int nice, const struct mc_site *site)
 {
 	struct thread *thread = &W->threads[task->nr];
 
 	if (thread != SELF) {
 		mc_until(always, 0, site);
-		if (thread->nice != MAX_NICE)
-			mc_fail("the nice value of a worker is changed that has left", site);
-	} else if (nice == MAX_NICE && W->waits) {
-		mc_fail("a helper goes to nice 19 while the caller waits", site);
+		if (!thread->idle)
+			mc_fail("the priority of a worker is changed that has left", site);
 	}
+	thread->idle = false;
 	thread->nice = nice;
 }
 
 void kernel_set_policy(struct task_struct *task, int policy)
 {
-	task->policy = policy;
+	if (W->waits)
+		mc_fail("a helper becomes SCHED_IDLE while the caller waits", NULL);
+	SELF->idle = policy == SCHED_IDLE;
 }
 
 u64 task_sched_runtime(struct task_struct *task)
@@ -227,11 +229,6 @@ u64 task_sched_runtime(struct task_struct *task)
 u64 ktime_get_ns(void)
 {
 	return 0;
-}
-
-bool available_idle_cpu(int cpu)
-{
-	return cpu;
 }
 
 unsigned long kernel_jiffies(const struct mc_site *site)
@@ -248,33 +245,21 @@ bool sched_task_has_quota(struct task_struct *p)
 	return true;
 }
 
-/* What is taken is settled before anything else is taken, and before the worker leaves. */
-bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns)
+void sched_charge(struct task_struct *p, u64 ns)
 {
-	MC_ASSERT(!charge->tg, "a helper takes bandwidth twice");
-	MC_ASSERT(ns, "a helper takes no bandwidth");
-	charge->tg = (const struct task_group *)p;
-	charge->slice = ns;
-	SELF->charged = true;
-	return true;
+	/* That lock and the runqueue's */
+	struct kernel_guard guard = kernel_lock(&p->pi_lock, MC_SITE("lock &p->pi_lock"));
+
+	kernel_unlock(&guard);
+	SELF->unpaid = false;
 }
 
-void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
+bool sched_cpu_wants_helper(int cpu)
 {
-	*charge = (struct sched_charge){};
-	SELF->charged = false;
+	return cpu;
 }
 
-int sched_helper_nice(struct task_struct *p, unsigned int nr)
-{
-	bool light = W->setup->weight == LIGHT;
-
-	if (W->setup->weight == LIGHT_OR_NOT)
-		light = mc_choose(2, MC_SITE("the caller's weight is more, or less, than nice 19"));
-	return light ? MAX_NICE + 1 : 0;
-}
-
-bool sched_helper_allowed(int cpu)
+bool sched_core_is_idle(int cpu)
 {
 	return true;
 }
@@ -289,30 +274,12 @@ bool sched_helper_unwanted(void)
 
 /* How memory is allocated */
 
-unsigned int memalloc_flags_save(unsigned int flags)
-{
-	unsigned int before = SELF->scopes;
-
-	SELF->scopes = before | flags | PF_MEMALLOC_NOIO;
-	return before;
-}
-
-void memalloc_flags_restore(unsigned int flags)
-{
-	SELF->scopes = flags;
-}
-
 struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg)
 {
 	struct mem_cgroup *before = SELF->memcg;
 
 	SELF->memcg = memcg;
 	return before;
-}
-
-void kthread_associate_blkcg(struct cgroup_subsys_state *css)
-{
-	SELF->blkcg = css ? css : NULL;
 }
 
 /* Nodes */
@@ -326,6 +293,21 @@ const nodemask_t *kernel_node_states(const struct mc_site *site)
 	if (W->nodes)
 		states[N_MEMORY].bits = mc_load(&W->nodes->memory.bits, sizeof(long), MC_RELAXED, site);
 	return states;
+}
+
+nodemask_t kernel_racy_nodes(const void *nodes, const struct mc_site *site)
+{
+	const nodemask_t *racy = nodes;
+
+	if (!W->nodes || racy == &SELF->states[N_MEMORY])
+		return *racy;
+	return (nodemask_t){ mc_load(&racy->bits, sizeof(long), MC_RELAXED, site) };
+}
+
+static void set_mems(struct task_struct *task, nodemask_t nodes)
+{
+	mc_store(&task->mems_allowed.bits, sizeof(long), nodes.bits, MC_RELAXED,
+		 MC_SITE("the nodes of a task"));
 }
 
 void kernel_task_lock(struct task_struct *task, const struct mc_site *site)
@@ -345,7 +327,7 @@ void kernel_set_mems(nodemask_t nodes, const struct mc_site *site)
 	if (!W->nodes)
 		return;
 	kernel_task_lock(SELF->task, site);
-	SELF->task->mems_allowed = nodes;
+	set_mems(SELF->task, nodes);
 	kernel_task_unlock(SELF->task, site);
 }
 
@@ -386,7 +368,7 @@ static void hotplug_thread(int nr)
 		struct task_struct *task = W->threads[i].task;
 
 		kernel_task_lock(task, MC_SITE("cpuset comes to a task"));
-		task->mems_allowed = now;
+		set_mems(task, now);
 		kernel_task_unlock(task, NULL);
 		W->threads[i].has_nodes = true;
 	}
@@ -554,11 +536,11 @@ static void check_worker(void)
 	struct thread *thread = SELF;
 
 	MC_ASSERT(!thread->nice, "a worker is left with another nice value");
-	MC_ASSERT(thread->task->policy == own_policy(), "a worker is left with another policy");
+	MC_ASSERT(!thread->idle, "a worker is left with another policy");
 	MC_ASSERT(!thread->allowed, "a worker is left with SIGKILL allowed");
-	MC_ASSERT(!thread->charged, "a worker is left with bandwidth that it has taken");
+	MC_ASSERT(!thread->unpaid, "a worker leaves that has not paid for its last chunk");
 	MC_ASSERT(!thread->signals, "a worker is left with a signal pending");
-	MC_ASSERT(!thread->scopes && !thread->memcg && !thread->blkcg,
+	MC_ASSERT(!thread->memcg && !thread->task->mempolicy,
 		  "a worker is left in the context of the caller");
 }
 
@@ -612,12 +594,17 @@ static void restricting_thread(int nr)
 	W->restricted = true;
 }
 
-/* It has claimed a chunk. */
+/* It has claimed a chunk: one more, if it had just looked whether it may. */
 void kernel_on_claim(unsigned long start, unsigned long end)
 {
-	if (mc_self() && W->restricted)
+	if (mc_self() && W->restricted && SELF->claimed_late)
 		mc_fail("a helper claims a chunk although the caller may not have help", NULL);
-	if (mc_self() && !W->setup->boot && SELF->nice != MAX_NICE)
+	SELF->claimed_late = W->restricted;
+	if (mc_self() && !W->setup->boot) {
+		MC_ASSERT(!SELF->unpaid, "a helper claims a chunk before it has paid for the last");
+		SELF->unpaid = true;
+	}
+	if (mc_self() && !W->setup->boot && own_policy() != SCHED_NORMAL)
 		mc_fail("a helper claims a chunk at a priority of its own", NULL);
 }
 
@@ -646,6 +633,8 @@ void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr))
 		task->cpus_mask.bits = ~0UL;
 		if (i)
 			task->policy = own_policy();
+		else
+			W->threads[i].nice = CALLER_NICE;
 		mc_thread(names[i], i ? worker_thread : caller, i);
 	}
 	if (setup->killed)
@@ -654,7 +643,7 @@ void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr))
 		mc_thread("admin", restricting_thread, 0);
 	if (setup->memory)
 		nodes_start();
-	if (kernel_initcall())
+	if (kernel_padata_mt_init() || kernel_padata_mt_task_init())
 		mc_fail("the initcall fails", NULL);
 }
 

@@ -150,7 +150,7 @@ void kernel_unlock(struct kernel_guard *guard);
 #define KERNEL_HOLD(name, l)						\
 	struct kernel_guard UNIQUE(name) __attribute__((cleanup(kernel_unlock))) = \
 		kernel_lock(l, MC_SITE("lock " #l))
-#define KERNEL_GUARD_raw_spinlock_irqsave(l)	KERNEL_HOLD(guard, l)
+#define KERNEL_GUARD_raw_spinlock(l)	KERNEL_HOLD(guard, l)
 #define KERNEL_GUARD_spinlock(l)		KERNEL_HOLD(guard, l)
 #define KERNEL_GUARD_preempt()			int UNIQUE(guard) __attribute__((unused)) = 0
 #define KERNEL_GUARD_rcu()			KERNEL_GUARD_preempt()
@@ -210,11 +210,16 @@ struct nodemask {
 };
 
 enum { N_CPU, N_MEMORY, NR_NODE_STATES };
-enum { HK_TYPE_DOMAIN, HK_TYPE_WQ };
 
 extern const struct cpumask kernel_siblings[];
 
-#define data_race(expr)	(expr)
+/* Nodes are read without a lock, and looked at again. */
+#define data_race(expr)							\
+	_Generic((expr), nodemask_t: kernel_racy_nodes(&(expr), MC_SITE("data_race(" #expr ")")), \
+		 default: (expr))
+nodemask_t kernel_racy_nodes(const void *nodes, const struct mc_site *site);
+#define read_seqcount_begin(seq)	0
+#define read_seqcount_retry(seq, old)	((void)(old), false)
 
 /* As they are now, where the model has memory that comes or goes. */
 #define node_states	kernel_node_states(MC_SITE("node_states"))
@@ -223,7 +228,7 @@ const nodemask_t *kernel_node_states(const struct mc_site *site);
 #define NUMA_NO_NODE		(-1)
 #define nr_cpu_ids		64U
 #define cpu_online_mask		(&kernel_setup()->cpus)
-#define housekeeping_cpumask(type)	cpu_online_mask
+#define workqueue_unbound_cpumask()	cpu_online_mask
 #define topology_sibling_cpumask(cpu)	(&kernel_siblings[cpu])
 #define cpu_to_node(cpu)	0
 #define num_online_cpus()	cpumask_weight(cpu_online_mask)
@@ -276,9 +281,8 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 #define for_each_cpu(cpu, mask)						\
 	for ((cpu) = 0; (cpu) < 8; (cpu)++)				\
 		if (cpumask_test_cpu(cpu, mask))
-#define for_each_cpu_and(cpu, a, b)					\
-	for ((cpu) = 0; (cpu) < 8; (cpu)++)				\
-		if (cpumask_test_cpu(cpu, a) && cpumask_test_cpu(cpu, b))
+#define for_each_cpu_wrap(cpu, mask, start)	for_each_cpu(cpu, mask)
+#define cpus_share_cache(a, b)	true
 
 #define nodes_and(to, a, b)	((to).bits = (a).bits & (b).bits)
 #define nodes_empty(nodes)	(!(nodes).bits)
@@ -286,7 +290,6 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 
 /* <linux/sched.h> and around it.  What a thread of the model is: see shim.c */
 
-#define MAX_NICE		19
 #define SIGKILL			9
 #define SCHED_NORMAL		0
 #define SCHED_BATCH		3
@@ -299,11 +302,19 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 #define PF_MEMALLOC_NOFS	0x40000
 #define PF_MEMALLOC_NOIO	0x80000
 #define PF_MEMALLOC_PIN		0x10000000
-#define PF_LOCAL_THROTTLE	0x100000
 
-struct mempolicy { };
+struct mempolicy {
+	atomic_t		refcnt;
+	unsigned int		flags;
+	nodemask_t		nodes;
+	union {
+		nodemask_t	user_nodemask;
+	} w;
+};
+#define MPOL_F_STATIC_NODES	1
+#define MPOL_F_RELATIVE_NODES	2
+#define mpol_rebind_task(task, nodes)	((void)0)
 struct mem_cgroup;
-struct cgroup_subsys_state;
 struct sched_param { };
 
 struct task_struct {
@@ -314,6 +325,7 @@ struct task_struct {
 	bool			realtime;
 	struct task_cpumask	cpus_mask;
 	struct spinlock		pi_lock;	/* of the last two, for those who change them */
+	struct mempolicy	*mempolicy;
 	nodemask_t		mems_allowed;
 	struct spinlock		alloc_lock;	/* of that */
 };
@@ -333,13 +345,13 @@ int kernel_cpu(void);
 
 #define fatal_signal_pending(task)	kernel_killed(task, MC_SITE("fatal_signal_pending(" #task ")"))
 #define send_sig(sig, task, priv)	kernel_send_sig(sig, task, MC_SITE("send_sig(" #task ")"))
-#define set_user_nice(task, nice)	kernel_set_nice(task, nice, MC_SITE("set_user_nice(" #task ", " #nice ")"))
+#define sched_set_normal(task, nice)	kernel_set_normal(task, nice, MC_SITE("sched_set_normal(" #task ", " #nice ")"))
 #define rt_or_dl_task(task)		kernel_realtime(task, MC_SITE("rt_or_dl_task(" #task ")"))
 #define sched_setscheduler_nocheck(task, policy, param)	((void)(param), kernel_set_policy(task, policy))
 
 bool kernel_killed(struct task_struct *task, const struct mc_site *site);
 void kernel_send_sig(int sig, struct task_struct *task, const struct mc_site *site);
-void kernel_set_nice(struct task_struct *task, int nice, const struct mc_site *site);
+void kernel_set_normal(struct task_struct *task, int nice, const struct mc_site *site);
 void kernel_set_policy(struct task_struct *task, int policy);
 bool kernel_realtime(struct task_struct *task, const struct mc_site *site);
 int task_nice(struct task_struct *task);
@@ -349,13 +361,7 @@ u64 task_sched_runtime(struct task_struct *task);
 u64 ktime_get_ns(void);
 #define mul_u64_u64_div_u64(a, b, c)	((a) * (b) / (c))
 
-bool available_idle_cpu(int cpu);
 #define is_percpu_thread()		true
-#define cpuset_cpu_is_isolated(cpu)	false
-/* The same on Linux 7.3. */
-#define idle_cpu(cpu)			available_idle_cpu(cpu)
-#define vcpu_is_preempted(cpu)		false
-#define cpu_is_isolated(cpu)		false
 
 unsigned long kernel_jiffies(const struct mc_site *site);
 #define jiffies			kernel_jiffies(MC_SITE("jiffies"))
@@ -363,17 +369,15 @@ unsigned long kernel_jiffies(const struct mc_site *site);
 
 /* How a thread allocates memory: one of each, to see that it is put back */
 
-unsigned int memalloc_flags_save(unsigned int flags);
-void memalloc_flags_restore(unsigned int flags);
 struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg);
-void kthread_associate_blkcg(struct cgroup_subsys_state *css);
 #define get_mem_cgroup_from_mm(mm)	((struct mem_cgroup *)1)
 #define mem_cgroup_put(memcg)		((void)0)
-#define css_put(css)			((void)0)
 
 /* Nodes: those of tasks, and of the cpuset that the workers are in */
 
+#define CONFIG_NUMA			1
 #define CONFIG_CPUSETS			1
+#define cpuset_current_mems_allowed	(current->mems_allowed)
 #define task_lock(task)			kernel_task_lock(task, MC_SITE("task_lock(" #task ")"))
 #define task_unlock(task)		kernel_task_unlock(task, MC_SITE("task_unlock(" #task ")"))
 #define set_mems_allowed(nodes)		kernel_set_mems(nodes, MC_SITE("set_mems_allowed(" #nodes ")"))
@@ -422,23 +426,21 @@ struct worker *current_wq_worker(void);
 
 #define CPUHP_AP_ONLINE_DYN	0
 #define cpuhp_setup_state(state, name, startup, teardown)	((void)(startup), 0)
-extern int (*const kernel_initcall)(void);
-#define early_initcall(fn)	int (*const kernel_initcall)(void) = fn
+#define early_initcall(fn)	int kernel_##fn(void) { return fn(); }
+int kernel_padata_mt_init(void);
+int kernel_padata_mt_task_init(void);
 
 /* <trace/events/padata.h>: where models look on */
 
 struct padata_mt_job;
 #define trace_padata_mt_job_start(...)	((void)0)
 #define trace_padata_mt_helper_start(...)	((void)0)
-#define trace_padata_mt_helper_end(...)	((void)0)
+#define trace_padata_mt_helper_end(nr, ns)	((void)(ns))
 #define trace_padata_mt_job_end(...)	((void)0)
 #define trace_padata_mt_chunk(nr, start, end)	kernel_on_claim(start, end)
 void kernel_on_claim(unsigned long start, unsigned long end);
 
 /* What there is in a model besides the kernel's code: shim.c */
-
-/* Nice 19 is less for a helper, or more, or one after the other. */
-enum kernel_weight { HEAVY, LIGHT, LIGHT_OR_NOT };
 
 /* The memory of node 1, to which the caller is bound if it goes */
 enum kernel_memory { STAYS, GOES, COMES };
@@ -452,7 +454,6 @@ struct kernel_setup {
 	int		unwanted;	/* so often another task wants a helper's CPU */
 	bool		killed;		/* the caller is, at any time */
 	bool		batch;		/* somebody has given workers another policy */
-	enum kernel_weight weight;	/* of the caller, on its CPU */
 	bool		restricted;	/* the caller loses its helpers' CPUs, or becomes realtime */
 	enum kernel_memory memory;	/* at any time */
 };

@@ -14,8 +14,8 @@
  * CPU.  Bound, because the job decides where its threads run, and because each
  * per-CPU pool has workers from the time the CPU came up, see
  * padata_mt_cpu_online(): starting a helper just wakes one.  Which CPUs are
- * chosen, when, and on what conditions a helper goes on working is up to a back end:
- * the one for jobs at boot is here, the one for all others in padata_mt_task.c.
+ * chosen, when, and on what conditions a helper goes on working is up to a back end.
+ * The one for jobs at boot is here.  Jobs after boot have one of their own, or no helpers.
  *
  * Who gets what.  Threads claim chunks from a cursor.  A claim takes a share
  * of what remains, so chunks are large at first, when balance does not matter
@@ -24,18 +24,15 @@
  * and Kuck, IEEE Transactions on Computers C-36(12), 1987), with half of an
  * equal share per claim, since threads here do not start at the same time.
  *
- * When it is over.  Two counts say who may touch what:
+ * When it is over.  Two counts of struct padata_mt_team say who may touch what:
  *
- *  - padata_mt_team::inside counts the threads that may touch the job.  The
- *    caller holds one from before the first helper is queued until it finds
- *    nothing left to claim.  A helper must take one on entry, and cannot once the
- *    count has reached zero: zero means that the job is closed for good.  The
- *    caller returns only after that.
+ *  - inside: threads that may touch the job.  The caller is one of them until it finds
+ *    nothing left to claim.  A helper has to increment the count on entry, and cannot once
+ *    it has reached zero: then the job is closed, and the caller returns.
  *
- *  - padata_mt_team::ref counts the users of the team itself: the caller and
- *    every queued work item.  A helper that starts after the job was closed still
- *    finds the team's memory valid, so the caller need not wait for work items that
- *    are about to start, only for threads that are inside.
+ *  - ref: the caller and each queued work item, which may touch the team's own memory.  So
+ *    a helper that starts after the job was closed finds that out, and the caller need not
+ *    wait for work items that are about to start, only for threads that are inside.
  *
  * When it fails.  The cursor is moved to the end at once, so that nothing is left
  * to claim.  Everything below its former position has been claimed, and all of that
@@ -62,13 +59,14 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
-#include <linux/sched/isolation.h>
+#include <linux/sched/cputime.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
 #include "padata_mt.h"
+#include "workqueue_internal.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/padata.h>
@@ -231,6 +229,7 @@ static void padata_mt_team_put(struct padata_mt_team *team)
 static void padata_mt_helper_work(struct padata_mt_helper *helper)
 {
 	const struct padata_mt_backend *backend = helper->team->run.backend;
+	u64 began = task_sched_runtime(current);
 
 	WRITE_ONCE(helper->thread.task, current);
 	set_worker_desc("job %u %ps", helper->team->run.nr, helper->team->run.job->thread_fn);
@@ -239,6 +238,7 @@ static void padata_mt_helper_work(struct padata_mt_helper *helper)
 	padata_mt_do_chunks(&helper->team->run, &helper->thread);
 	if (backend->leave)
 		backend->leave(helper);
+	trace_padata_mt_helper_end(helper->team->run.nr, task_sched_runtime(current) - began);
 	WRITE_ONCE(helper->thread.task, NULL);
 }
 
@@ -283,18 +283,12 @@ void padata_mt_helper_fn(struct work_struct *work)
 
 /*
  * The CPUs that helpers of @job may run on.  If the job has no cpumask, they stay off
- * CPUs that isolcpus= or nohz_full= has isolated.
+ * CPUs that unbound work stays off: those that are isolated, or left out of
+ * workqueue.unbound_cpus=.
  */
 void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
 {
-	cpumask_copy(cpus, cpu_online_mask);
-	if (job->cpumask) {
-		cpumask_and(cpus, cpus, job->cpumask);
-		return;
-	}
-
-	cpumask_and(cpus, cpus, housekeeping_cpumask(HK_TYPE_DOMAIN));
-	cpumask_and(cpus, cpus, housekeeping_cpumask(HK_TYPE_WQ));
+	cpumask_and(cpus, cpu_online_mask, job->cpumask ?: workqueue_unbound_cpumask());
 }
 
 /*
@@ -370,6 +364,15 @@ const struct padata_mt_backend padata_mt_boot_backend = {
 };
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_boot_backend);
 
+/* Jobs after boot are done by their callers alone, unless there is a back end for them. */
+static const struct padata_mt_backend padata_mt_alone_backend = {
+	.claim		= padata_mt_claim,
+};
+
+const struct padata_mt_backend *padata_mt_runtime_backend __ro_after_init =
+	&padata_mt_alone_backend;
+EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_runtime_backend);
+
 /*
  * The most helpers that can make sense: no more than the job allows, and no more than
  * there are chunks besides the caller's.
@@ -430,7 +433,7 @@ static struct padata_mt_team *
 padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
-	unsigned int nr = padata_mt_max_helpers(job);
+	unsigned int nr = backend->prepare ? padata_mt_max_helpers(job) : 0;
 	struct padata_mt_team *team = padata_mt_team_zalloc(&nr);
 
 	if (!team)
@@ -621,7 +624,7 @@ EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_do_job);
  */
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
 {
-	const struct padata_mt_backend *backend = &padata_task_backend;
+	const struct padata_mt_backend *backend = padata_mt_runtime_backend;
 
 	if (system_state < SYSTEM_RUNNING)
 		backend = &padata_mt_boot_backend;

@@ -5,8 +5,8 @@
  * The engine, padata_mt.c, cuts a job into chunks, keeps count of its threads and
  * knows when it is over.  A back end says which CPUs get a helper and when, and
  * what a helper may do: padata_mt_boot_backend, in the engine's own file, gives a
- * job all that the machine has; padata_task_backend, in padata_mt_task.c, is for
- * jobs that share the machine with other tasks.
+ * job all that the machine has; padata_mt_runtime_backend is for jobs after boot, which
+ * share the machine with other tasks.
  */
 
 #ifndef _KERNEL_PADATA_MT_H
@@ -19,22 +19,16 @@
 #include <linux/debug_locks.h>
 #include <linux/export.h>
 #include <linux/lockdep.h>
-#include <linux/mempolicy.h>
 #include <linux/minmax.h>
 #include <linux/padata_mt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
-#include <linux/spinlock.h>
-#include <linux/time64.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "sched/charge.h"
-
-struct cgroup_subsys_state;
-struct mem_cgroup;
 struct padata_mt_helper;
 struct padata_mt_run;
+struct padata_mt_task;
 struct padata_mt_team;
 struct task_struct;
 
@@ -108,46 +102,21 @@ struct padata_mt_boot_state {
 	bool			rotate;		/* each helper near another node */
 };
 
-/* padata_task_backend's part of a team: CPUs, and what helpers inherit. */
-struct padata_mt_task_state {
-	struct cpumask		allowed;	/* CPUs of the job */
-	struct cpumask		candidates;	/* of these, those not looked at yet */
-	int			nid;		/* helpers go near this node */
-	unsigned long		last_search;	/* jiffies when CPUs were last looked at */
-	struct task_struct	*user;		/* its limits apply; NULL: a kthread */
-	struct mem_cgroup	*memcg;		/* this and below: the caller's */
-	struct cgroup_subsys_state *blkcg;
-	unsigned int		scopes;		/* those of PADATA_TASK_SCOPES */
-	raw_spinlock_t		lock;		/* for caller_waits, helpers' lowered */
-	bool			caller_waits;	/* it has nothing else left to do */
-	spinlock_t		kill_lock;	/* for killed, helpers' may_kill */
-	bool			killed;		/* helpers were told that the caller is */
-};
-
 /*
  * struct padata_mt_helper - a slot for one helper at a time
  *
- * When a helper has left, the caller may start another one in the same slot.  The
- * caller sets @in_use; the helper clears it, last of all.
+ * When a helper has left, the caller may start another one in the same slot.  Fields are
+ *
+ * C: changed by the caller, while the slot is not in use
+ * H: changed by the helper, while it is inside
+ * X: set by the caller, and cleared by the helper, last of all
  */
 struct padata_mt_helper {
-	struct work_struct	work;
-	struct padata_mt_team	*team;		/* NULL: never used */
-	bool			in_use;
-	int			cpu;		/* chosen for the helper */
-	struct padata_mt_thread	thread;
-	/* padata_task_backend's: what the thread had before, and must get back. */
-	bool			lowered;	/* to nice 19, and may be boosted */
-	bool			idle;		/* made SCHED_IDLE, may not be boosted */
-	int			nice;
-	bool			may_kill;	/* it may be sent SIGKILL */
-	u64			charged;	/* thread's CPU time that is paid for */
-	u64			used;		/* of that, for this job */
-	u64			slice;		/* what the next chunk may take */
-	struct sched_charge	charge;		/* for the chunk that it works on */
-	struct mempolicy	mempolicy;	/* a copy of the caller's */
-	struct mem_cgroup	*memcg;
-	unsigned int		scopes;
+	struct work_struct	work;		/* C */
+	struct padata_mt_team	*team;		/* C: NULL: never used */
+	bool			in_use;		/* X */
+	int			cpu;		/* C: chosen for the helper */
+	struct padata_mt_thread	thread;		/* H */
 };
 
 /*
@@ -164,7 +133,7 @@ struct padata_mt_team {
 	struct completion	all_out;	/* inside reached 0 while the caller waits */
 	union {					/* the back end's part */
 		struct padata_mt_boot_state	boot;
-		struct padata_mt_task_state	task;
+		struct padata_mt_task		*task;
 	};
 	int			nr_used;	/* slots that ever had a helper */
 	int			nr_helpers;	/* slots */
@@ -177,13 +146,13 @@ struct padata_mt_team {
  * The struct is not used, it is there for the semicolon.
  */
 #if IS_MODULE(CONFIG_PADATA_MT_KUNIT_TEST) || IS_MODULE(CONFIG_TEST_PADATA_MT)
-#define EXPORT_SYMBOL_FOR_PADATA_TESTS(symbol) EXPORT_SYMBOL_NS_GPL(symbol, PADATA_MT_INTERNAL)
+#define EXPORT_SYMBOL_FOR_PADATA_TESTS(symbol) EXPORT_SYMBOL_GPL(symbol)
 #else
 #define EXPORT_SYMBOL_FOR_PADATA_TESTS(symbol) struct symbol##_is_not_exported
 #endif
 
 extern const struct padata_mt_backend padata_mt_boot_backend;
-extern const struct padata_mt_backend padata_task_backend;
+extern const struct padata_mt_backend *padata_mt_runtime_backend;
 
 bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread);
 void padata_mt_stop(struct padata_mt_run *run, int err);
@@ -193,17 +162,6 @@ void padata_mt_helper_fn(struct work_struct *work);
 
 int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend);
-
-/*
- * CPU bandwidth to take for the next chunk, in ns: what the last chunk used, but at least
- * half of the last slice, as that chunk may have been short.  Never 0, even on a coarse
- * scheduler clock: with a slice of 0, nothing would be taken from then on, nor settled
- * before the helper leaves.
- */
-static inline u64 padata_task_next_slice(u64 slice, u64 used)
-{
-	return max3(used, slice / 2, (u64)NSEC_PER_USEC);
-}
 
 #ifdef CONFIG_LOCKDEP
 /*

@@ -765,7 +765,7 @@ static void mt_test_any_job_after_boot(struct kunit *test)
 	struct mt_trial *t = mt_trial_new(test);
 	struct rnd_state rng;
 
-	t->backend = &padata_task_backend;
+	t->backend = padata_mt_runtime_backend;
 	mt_seed_rng(test, &rng, rule - mt_rules);
 	mt_any_jobs(test, t, rule, &rng, MT_JOBS);
 }
@@ -790,7 +790,7 @@ static void mt_test_any_failing_job(struct kunit *test)
 		t->fails_one_in = i;
 		t->backend = NULL;
 		mt_any_jobs(test, t, rule, &rng, MT_FAILING_JOBS);
-		t->backend = &padata_task_backend;
+		t->backend = padata_mt_runtime_backend;
 		mt_any_jobs(test, t, rule, &rng, MT_FAILING_JOBS);
 	}
 }
@@ -1359,6 +1359,8 @@ static void mt_test_sleepers_do_not_want_the_cpu(struct kunit *test)
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
+	if (!padata_mt_runtime_backend->prepare)
+		kunit_skip(test, "jobs after boot have no helpers");
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	v = mt_visitor_start(test, cpu);
 
@@ -1369,7 +1371,7 @@ static void mt_test_sleepers_do_not_want_the_cpu(struct kunit *test)
 	for (i = 0; i < 10 && !v->went_on; i++) {
 		mt_set_helper_cpus(t, cpumask_of(cpu));
 		t->job.max_chunk = 1;
-		t->backend = &padata_task_backend;
+		t->backend = padata_mt_runtime_backend;
 		t->body = mt_be_visited;
 		t->body_arg = v;
 		v->too_late = false;
@@ -1438,7 +1440,7 @@ static void mt_start_alone(struct mt_trial *t, unsigned long start, unsigned lon
 		WRITE_ONCE(t->inner_broken, "no memory for an inner job");
 		return;
 	}
-	inner->backend = &padata_task_backend;
+	inner->backend = padata_mt_runtime_backend;
 	inner->job.size = 1000;
 	inner->job.max_threads = INT_MAX;
 	inner->body = mt_nap;
@@ -1852,22 +1854,6 @@ static int mt_suite_init(struct kunit_suite *suite)
 	return 0;
 }
 
-/* A helper keeps taking CPU bandwidth, however long the scheduler clock stands still. */
-static void mt_test_slices(struct kunit *test)
-{
-	u64 slice = NSEC_PER_MSEC;
-	unsigned int chunks;
-
-	for (chunks = 0; chunks < 100; chunks++) {
-		KUNIT_ASSERT_GT(test, slice, 0);
-		slice = padata_task_next_slice(slice, 0);
-	}
-	slice = padata_task_next_slice(slice, 10 * NSEC_PER_MSEC);
-	KUNIT_EXPECT_EQ(test, slice, 10 * NSEC_PER_MSEC);
-	slice = padata_task_next_slice(slice, NSEC_PER_MSEC);
-	KUNIT_EXPECT_EQ(test, slice, 5 * NSEC_PER_MSEC);
-}
-
 static struct kunit_case mt_cases[] = {
 	KUNIT_CASE_PARAM(mt_test_any_job, mt_rule_gen_params),
 	KUNIT_CASE_PARAM(mt_test_any_job_after_boot, mt_rule_gen_params),
@@ -1904,7 +1890,6 @@ static struct kunit_case mt_cases[] = {
 	KUNIT_CASE(mt_test_malformed_job_refused),
 	KUNIT_CASE(mt_test_size_zero_succeeds),
 	KUNIT_CASE(mt_test_zero_means_one),
-	KUNIT_CASE(mt_test_slices),
 	{}
 };
 
@@ -1916,6 +1901,5 @@ static struct kunit_suite mt_suite = {
 
 kunit_test_suite(mt_suite);
 
-MODULE_IMPORT_NS(PADATA_MT_INTERNAL);
 MODULE_DESCRIPTION("KUnit suite of multithreaded padata jobs");
 MODULE_LICENSE("GPL");

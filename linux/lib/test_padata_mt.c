@@ -25,7 +25,6 @@
  *			unit, charged to the thread's memory cgroup and placed by its
  *			memory policy; the pages are freed with the result
  *		lock	takes a lock, test_fn_lock
- *		write	writes a page to file= for each unit, bypassing the page cache
  *		race	for each unit, adds to a variable shared by all threads, without
  *			a lock: for KCSAN to report
  *		none	there is no thread function: the job is malformed
@@ -37,10 +36,8 @@
  *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
  *   reclaim=1	the caller holds what lockdep takes for a lock of memory reclaim.  Not
  *		with a thread function that allocates memory.
- *   scope=SCOPE	the caller is in this scope: nofs, noio, pin, throttle (for
- *		PF_LOCAL_THROTTLE), or memalloc (for PF_MEMALLOC).  Without rules=boot,
- *		it is a failure if the thread function runs in a different scope.
- *   file=PATH	the file that fn=write writes to
+ *   scope=SCOPE	the caller is in this scope: nofs, noio, pin, or memalloc (for
+ *		PF_MEMALLOC)
  *   rules=WHICH
  *		boot	helpers as at boot, one on every CPU (default)
  *		now	helpers as padata_do_multithreaded() uses them after boot
@@ -104,7 +101,6 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/err.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/jiffies.h>
@@ -142,12 +138,12 @@
 
 enum test_fn {
 	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NAP, TEST_NESTED,
-	TEST_ALLOC, TEST_LOCK, TEST_WRITE, TEST_WAIT, TEST_RACE, TEST_NONE,
+	TEST_ALLOC, TEST_LOCK, TEST_WAIT, TEST_RACE, TEST_NONE,
 };
 
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "alloc", "lock", "write",
-	"wait", "race", "none",
+	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "alloc", "lock", "wait",
+	"race", "none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -160,12 +156,8 @@ static const struct { const char *name; unsigned int flags; } test_scopes[] = {
 	{ "nofs", PF_MEMALLOC_NOFS },
 	{ "noio", PF_MEMALLOC_NOIO },
 	{ "pin", PF_MEMALLOC_PIN },
-	{ "throttle", PF_LOCAL_THROTTLE },
 	{ "memalloc", PF_MEMALLOC },
 };
-
-#define TEST_SCOPES	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC_PIN |	\
-			 PF_LOCAL_THROTTLE | PF_MEMALLOC)
 
 /* What was asked for.  cpus is storage for job.cpumask: use it only through that. */
 struct test_desc {
@@ -178,7 +170,6 @@ struct test_desc {
 	bool			hold;
 	bool			reclaim;
 	unsigned int		scope;
-	const char		*path;		/* only while the jobs run */
 	unsigned int		jobs;
 	unsigned int		repeat;
 	int			rules;
@@ -196,8 +187,6 @@ struct test_job {
 	const struct test_desc	*desc;
 	struct padata_mt_job	job;
 	struct task_struct	*caller;
-	unsigned int		scope;		/* the caller's */
-	struct file		*file;
 	unsigned long		*seen;		/* a bit for every unit */
 	unsigned long		*completed;	/* likewise, as has undone */
 	unsigned long		*undone;
@@ -340,21 +329,6 @@ static void test_alloc(struct test_job *tj, unsigned long start, unsigned long e
 	}
 }
 
-/* Each unit has a page of the file, so that threads do not write to the same place. */
-static void test_write(struct test_job *tj, unsigned long start, unsigned long end)
-{
-	unsigned long first = tj->desc->job.start;
-	void *page = (void *)get_zeroed_page(GFP_KERNEL);
-
-	for (; page && start < end; start++) {
-		loff_t pos = (loff_t)(start - first) * PAGE_SIZE;
-
-		if (kernel_write(tj->file, page, PAGE_SIZE, &pos) != PAGE_SIZE)
-			test_broke(tj, "not-written");
-	}
-	free_page((unsigned long)page);
-}
-
 static void test_take_lock(void)
 {
 	mutex_lock(&test_fn_lock);
@@ -399,9 +373,6 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 		break;
 	case TEST_LOCK:
 		test_take_lock();
-		break;
-	case TEST_WRITE:
-		test_write(tj, start, end);
 		break;
 	case TEST_WAIT:
 		if (schedule_timeout_killable(usecs_to_jiffies(us)))
@@ -465,12 +436,6 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 	test_mark_units(tj, tj->seen, start, end, "unit-handed-out-twice");
 }
 
-static void test_check_scope(struct test_job *tj)
-{
-	if (tj->desc->rules != TEST_BOOT && (current->flags & TEST_SCOPES) != tj->scope)
-		test_broke(tj, "scope-is-not-the-callers");
-}
-
 static void test_note_cpu(struct test_job *tj, unsigned long units)
 {
 	const struct cpumask *cpus = tj->desc->job.cpumask;
@@ -517,7 +482,6 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	atomic_long_inc(current == tj->caller ? &test_nr_own : &test_nr_helped);
 	atomic_inc(&tj->chunks);
 	test_check_chunk(tj, start, end);
-	test_check_scope(tj);
 	test_note_cpu(tj, end - start);
 	test_work(tj, start, end);
 	test_complete(tj, start, end);
@@ -581,7 +545,6 @@ static int test_do_scoped(struct test_job *tj)
 	int ret;
 
 	flags = memalloc_flags_save(tj->desc->scope);
-	tj->scope = current->flags & TEST_SCOPES;
 	if (reclaim)
 		fs_reclaim_acquire(GFP_KERNEL);
 	ret = test_do(tj, &tj->job, reclaim ? &test_reclaim_key : &test_key);
@@ -632,16 +595,6 @@ static unsigned long *test_bitmap(const struct test_job *tj)
 	return kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long), GFP_KERNEL);
 }
 
-static int test_open(struct test_job *tj)
-{
-	struct file *file = filp_open(tj->desc->path, O_WRONLY | O_DIRECT, 0);
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	tj->file = file;
-	return 0;
-}
-
 static int test_job_init(struct test_job *tj, struct test_set *set)
 {
 	tj->desc = &set->desc;
@@ -654,8 +607,6 @@ static int test_job_init(struct test_job *tj, struct test_set *set)
 	tj->units = kvcalloc(nr_cpu_ids, sizeof(*tj->units), GFP_KERNEL);
 	if (!tj->seen || !tj->completed || !tj->undone || !tj->units)
 		return -ENOMEM;
-	if (tj->desc->fn == TEST_WRITE)
-		return test_open(tj);
 	if (tj->desc->fn != TEST_ALLOC)
 		return 0;
 
@@ -678,8 +629,6 @@ static void test_job_free(struct test_job *tj)
 {
 	if (tj->desc)
 		test_free_pages(tj);
-	if (tj->file)
-		fput(tj->file);
 	kvfree(tj->seen);
 	kvfree(tj->completed);
 	kvfree(tj->undone);
@@ -830,10 +779,6 @@ static int test_parse_word(struct test_desc *desc, const char *key,
 				       &desc->rules);
 	if (!strcmp(key, "scope"))
 		return test_parse_scope(desc, value);
-	if (!strcmp(key, "file")) {
-		desc->path = value;
-		return 0;
-	}
 	if (!strcmp(key, "jobs"))
 		return kstrtouint(value, 0, &desc->jobs);
 	if (!strcmp(key, "repeat"))
@@ -895,8 +840,6 @@ static int test_describe(struct test_desc *desc, char *words)
 	    !test_in_range("us", desc->us, 1, TEST_MAX_US) ||
 	    !test_in_range("us_helper", desc->us_helper, 0, TEST_MAX_US) ||
 	    !test_in_range("fail", desc->fail, 0, U32_MAX))
-		return -EINVAL;
-	if (desc->fn == TEST_WRITE && !desc->path)
 		return -EINVAL;
 
 	desc->us_helper = desc->us_helper ?: desc->us;
@@ -1213,6 +1156,5 @@ static void __exit test_padata_mt_exit(void)
 }
 module_exit(test_padata_mt_exit);
 
-MODULE_IMPORT_NS(PADATA_MT_INTERNAL);
 MODULE_DESCRIPTION("Runs multithreaded padata jobs for selftests");
 MODULE_LICENSE("GPL");

@@ -37,7 +37,8 @@ struct cpumask;
  * @max_threads: Most threads to run @thread_fn at once, including the caller.
  *               Less than 1 means 1.
  * @numa_aware: At boot, place helpers near each node in turn, not all near the caller.
- * @cpumask: CPUs that helpers may run on.  %NULL: all that are not isolated.
+ * @cpumask: CPUs that helpers may run on.  %NULL: all that unbound work may run on.  After
+ *           boot, no others are used in any case.
  * @nr_threads: Set by padata_do_multithreaded(): the caller and the helpers that were
  *              queued, started or not.  A helper that leaves and one that takes its
  *              place later count as one, here and in @nr_ran.
@@ -94,10 +95,9 @@ struct padata_mt_job {
  * kernel without CONFIG_PADATA, the caller does it alone.  Jobs may run at the
  * same time, and a thread function may start another job.
  *
- * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers
- * stay out of the way of others and within the caller's limits, see
- * Documentation/core-api/padata-mt-tasks.rst.  Nothing changes for a job already under
- * way then.
+ * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers,
+ * if there are any, stay out of the way of others and within the caller's limits.  Nothing
+ * changes for a job already under way then.
  *
  * Context: Process context, may sleep.  The caller must not hold a lock that
  * @job->thread_fn takes.

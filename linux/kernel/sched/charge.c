@@ -4,22 +4,19 @@
  *
  * A kernel thread that helps a task runs in the root task group, where nothing
  * limits it.  These functions let it use the task's CPU bandwidth instead, and
- * account its time to the task's cgroup.  As a CPU's runqueue does, the thread takes
- * a slice of the group's runtime before it works, as much as it expects to need.
- * It measures what it used, and settles the difference afterwards.
+ * account its time to the task's cgroup.  The thread looks whether the group has any
+ * runtime left, works for a moment, and has what it measured taken from the runtime.
  *
- * If it used more than the slice, the group may have no runtime left for the rest.
- * The shortfall becomes a debt of the group, repaid out of the quota of the next
- * periods.  Over many periods, a group gets its quota and no more; in one period it
- * may exceed the quota by slices that were taken before the period began, and by
- * what its helpers use beyond their slices.
+ * If there was less left, the rest becomes a debt of the group, repaid out of the quota of
+ * the next periods.  Over many periods, a group gets its quota and no more; in one period
+ * it may exceed the quota by what each of its helpers does between two looks.
  *
  * Every group on the way to the root is charged separately.  So when a debt is lost
  * with its group, nothing is still owed to any other group: the groups above have
  * paid.  A debt stays when cpu.max is written.
  *
- * The functions at the end say how much such a thread may weigh, and when it is in the
- * way of others.
+ * The functions at the end say where such a thread may run, and when it is in the way of
+ * others.
  */
 
 #include <linux/cgroup.h>
@@ -51,73 +48,27 @@ static bool task_group_has_quota(struct task_group *tg)
  * The timer has to run from here on, as after any use of bandwidth, and the period
  * that begins now is not an idle one.
  */
-static void cfs_bandwidth_use(struct cfs_bandwidth *cfs_b, u64 ns)
+static void cfs_bandwidth_charge(struct cfs_bandwidth *cfs_b, u64 ns)
 {
-	u64 paid = min(ns, cfs_b->runtime);
+	u64 paid;
 
-	lockdep_assert_held(&cfs_b->lock);
+	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
+		return;
+
+	guard(raw_spinlock_irqsave)(&cfs_b->lock);
+	if (cfs_b->quota == RUNTIME_INF)
+		return;
+	paid = min(ns, cfs_b->runtime);
 	cfs_b->runtime -= paid;
 	cfs_b->debt += ns - paid;
 	cfs_b->idle = 0;
 	start_cfs_bandwidth(cfs_b);
 }
 
-/* All of @ns, or nothing. */
-static bool cfs_bandwidth_take(struct cfs_bandwidth *cfs_b, u64 ns)
-{
-	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
-		return true;
-
-	guard(raw_spinlock_irqsave)(&cfs_b->lock);
-	if (cfs_b->quota == RUNTIME_INF)
-		return true;
-	if (cfs_b->debt || cfs_b->runtime < ns)
-		return false;
-	cfs_bandwidth_use(cfs_b, ns);
-	return true;
-}
-
-/*
- * What is given back may be from a period that is over, like what a runqueue has left; or
- * from a time when there was no quota, one slice of each thread that works at that time.
- * Runqueues that found no runtime meanwhile get it in this period if it is more than the
- * slice of a runqueue, like what other runqueues give back: do_sched_cfs_slack_timer().
- */
-static void cfs_bandwidth_settle(struct cfs_bandwidth *cfs_b, u64 slice, u64 ns)
-{
-	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
-		return;
-
-	guard(raw_spinlock_irqsave)(&cfs_b->lock);
-	if (cfs_b->quota == RUNTIME_INF)
-		return;
-	cfs_b->runtime += slice;
-	cfs_bandwidth_use(cfs_b, ns);
-	if (slice > ns && !list_empty(&cfs_b->throttled_cfs_rq))
-		start_cfs_slack_bandwidth(cfs_b);
-}
-
-static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
+static void task_group_charge(struct task_group *tg, u64 ns)
 {
 	for (; tg; tg = tg->parent)
-		cfs_bandwidth_settle(&tg->cfs_bandwidth, slice, ns);
-}
-
-static bool task_group_take(struct task_group *tg, u64 ns)
-{
-	struct task_group *paid;
-	struct task_group *pos;
-
-	for (pos = tg; pos; pos = pos->parent) {
-		if (!cfs_bandwidth_take(&pos->cfs_bandwidth, ns))
-			goto undo;
-	}
-	return true;
-
-undo:
-	for (paid = tg; paid != pos; paid = paid->parent)
-		cfs_bandwidth_settle(&paid->cfs_bandwidth, ns, 0);
-	return false;
+		cfs_bandwidth_charge(&tg->cfs_bandwidth, ns);
 }
 
 /*
@@ -145,12 +96,7 @@ static bool task_group_has_quota(struct task_group *tg)
 	return true;
 }
 
-static bool task_group_take(struct task_group *tg, u64 ns)
-{
-	return true;
-}
-
-static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
+static void task_group_charge(struct task_group *tg, u64 ns)
 {
 }
 #endif
@@ -159,11 +105,10 @@ static void task_group_settle(struct task_group *tg, u64 slice, u64 ns)
  * sched_task_has_quota - may other threads spend CPU time for a task?
  * @p: The task, which the caller keeps from exiting.
  *
- * Checks @p's task group and all above it for CPU bandwidth (cpu.max).  The answer
- * may already be out of date: sched_charge_begin() checks again.
+ * Checks @p's task group and all above it for CPU bandwidth (cpu.max).
  *
  * Context: Any.  RCU keeps a group that @p is just being moved out of.
- * Return: false if one of the groups has used up its quota.
+ * Return: false if one of the groups has used up its quota, or has a debt.
  */
 bool sched_task_has_quota(struct task_struct *p)
 {
@@ -172,149 +117,32 @@ bool sched_task_has_quota(struct task_struct *p)
 }
 
 /**
- * sched_charge_begin - take CPU bandwidth for what is to be done for a task
- * @charge: Says what was taken, for sched_charge_end().
- * @p: The task, which the caller keeps from exiting.
- * @ns: How long that is expected to take, in nanoseconds of CPU time.
- *
- * Takes @ns of the runtime of @p's task group and of all above it.  Threads that
- * begin at the same time do not get the same runtime.
- *
- * Context: Any but under a runqueue lock.  RCU keeps a group that @p is just being
- * moved out of, and the group's timers are stopped only after that.
- * Return: false, with nothing taken, if one of the groups has less, or has a debt.
- */
-bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns)
-{
-	struct task_group *tg;
-
-	guard(rcu)();
-	tg = task_group(p);
-	if (!task_group_take(tg, ns))
-		return false;
-	charge->tg = tg;
-	charge->slice = ns;
-	return true;
-}
-
-/**
- * sched_charge_end - charge a task's cgroups for CPU time spent for it
- * @charge: From sched_charge_begin(), or with nothing taken.  Cleared on return.
+ * sched_charge - charge a task's cgroups for CPU time spent for it
  * @p: The task, which the caller keeps from exiting.
  * @ns: The time that another thread has spent, in nanoseconds.
  *
  * Charges as if @p had spent the time in the kernel: it shows in cpu.stat of @p's cgroup,
- * and is deducted from the CPU bandwidth at every level, less what was taken for it.
- * If @p was moved meanwhile, the new group and those above it pay for all of it, and
- * nobody gets back what was taken.  Not charged are @p itself (its own CPU clocks and
- * the process's rusage) and the group's share by weight.  With cgroup v1, the cpuacct
- * root counts the time twice: it counts it as a kernel thread's, too.
+ * and is deducted from the CPU bandwidth at every level.  If @p was moved meanwhile, the
+ * new group and those above it pay for all of it.  Not charged are @p itself (its own CPU
+ * clocks and the process's rusage) and the group's share by weight.  With cgroup v1, the
+ * cpuacct root counts the time twice: it counts it as a kernel thread's, too.
  *
  * Context: Any but under a runqueue lock.  @p's runqueue lock keeps @p in its task group
  * meanwhile, and is the lock that cpuacct_charge() needs.  RCU keeps @p's cgroup, which
  * changes before the task group does: for one chunk, the time may show in the new cgroup
  * while the old group pays.
  */
-void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns)
+void sched_charge(struct task_struct *p, u64 ns)
 {
-	struct task_group *tg;
-
 	guard(rcu)();
 	guard(task_rq_lock)(p);
-	tg = task_group(p);
 	cgroup_account_cputime(p, ns);
 	cgroup_account_cputime_field(p, CPUTIME_SYSTEM, ns);
-	task_group_settle(tg, tg == charge->tg ? charge->slice : 0, ns);
-	*charge = (struct sched_charge){};
+	task_group_charge(task_group(p), ns);
 }
 
 /*
- * How much a helper of a task may weigh
- */
-#ifdef CONFIG_FAIR_GROUP_SCHED
-#ifdef CONFIG_SMP
-static unsigned long task_group_load(struct task_group *tg)
-{
-	return atomic_long_read(&tg->load_avg);
-}
-#else
-static unsigned long task_group_load(struct task_group *tg)
-{
-	return 0;
-}
-#endif
-
-/*
- * What each of @nr threads, which weigh @weight in a group and have a CPU each, weighs
- * outside it: the group's shares are divided among all its load on all CPUs, see
- * calc_group_shares().  The task that they work for is part of that: it has just run.
- */
-static unsigned long task_group_weight(struct task_group *tg, unsigned long weight,
-				       unsigned int nr)
-{
-	u64 part = (u64)scale_load_down(READ_ONCE(tg->shares)) * weight;
-
-	return div64_u64(part, task_group_load(tg) + nr * weight);
-}
-
-/*
- * The least weight on the way to the root group; 0 if a group on the way is idle.  The
- * last one is what the threads would weigh now.  But where they weigh less on the way, it
- * is only as long as others in these groups sleep, and a helper keeps its nice value.
- */
-static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
-					     unsigned int nr)
-{
-	unsigned long least = weight;
-
-	for (; tg->parent && least; tg = tg->parent) {
-		if (READ_ONCE(tg->idle))
-			return 0;
-		weight = task_group_weight(tg, weight, nr);
-		least = min(least, weight);
-	}
-	return least;
-}
-#else
-static unsigned long task_group_least_weight(struct task_group *tg, unsigned long weight,
-					     unsigned int nr)
-{
-	return weight;
-}
-#endif
-
-/**
- * sched_helper_nice - the nice value of kernel threads that help a task
- * @p: The task, which the caller keeps from exiting.
- * @nr: How many threads help it at the same time, each on a CPU of its own.
- *
- * Such threads are in the root group.  With this value, they weigh at most what each of
- * @nr threads like @p would weigh there from within @p's cgroup: no more than @p's nice
- * value says, and no more than their part of the shares of each group above @p.
- *
- * If @p is realtime at the moment, its nice value counts all the same.
- *
- * Context: Any.  RCU keeps a group that @p is just being moved out of.
- * Return: the nice value; more than MAX_NICE if even MAX_NICE weighs too much, or if @p
- * or one of its groups is SCHED_IDLE, so that the threads should be, too.
- */
-int sched_helper_nice(struct task_struct *p, unsigned int nr)
-{
-	int prio = READ_ONCE(p->static_prio) - MAX_RT_PRIO;
-	unsigned long weight;
-
-	if (task_has_idle_policy(p))
-		return MAX_NICE + 1;
-
-	guard(rcu)();
-	weight = task_group_least_weight(task_group(p), sched_prio_to_weight[prio], nr);
-	while (prio < NICE_WIDTH && sched_prio_to_weight[prio] > weight)
-		prio++;
-	return prio + MIN_NICE;
-}
-
-/*
- * When helpers are in the way
+ * Where helpers may run
  */
 #ifdef CONFIG_SCHED_CORE
 static bool core_has_cookies(int cpu)
@@ -336,21 +164,44 @@ static bool core_has_cookies(int cpu)
 }
 #endif
 
+static bool cpu_allows_helpers(int cpu)
+{
+	return !scx_enabled() && !core_has_cookies(cpu);
+}
+
 /**
- * sched_helper_allowed - may an otherwise idle CPU run a helper?
+ * sched_cpu_wants_helper - is a CPU idle, and may it run a helper?
  * @cpu: The CPU.
  *
  * Not under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of
- * its own, where nobody sees them waiting, and need not respect nice values.  Nor on
- * a core where a task has a core scheduling cookie: a helper has none, so the two
+ * its own, where nobody sees them waiting, and need not respect policies.  Nor on a
+ * core where a task has a core scheduling cookie: a helper has none, so the two
  * cannot run at the same time.
  *
  * Context: Any.
- * Return: true if it may.  The answer may already be out of date.
+ * Return: true if it is.  The answer may already be out of date.
  */
-bool sched_helper_allowed(int cpu)
+bool sched_cpu_wants_helper(int cpu)
 {
-	return !scx_enabled() && !core_has_cookies(cpu);
+	return available_idle_cpu(cpu) && cpu_allows_helpers(cpu);
+}
+
+/**
+ * sched_core_is_idle - are all hardware threads of a core idle?
+ * @cpu: One of them.
+ *
+ * Context: Any.
+ * Return: true if they are.  The answer may already be out of date.
+ */
+bool sched_core_is_idle(int cpu)
+{
+	int sibling;
+
+	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
+		if (!available_idle_cpu(sibling))
+			return false;
+	}
+	return true;
 }
 
 /**
@@ -369,5 +220,5 @@ bool sched_helper_unwanted(void)
 	struct rq *rq = raw_rq();
 	unsigned int asleep = READ_ONCE(rq->cfs.h_nr_queued) - READ_ONCE(rq->cfs.h_nr_runnable);
 
-	return READ_ONCE(rq->nr_running) - asleep > 1 || !sched_helper_allowed(cpu_of(rq));
+	return READ_ONCE(rq->nr_running) - asleep > 1 || !cpu_allows_helpers(cpu_of(rq));
 }

@@ -8,32 +8,14 @@
 #include <linux/types.h>
 
 struct cfs_bandwidth;
-struct task_group;
 struct task_struct;
 
-/*
- * struct sched_charge - CPU bandwidth that was taken, but not settled yet
- *
- * @tg is compared, never dereferenced.  If the group was freed and its address reused,
- * the new group is credited with the slice.
- */
-struct sched_charge {
-	const struct task_group	*tg;
-	u64			slice;
-};
-
 bool sched_task_has_quota(struct task_struct *p);
-bool sched_charge_begin(struct sched_charge *charge, struct task_struct *p, u64 ns);
-void sched_charge_end(struct sched_charge *charge, struct task_struct *p, u64 ns);
+void sched_charge(struct task_struct *p, u64 ns);
 
-int sched_helper_nice(struct task_struct *p, unsigned int nr);
-bool sched_helper_allowed(int cpu);
+bool sched_cpu_wants_helper(int cpu);
+bool sched_core_is_idle(int cpu);
 bool sched_helper_unwanted(void);
-
-#ifdef CONFIG_CFS_BANDWIDTH
-/* In fair.c */
-void start_cfs_slack_bandwidth(struct cfs_bandwidth *cfs_b);
-#endif
 
 #ifdef CONFIG_PADATA
 void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b);

@@ -24,7 +24,7 @@ LATE = "late-node"
 UML_LIMIT_S = 300  # the kernel's own default
 
 # Skipped in other kernels.
-DEBUGGING = ("test_no_memory", "test_io", "test_core_sched")
+DEBUGGING = ("test_no_memory", "test_core_sched")
 
 # Some cases want a CPU that is offline, some a pool of huge pages.
 GIVEN = ("maxcpus=7", "hugepages=64")

@@ -9,7 +9,7 @@ import pytest
 from padlab.check.guest import races
 from padlab.core import paths
 
-OURS = {"padata_mt_start_helpers", "padata_mt_helper_fn", "padata_task_reset_candidates"}
+OURS = {"padata_mt_start_helpers", "padata_mt_helper_fn", "padata_mt_task_reset_candidates"}
 
 BOTH = """\
 [    1.234567] ==================================================================
@@ -34,8 +34,8 @@ BUG: KCSAN: data-race in __bitmap_and+0x40/0x90
 
 race at unknown origin, with read to 0xffffffff82a0b0c0 of 8 bytes by task 88 on cpu 1:
  __bitmap_and+0x40/0x90
- padata_task_reset_candidates+0x2a/0x70 [padata]
- padata_task_claim+0x81/0x120
+ padata_mt_task_reset_candidates+0x2a/0x70 [padata]
+ padata_mt_task_claim+0x81/0x120
 
 value changed: 0x000000000000000f -> 0x0000000000000007
 
@@ -83,8 +83,8 @@ def test_ours_count_if_they_make_the_access_or_have_it_made(console: str, counts
 
 def test_what_is_accounted_for_does_not_count() -> None:
     (report,) = races.parse(UNKNOWN)
-    accounted = races.Known("padata_task_reset_candidates", "__bitmap_and", "why")
-    other = races.Known("padata_task_reset_candidates", "cpumask_first", "why")
+    accounted = races.Known("padata_mt_task_reset_candidates", "__bitmap_and", "why")
+    other = races.Known("padata_mt_task_reset_candidates", "cpumask_first", "why")
     assert not races.counts(report, OURS, [other, accounted])
     assert races.counts(report, OURS, [other])
 

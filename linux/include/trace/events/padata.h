@@ -58,7 +58,7 @@ TRACE_EVENT(padata_mt_chunk,
 		      __entry->nr, __entry->start, __entry->end)
 );
 
-/* A helper leaves after @ns of CPU time, charged to the caller if it is a user task. */
+/* A helper leaves after @ns of CPU time. */
 TRACE_EVENT(padata_mt_helper_end,
 	    TP_PROTO(unsigned int nr, u64 ns),
 	    TP_ARGS(nr, ns),

@@ -150,6 +150,12 @@ struct chunk {
 enum { BEFORE_FAIL = 1, BEFORE_KILL = 2 };
 
 /* The argument of a job. */
+/* One helper at a time. */
+struct slot {
+	int			used;		/* how often */
+	bool			inside;		/* after boot: between enter and leave */
+};
+
 struct trial {
 	struct shape		shape;
 	unsigned long		nr;
@@ -158,6 +164,8 @@ struct trial {
 	struct padata_mt_job	*job;
 	struct task_struct	*caller;
 	struct cpumask		helper_cpus;	/* boot: CPUs with a helper */
+	struct cpumask		allowed;	/* after boot: CPUs for helpers */
+	struct slot		slots[SHIM_NR_CPUS];
 	int			changes;	/* of machines, before; -1: some meanwhile */
 	int			nid;		/* the last helper was to be near this node */
 	int			next_cpu;	/* or else, for the next, or -1 */
@@ -499,8 +507,8 @@ static void machines_init(void)
 	for (i = 0; i < NR_MACHINES; i++)
 		shim_machine_init(&machines[i], kinds[i][0], kinds[i][1], kinds[i][2]);
 	machines[3].no_distances = true;
-	machines[5].housekeeping[HK_TYPE_DOMAIN].bits &= ~2UL;
-	machines[6].housekeeping[HK_TYPE_WQ].bits &= 0xff0;
+	machines[5].unbound.bits &= ~2UL;
+	machines[6].unbound.bits &= 0xff0;
 }
 
 /* Counts the changes to all machines together. */
@@ -793,12 +801,24 @@ static void check_task_cpu(struct trial *t, int cpu, unsigned long allowed)
 	t->next_cpu = -1;
 }
 
+static struct trial *run_trial_of(const struct padata_mt_run *run)
+{
+	return run->job->fn_arg;
+}
+
+static struct slot *slot_of(const struct padata_mt_helper *helper)
+{
+	struct trial *t = run_trial_of(&helper->team->run);
+
+	return &t->slots[helper - helper->team->helpers];
+}
+
 /* Called by the caller, so helpers must not access any of it. */
 static void count_slot(struct trial *t, struct work_struct *work)
 {
 	struct padata_mt_helper *helper = container_of(work, struct padata_mt_helper, work);
 
-	if (helper->used++)
+	if (slot_of(helper)->used++)
 		t->nr_again++;
 	else
 		t->nr_slots++;
@@ -808,7 +828,7 @@ static enum pool_fate choose_fate(struct work_struct *work, int cpu)
 {
 	struct trial *t = current_trial;
 	const struct shape *s = &t->shape;
-	unsigned long allowed = s->machine->housekeeping[0].bits & s->machine->housekeeping[1].bits;
+	unsigned long allowed = s->machine->unbound.bits;
 
 	if (s->has_mask)
 		allowed = s->mask.bits;
@@ -825,11 +845,6 @@ static enum pool_fate choose_fate(struct work_struct *work, int cpu)
 }
 
 /* The back end of jobs after boot */
-
-static struct trial *run_trial_of(const struct padata_mt_run *run)
-{
-	return run->job->fn_arg;
-}
 
 static void must_be_caller(const struct padata_mt_team *team, const char *what)
 {
@@ -849,7 +864,7 @@ static unsigned int fuzz_prepare(struct padata_mt_team *team, unsigned int nr)
 		return 0;
 
 	t->prepared = true;
-	padata_mt_job_cpus(team->run.job, &team->task.allowed);
+	padata_mt_job_cpus(team->run.job, &t->allowed);
 	return 1 + below(nr);
 }
 
@@ -857,7 +872,7 @@ static unsigned int fuzz_prepare(struct padata_mt_team *team, unsigned int nr)
 static int fuzz_choose_cpu(struct padata_mt_team *team)
 {
 	struct trial *t = run_trial_of(&team->run);
-	unsigned long cpus = team->task.allowed.bits;
+	unsigned long cpus = t->allowed.bits;
 	unsigned int skip;
 
 	must_be_caller(team, "choose_cpu()");
@@ -879,9 +894,9 @@ static void fuzz_enter(struct padata_mt_helper *helper)
 
 	if (current_work() != &helper->work || helper->thread.task != current)
 		broken(t, RULE_BACKEND, "a thread enters for another");
-	if (helper->lowered)
+	if (slot_of(helper)->inside)
 		broken(t, RULE_BACKEND, "two helpers are in a slot");
-	helper->lowered = true;
+	slot_of(helper)->inside = true;
 	atomic_inc(&t->at_work);
 }
 
@@ -889,9 +904,9 @@ static void fuzz_leave(struct padata_mt_helper *helper)
 {
 	struct trial *t = run_trial_of(&helper->team->run);
 
-	if (!helper->lowered || helper->thread.task != current)
+	if (!slot_of(helper)->inside || helper->thread.task != current)
 		broken(t, RULE_BACKEND, "a helper leaves that had not entered");
-	helper->lowered = false;
+	slot_of(helper)->inside = false;
 	atomic_dec(&t->at_work);
 }
 
@@ -928,7 +943,7 @@ static bool fuzz_refuse(struct trial *t, struct padata_mt_thread *thread)
 {
 	struct padata_mt_helper *helper = container_of(thread, struct padata_mt_helper, thread);
 
-	if (!helper->lowered)
+	if (!slot_of(helper)->inside)
 		broken(t, RULE_BACKEND, "a helper claims that has not entered");
 	return by_chance(t->shape.refuse);
 }
@@ -991,7 +1006,7 @@ static void fuzz_release(struct padata_mt_team *team)
 	t->released = true;
 }
 
-const struct padata_mt_backend padata_task_backend = {
+static const struct padata_mt_backend fuzz_backend = {
 	.prepare	= fuzz_prepare,
 	.choose_cpu	= fuzz_choose_cpu,
 	.enter		= fuzz_enter,
@@ -1148,11 +1163,10 @@ static int count_slots(struct trial *t, int nr)
 static bool must_have_helpers(const struct shape *s)
 {
 	unsigned long least = max3(s->align, s->min_chunk, 1UL);
-	const struct cpumask *free = s->machine->housekeeping;
 
 	return READ_ONCE(engine_is_up) && !s->task && !s->alone && !s->has_mask &&
 	       s->max_alloc >= memory_for(1) && s->max_threads > 1 && s->size / least > 1 &&
-	       free[HK_TYPE_DOMAIN].bits & free[HK_TYPE_WQ].bits & 1;
+	       s->machine->unbound.bits & 1;
 }
 
 /* The caller has a chunk, too. */
@@ -1678,6 +1692,7 @@ int main(int argc, char **argv)
 	opt.seed = mix(time(NULL), getpid()) & UINT32_MAX;
 	parse_options(argc, argv);
 	machines_init();
+	padata_mt_runtime_backend = &fuzz_backend;
 	for (i = 0; i < MAX_CALLERS; i++)
 		callers[i].nr = NO_JOB;
 	shim_on_bug = on_shim_bug;

@@ -192,7 +192,7 @@ static struct shim_machine shim_one_cpu = {
 	.nr_nodes = 1,
 	.online = { 1 },
 	.siblings = { { 1 } },
-	.housekeeping = { { 1 }, { 1 } },
+	.unbound = { 1 },
 	.nodes = { { 1 } },
 };
 
@@ -219,8 +219,7 @@ void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 		for (; first < cpus && first / threads == core; first++)
 			cpumask_set_cpu(first, &machine->siblings[cpu]);
 	}
-	machine->housekeeping[HK_TYPE_DOMAIN] = machine->online;
-	machine->housekeeping[HK_TYPE_WQ] = machine->online;
+	machine->unbound = machine->online;
 }
 
 /* The first node of @mask after @node, or from the beginning. */

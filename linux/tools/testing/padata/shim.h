@@ -333,6 +333,8 @@ struct nodemask {
 
 enum { N_CPU, NR_NODE_STATES };
 
+#define u64			uint64_t
+
 /* The machine as the engine's functions below see it. */
 struct shim_machine {
 	unsigned int		nr_cpus;
@@ -340,7 +342,7 @@ struct shim_machine {
 	/* These two change while jobs run. */
 	struct cpumask		online;
 	struct cpumask		siblings[SHIM_NR_CPUS];
-	struct cpumask		housekeeping[2];
+	struct cpumask		unbound;	/* for unbound work */
 	nodemask_t		nodes[NR_NODE_STATES];
 	int			node_of[SHIM_NR_CPUS];
 	int			core_of[SHIM_NR_CPUS];
@@ -360,11 +362,9 @@ void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 #define node_states		(shim_machine->nodes)
 #define cpu_online_mask		(&shim_machine->online)
 #define topology_sibling_cpumask(cpu)	(&shim_machine->siblings[cpu])
-#define housekeeping_cpumask(hk)	(&shim_machine->housekeeping[hk])
+#define workqueue_unbound_cpumask()	(&shim_machine->unbound)
 #define cpu_to_node(cpu)	(shim_machine->node_of[cpu])
 #define raw_smp_processor_id()	(shim_cpu)
-
-enum { HK_TYPE_DOMAIN, HK_TYPE_WQ };
 
 /* Loads are atomic for masks that CPU hotplug changes. */
 static inline unsigned long __cpumask_bits(const struct cpumask *mask)
@@ -498,16 +498,20 @@ static inline void trace_padata_mt_chunk(unsigned int nr, unsigned long start, u
 {
 }
 
+static inline u64 task_sched_runtime(struct task_struct *task)
+{
+	return 0;
+}
+
+static inline void trace_padata_mt_helper_end(unsigned int nr, u64 ns)
+{
+}
+
 static inline void trace_padata_mt_job_end(unsigned int nr, int ran, int error)
 {
 }
 
-/*
- * "padata_mt.h": a program defines its own struct padata_task_backend.  Without one,
- * jobs use the back end for boot.
- */
-#pragma weak padata_task_backend
-
-#define u64			uint64_t
+/* "workqueue_internal.h": of that, the engine only needs workqueue_unbound_cpumask(). */
+#define _KERNEL_WORKQUEUE_INTERNAL_H
 
 #endif /* _PADATA_SHIM_H */

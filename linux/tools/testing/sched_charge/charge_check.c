@@ -29,7 +29,6 @@ struct shim_lock shim_rcu;
 struct rq shim_rqs[SHIM_NR_CPUS];
 int shim_cpu;
 bool shim_scx;
-unsigned long sched_prio_to_weight[NICE_WIDTH];
 
 static unsigned int seed = 1;
 static unsigned long step;
@@ -42,18 +41,11 @@ static struct cfs_bandwidth before[NR_GROUPS];
 
 /* What a task's helper has taken, if anything. */
 static struct task_struct tasks[NR_TASKS];
-static struct sched_charge charges[NR_TASKS];
 
 void shim_fail(const char *what)
 {
 	printf("charge_check: FAILED: %s (%s, step %lu, seed %u)\n", what, doing, step, seed);
 	exit(1);
-}
-
-void start_cfs_slack_bandwidth(struct cfs_bandwidth *cfs_b)
-{
-	lockdep_assert_held(&cfs_b->lock);
-	cfs_b->slack = true;
 }
 
 /* Time of helpers */
@@ -87,9 +79,7 @@ static void begin_step(const char *what)
 		struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
 
 		cfs_b->timer = false;
-		cfs_b->slack = false;
 		cfs_b->idle = 1;
-		cfs_b->throttled_cfs_rq.nr = random() % 2;
 		before[i] = *cfs_b;
 	}
 }
@@ -112,13 +102,13 @@ static void end_step(void)
 }
 
 /* @tg and the groups above it have used bandwidth, so their periods go on. */
-static void check_used(const struct task_group *tg, bool used)
+static void check_used(const struct task_group *tg)
 {
 	int i;
 
 	for (i = 0; i < NR_GROUPS; i++) {
 		const struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
-		bool paid = used && is_limited(&groups[i]) && is_above(&groups[i], tg);
+		bool paid = is_limited(&groups[i]) && is_above(&groups[i], tg);
 
 		shim_need(!paid || cfs_b->timer, "no period follows");
 		shim_need(!paid || !cfs_b->idle, "the period counts as idle");
@@ -129,60 +119,31 @@ static void check_used(const struct task_group *tg, bool used)
 	}
 }
 
-/* Whether all groups from @tg up have @ns, and no debts. */
-static bool all_have(const struct task_group *tg, u64 ns)
+/* Whether all groups from @tg up have something left, and no debts. */
+static bool all_have(const struct task_group *tg)
 {
 	for (; tg; tg = tg->parent) {
-		if (is_limited(tg) && (tg->cfs_bandwidth.debt || tg->cfs_bandwidth.runtime < ns))
+		if (is_limited(tg) && (tg->cfs_bandwidth.debt || !tg->cfs_bandwidth.runtime))
 			return false;
 	}
 	return true;
 }
 
-static void take(int nr, u64 ns)
+/* Whoever has looked may spend as much as it wants, also when nothing is left any more. */
+static void spend(int nr, u64 ns)
 {
 	struct task_struct *p = &tasks[nr];
-	bool have = all_have(p->tg, ns);
-	int i;
-
-	begin_step("sched_charge_begin()");
-	shim_need(sched_task_has_quota(p) == all_have(p->tg, 1), "the hint is wrong");
-	shim_need(sched_charge_begin(&charges[nr], p, ns) == have,
-		  have ? "refused, though all groups have enough" :
-			 "taken, though a group has less or owes something");
-	for (i = 0; have && i < NR_GROUPS; i++)
-		balances[i] -= is_above(&groups[i], p->tg) ? ns : 0;
-	if (have)
-		shim_need(charges[nr].tg == p->tg && charges[nr].slice == ns,
-			  "what was taken is not noted");
-	else
-		shim_need(!charges[nr].tg, "what was refused is noted");
-	check_used(p->tg, have);
-	end_step();
-}
-
-static void settle(int nr, u64 ns)
-{
-	struct task_struct *p = &tasks[nr];
-	u64 back = charges[nr].tg == p->tg ? charges[nr].slice : 0;
 	u64 cgroup_ns = p->cgroup_ns + ns, system_ns = p->system_ns + ns;
 	int i;
 
-	begin_step("sched_charge_end()");
-	sched_charge_end(&charges[nr], p, ns);
-	shim_need(!charges[nr].tg && !charges[nr].slice, "something is left of the charge");
+	begin_step("sched_charge()");
+	shim_need(sched_task_has_quota(p) == all_have(p->tg), "whether anything is left is wrong");
+	sched_charge(p, ns);
 	shim_need(p->cgroup_ns == cgroup_ns, "the time is not in the cgroup's cpu.stat");
 	shim_need(p->system_ns == system_ns, "it is not system time there");
-	for (i = 0; i < NR_GROUPS; i++) {
-		const struct cfs_bandwidth *cfs_b = &groups[i].cfs_bandwidth;
-		bool on_path = is_above(&groups[i], p->tg);
-
-		balances[i] += on_path ? (int64_t)(back - ns) : 0;
-		shim_need(cfs_b->slack == (on_path && is_limited(&groups[i]) && back > ns &&
-					   cfs_b->throttled_cfs_rq.nr),
-			  "runtime that is given back is for runqueues that wait, and only then");
-	}
-	check_used(p->tg, true);
+	for (i = 0; i < NR_GROUPS; i++)
+		balances[i] -= is_above(&groups[i], p->tg) ? ns : 0;
+	check_used(p->tg);
 	end_step();
 }
 
@@ -236,10 +197,7 @@ static void any_step(void)
 		tasks[nr].tg = &groups[random() % NR_GROUPS];
 		break;
 	default:
-		if (charges[nr].tg || random() % 8 == 0)
-			settle(nr, random() % MAX_NS);
-		else
-			take(nr, random() % MAX_NS);
+		spend(nr, random() % MAX_NS);
 	}
 }
 
@@ -259,75 +217,6 @@ static void check_time(void)
 	printf("charge_check: checked %lu steps, seed %u\n", STEPS, seed);
 }
 
-/* Nice values: the weight is 1024 for 0, and falls by a factor of 1.25 with each step */
-
-#define NO_GROUP		{ 0, 0, false }
-
-static const struct nice_case {
-	const char		*what;
-	int			nice;
-	unsigned int		nr;
-	struct {
-		unsigned long	shares;		/* 0: the task is in no group */
-		unsigned long	load;
-		bool		idle;
-	} outer, inner;
-	int			expected;
-	bool			idle_policy;
-} nice_cases[] = {
-	{ "in the root group", 0, 4, NO_GROUP, NO_GROUP, 0, false },
-	{ "in the root group, not at 0", -20, 1, NO_GROUP, NO_GROUP, -20, false },
-	{ "idle", 0, 1, NO_GROUP, NO_GROUP, 20, true },
-	/* 1024 of 1024 */
-	{ "alone in its group", 0, 1, { 1024, 0, false }, NO_GROUP, 0, false },
-	/* Half: 512, between 524 and 419 */
-	{ "beside another one", 0, 1, { 1024, 1024, false }, NO_GROUP, 4, false },
-	/* A quarter: 256, between 268 and 215 */
-	{ "one of four", 0, 4, { 1024, 0, false }, NO_GROUP, 7, false },
-	/* More than the nice value allows */
-	{ "in a group with many shares", 3, 1, { 100000, 0, false }, NO_GROUP, 3, false },
-	/* 512 within, of that 256 * 512 / (768 + 512) = 102: between 110 and 88 */
-	{ "two levels", 0, 1, { 256, 768, false }, { 1024, 1024, false }, 11, false },
-	{ "less at the inner level", 0, 1, { 100000, 0, false }, { 1024, 1024, false }, 4, false },
-	{ "less at the outer level", 0, 1, { 512, 0, false }, { 100000, 0, false }, 4, false },
-	{ "nothing at all", 0, 1, { 2, 100000, false }, NO_GROUP, 20, false },
-	{ "nothing within", 0, 1, { 100000, 0, false }, { 2, 100000, false }, 20, false },
-	{ "in an idle group", 0, 1, { 1024, 0, true }, NO_GROUP, 20, false },
-	{ "with an idle group above", 0, 1, { 1024, 0, true }, { 1024, 0, false }, 20, false },
-	{ "with an idle group within", 0, 1, { 1024, 0, false }, { 1024, 0, true }, 20, false },
-};
-
-static void check_nice(const struct nice_case *one)
-{
-	struct task_group root = {};
-	struct task_group outer = { &root, .shares = one->outer.shares << 10,
-				    .load_avg = { one->outer.load }, .idle = one->outer.idle };
-	struct task_group inner = { &outer, .shares = one->inner.shares << 10,
-				    .load_avg = { one->inner.load }, .idle = one->inner.idle };
-	struct task_struct task = {
-		.tg = one->inner.shares ? &inner : one->outer.shares ? &outer : &root,
-		.static_prio = MAX_RT_PRIO - MIN_NICE + one->nice,
-		.idle_policy = one->idle_policy,
-	};
-
-	doing = one->what;
-	shim_need(sched_helper_nice(&task, one->nr) == one->expected, "the nice value of helpers");
-}
-
-static void check_nices(void)
-{
-	double weight = 1024;
-	unsigned int i;
-
-	for (i = 0; i < -MIN_NICE; i++)
-		weight *= 1.25;
-	for (i = 0; i < NICE_WIDTH; i++, weight /= 1.25)
-		sched_prio_to_weight[i] = weight + 0.5;
-	for (i = 0; i < ARRAY_SIZE(nice_cases); i++)
-		check_nice(&nice_cases[i]);
-	printf("charge_check: checked %zu nice values\n", ARRAY_SIZE(nice_cases));
-}
-
 /* A helper on CPU 1, whose sibling is CPU 0 */
 
 static const struct place_case {
@@ -337,7 +226,7 @@ static const struct place_case {
 	int			enabled;	/* the CPU with core scheduling, or -1 */
 	int			cookie;		/* the CPU with a task that has one, or -1 */
 	bool			scx;
-	bool			allowed;
+	bool			allowed;	/* if the CPU were idle */
 	bool			unwanted;
 } place_cases[] = {
 	{ "alone", 1, 0, -1, -1, false, true, false },
@@ -365,8 +254,13 @@ static void check_place(const struct place_case *one)
 	shim_rqs[1].nr_running = one->running;
 	shim_rqs[1].cfs.h_nr_queued = one->running;
 	shim_rqs[1].cfs.h_nr_runnable = one->running - one->asleep;
-	shim_need(sched_helper_allowed(1) == one->allowed, "whether a helper may be there");
 	shim_need(sched_helper_unwanted() == one->unwanted, "whether it is in the way");
+	shim_need(!sched_cpu_wants_helper(1), "a CPU that is not idle wants a helper");
+	shim_rqs[1].nr_running = 0;
+	shim_need(sched_cpu_wants_helper(1) == one->allowed, "whether a helper may be there");
+	shim_need(sched_core_is_idle(1), "a core that is idle");
+	shim_rqs[0].nr_running = 1;
+	shim_need(!sched_core_is_idle(1), "a core of which one CPU is idle");
 }
 
 static void check_places(void)
@@ -384,7 +278,6 @@ int main(int argc, char **argv)
 		seed = strtoul(argv[1], NULL, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	check_time();
-	check_nices();
 	check_places();
 	printf("charge_check: ok\n");
 	return 0;

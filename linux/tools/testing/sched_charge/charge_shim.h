@@ -14,18 +14,12 @@
 #include <stdint.h>
 
 #define CONFIG_CFS_BANDWIDTH	1
-#define CONFIG_FAIR_GROUP_SCHED	1
 #define CONFIG_SCHED_CORE	1
-#define CONFIG_SMP		1
 #define CONFIG_PADATA		1
 
 #define u64			uint64_t
 
 #define RUNTIME_INF		((u64)~0ULL)
-#define MAX_RT_PRIO		100
-#define MIN_NICE		(-20)
-#define MAX_NICE		19
-#define NICE_WIDTH		40
 #define SHIM_NR_CPUS		4
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -35,18 +29,12 @@
 		typeof(b) _b = (b);					\
 		_a < _b ? _a : _b;					\
 	})
-
 void shim_fail(const char *what);
 
 static inline void shim_need(bool holds, const char *what)
 {
 	if (!holds)
 		shim_fail(what);
-}
-
-static inline u64 div64_u64(u64 dividend, u64 divisor)
-{
-	return dividend / divisor;
 }
 
 /* Locks, which a guard holds until the end of its block. */
@@ -83,12 +71,6 @@ static inline struct shim_lock *shim_lock(struct shim_lock *lock)
 
 /* Task groups */
 
-struct list_head {
-	unsigned int		nr;
-};
-
-#define list_empty(list)	(!(list)->nr)
-
 struct cfs_bandwidth {
 	struct shim_lock	lock;
 	u64			quota;
@@ -96,27 +78,12 @@ struct cfs_bandwidth {
 	u64			debt;
 	unsigned int		idle;
 	bool			timer;		/* period's, started since last check */
-	bool			slack;		/* the slack timer, likewise */
-	struct list_head	throttled_cfs_rq;
 };
-
-#define atomic_long_t		struct shim_atomic_long
-
-struct shim_atomic_long {
-	long			value;
-};
-
-#define atomic_long_read(v)	((v)->value)
 
 struct task_group {
 	struct task_group	*parent;
 	struct cfs_bandwidth	cfs_bandwidth;
-	unsigned long		shares;
-	atomic_long_t		load_avg;
-	int			idle;
 };
-
-#define scale_load_down(load)	((load) >> 10)
 
 static inline void start_cfs_bandwidth(struct cfs_bandwidth *cfs_b)
 {
@@ -129,13 +96,9 @@ static inline void start_cfs_bandwidth(struct cfs_bandwidth *cfs_b)
 struct task_struct {
 	struct shim_lock	rq_lock;
 	struct task_group	*tg;
-	int			static_prio;
-	bool			idle_policy;
 	u64			cgroup_ns;
 	u64			system_ns;
 };
-
-#define task_has_idle_policy(p)	((p)->idle_policy)
 
 enum { CPUTIME_USER, CPUTIME_SYSTEM };
 
@@ -156,8 +119,6 @@ static inline void cgroup_account_cputime_field(struct task_struct *p, int field
 {
 	p->system_ns += field == CPUTIME_SYSTEM ? ns : 0;
 }
-
-extern unsigned long sched_prio_to_weight[NICE_WIDTH];
 
 /* Runqueues: each pair of CPUs is a core */
 
@@ -186,6 +147,7 @@ extern bool shim_scx;
 #define sched_core_enabled(rq)	((rq)->core_enabled)
 #define RB_EMPTY_ROOT(root)	(!(root)->used)
 #define scx_enabled()		shim_scx
+#define available_idle_cpu(cpu)	(!cpu_rq(cpu)->nr_running)
 
 /* A mask covers the CPUs of a core, represented here by its first CPU. */
 static inline bool shim_sibling(int *cpu, int core, int nr)
@@ -195,6 +157,7 @@ static inline bool shim_sibling(int *cpu, int core, int nr)
 }
 
 #define cpu_smt_mask(cpu)	((cpu) & ~1)
+#define topology_sibling_cpumask(cpu)	cpu_smt_mask(cpu)
 #define for_each_cpu(cpu, core)						\
 	for (int __nr = 0; shim_sibling(&(cpu), core, __nr); __nr++)
 

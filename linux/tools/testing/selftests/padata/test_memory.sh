@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Pages that helpers allocate for a task are charged to the task's memory cgroup, and are
-# on the nodes of its cpuset and its memory policy.  Helpers are in the same allocation
-# scopes as the task, or there are none.
+# on the nodes of its cpuset and its memory policy.  A task that is in the scope of
+# memalloc_nofs_save() and the like has no helpers.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -88,13 +88,6 @@ with_policy()
 	"$DIR/mempolicy" "$1" "$2" sh -c "echo $JOB > $JOBS/run"
 }
 
-# in_scope SCOPE: the module detects a helper that is in a different one
-in_scope()
-{
-	# shellcheck disable=SC2086
-	until_helped $((PAGES / 10)) run_job $JOB scope="$1"
-}
-
 has_no_help()
 {
 	job_is_ok "$@" && all_are nr_threads 1
@@ -134,7 +127,7 @@ mkdir "$GROUP/charged" "$GROUP/bound"
 nodes=$(memory_nodes)
 a=$(echo "$nodes" | head -n 1)
 b=$(echo "$nodes" | tail -n 1)
-ktap_set_plan 18
+ktap_set_plan 17
 
 check "pages are charged to the task's memory cgroup, whoever allocates" \
 	charges_all charged
@@ -167,11 +160,10 @@ else
 	done
 fi
 
-for scope in nofs noio pin throttle; do
-	check "helpers are in the task's scope, $scope" in_scope $scope
+for scope in nofs noio pin memalloc; do
+	check "a task in a scope that helpers are not in has none, $scope" \
+		has_no_help rules=now size=100000 scope=$scope
 done
-check "a task that may use the last of the memory has no helpers" \
-	has_no_help rules=now size=100000 scope=memalloc
 if ! lockdep_is_on; then
 	skip "a job reclaims no memory for its helpers" "needs lockdep (CONFIG_PROVE_LOCKING)"
 elif ! "$DIR/mempolicy" bind "$a" true 2>/dev/null; then
