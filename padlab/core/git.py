@@ -26,22 +26,6 @@ def commit(root: Path = paths.ROOT) -> str:
     return f"{name}-dirty" if changed else name
 
 
-def has_history(root: Path = paths.ROOT) -> bool:
-    """Whether all commits are here: not in a shallow clone, nor in a copy that is no clone."""
-    try:
-        return _git(root, "rev-parse", "--is-shallow-repository").strip() == "false"
-    except LabError:
-        return False
-
-
-def has(name: str, root: Path = paths.ROOT) -> bool:
-    try:
-        _git(root, "cat-file", "-e", f"{name}^{{commit}}")
-    except LabError:
-        return False
-    return True
-
-
 def commit_time(root: Path = paths.ROOT) -> str:
     """When the last commit was made, UTC, as a number that grows from commit to commit; 0 if unknown."""
     try:

@@ -41,12 +41,3 @@ def test_a_copy_without_git_in_another_clone(clone: Path) -> None:
 def test_without_git(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert git.commit(clone) == "unknown"
-
-
-def test_commits_that_there_are(clone: Path, tmp_path: Path) -> None:
-    assert git.has(git.commit(clone), clone) and git.has_history(clone)
-    assert not git.has("0" * 12, clone)
-    subprocess.run(["git", "commit", "-qm", "two", "--allow-empty"], cwd=clone, check=True)
-    shallow = tmp_path / "shallow"
-    subprocess.run(["git", "clone", "-q", "--depth", "1", clone.as_uri(), shallow], check=True)
-    assert not git.has_history(shallow) and not git.has_history(tmp_path)
