@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What several test files share."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from pathlib import Path

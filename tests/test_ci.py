@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """.ci/run: its last line and its status, whatever the commands in it do."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

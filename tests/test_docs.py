@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The documents: short where they should be, complete, and true of the repository."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,9 +133,6 @@ class TestReaders:
     def test_links(self) -> None:
         assert list(links("[a](b.md#c) ![d](e.png) [web](https://f) [x](#y)")) == ["b.md#c", "e.png", "#y"]
 
-    def test_anchors(self) -> None:
-        assert anchors("# Predicted, not measured\n```\n# a comment\n```\n") == {"predicted-not-measured"}
-
     def test_code_paths(self) -> None:
         text = "`linux/mm/x.c`, linux/y `build/linux/z` `tests/a*.py` `mm/b.c`\n```\n$EDITOR linux/c.\n```\n"
         assert set(code_paths(text)) == {"linux/mm/x.c", "tests/a*.py", "linux/c"}
@@ -152,26 +147,13 @@ class TestReaders:
     def test_figures(self, text: str) -> None:
         assert len(measured("d", f"Before.\n{text}\n")) == 1
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "pages of 2 MiB and 4 KiB", "Linux 6.12.117 and 7.3", "in 15 minutes", "`12 ms`", "```\n12 ms\n```",
-            "## 12 ms", "<!-- table: a -->\n| 12 ms |\n<!-- end -->", "[a](b-12%)", "QEMU 10.0", "2020",
-            "up to 512 CPUs", "nice 19",
-        ],
-    )  # fmt: skip
-    def test_what_is_no_measured_figure(self, text: str) -> None:
-        assert measured("d", text) == []
-
 
 def test_a_document_whose_table_is_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab_docs.packages, "ensure", lambda *_groups: None)
     monkeypatch.setattr(lab_docs, "documents", lambda: [tmp_path / "a.md"])
     document = tmp_path / "a.md"
     document.write_text("<!-- table: bench-limits -->\n<!-- end -->\n")
-    with pytest.raises(
-        LabError, match="tables of .*a.md are not up to date; make them again with: ./lab docs"
-    ):
+    with pytest.raises(LabError, match=".*a.md not up to date; make them again with: ./lab docs"):
         lab_docs.main(check=True)
     assert document.read_text().count("|") == 0
     assert lab_docs.main() == 0 and lab_docs.main(check=True) == 0

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The rule of imports: each package of padlab knows only those before it, and there is no circle."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line.  Commands import what they need when they run, so that --help is quick."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys
@@ -12,21 +10,8 @@ from typing import NoReturn
 import click
 
 # Each adds its commands to the group.
-from padlab.cli import (  # noqa: F401
-    bases,
-    completion,
-    docs,
-    fresh,
-    machine,
-    measure,
-    mutants,
-    outside,
-    package,
-    soak,
-    test,
-    tree,
-)
-from padlab.cli.shared import COMPLETE_VAR, cli
+from padlab.cli import machine, measure, test, tree  # noqa: F401
+from padlab.cli.shared import cli
 from padlab.core import paths, process
 from padlab.core.errors import LabError
 
@@ -71,7 +56,7 @@ def main(args: list[str] | None = None) -> NoReturn:
 
 def _run(args: list[str] | None) -> int:
     try:
-        return cli.main(args, "./lab", COMPLETE_VAR, standalone_mode=False) or 0
+        return cli.main(args, "./lab", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return error.exit_code

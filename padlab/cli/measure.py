@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands that measure, and ./lab predict."""
+"""The commands that measure, ./lab predict, and ./lab docs."""
 
 from __future__ import annotations
 
@@ -93,24 +93,20 @@ def parts(json: bool) -> int:
 
 
 @command()
-@click.option(
-    "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
-)
 @JSON
-def starts(machines: tuple[Machine, ...], json: bool) -> int:
+def starts(json: bool) -> int:
     """Trace how the helpers of deferred init start.
 
-    By default on machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.
-    The exit status is 1 if ours had to make a thread for a helper.
+    On machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.  The exit
+    status is 1 if ours had to make a thread for a helper.
 
     \b
-    Examples:
+    Example:
       ./lab starts
-      ./lab starts --machine smt-numa
     """
     from padlab.measure import starts as helpers
 
-    return helpers.main(machines=machines, json=json)
+    return helpers.main(json=json)
 
 
 @command()
@@ -149,44 +145,41 @@ def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
     return main(quick=quick, json=json)
 
 
-@command(locked=False)
-def chart() -> int:
-    """Draw the README's chart from recorded results.
+@command(locked=False, based=False)
+@JSON
+def predict(json: bool) -> int:
+    """Predict deferred init on machines that are not here.
 
-    Nothing is built, booted or measured.  The picture is results/chart.png, of bench.json and
-    hugepages.json of the machine with the most CPUs.
+    A model of threads, chunks, memory bandwidth and locks is fitted to the published thread
+    sweeps of six machines.  It shows its errors on them, points left out included, then predicts
+    those machines and larger ones, of 1 to 24 TiB with up to 512 CPUs.  Nothing is booted and
+    nothing is measured: all of it is labelled as predicted, and recorded in results/.  What is
+    assumed about the two kernels is in padlab/predict/data/assumptions.toml.
 
     \b
     Example:
-      ./lab chart
-    """
-    environment.need("measure")
-    from padlab.docs import chart as charts
-
-    return charts.main()
-
-
-@command(locked=False, based=False)
-@click.option("--machine", metavar="M", help="Only this one: a published machine, or 1tib to 24tib.")
-@JSON
-def predict(machine: str | None, json: bool) -> int:
-    """Predict deferred init on machines that are not here.
-
-    A model of threads, chunks, memory bandwidth and locks is fitted to the
-    published thread sweeps of six machines.  It shows its errors on them,
-    points left out included, then predicts those machines and larger ones, of 1
-    to 24 TiB with up to 512 CPUs.  Nothing is booted and nothing is measured:
-    all of it is labelled as predicted.  Without --machine, the tables are
-    recorded in results/.  What is assumed about the two kernels is in
-    padlab/predict/data/assumptions.toml.
-
-    \b
-    Examples:
       ./lab predict
-      ./lab predict --machine 12tib
-      ./lab predict --machine xeon-8167m --json
     """
     environment.need("measure")
     from padlab.predict import lab_predict
 
-    return lab_predict.main(only=machine, json=json)
+    return lab_predict.main(json=json)
+
+
+@command(locked=False, based=False)
+@click.option("--check", is_flag=True, help="Only say which documents are not up to date.")
+def docs(check: bool) -> int:
+    """Renew the tables of documents and messages.
+
+    Figures are put from results/ into README, docs/ and the messages of the series.
+
+    A table is between two lines that name it: see padlab/docs/tables.py for the names.  With
+    --check nothing is written, and the exit status is 1 if a table is not up to date.
+
+    \b
+    Example:
+      ./lab docs
+    """
+    from padlab.docs import lab_docs
+
+    return lab_docs.main(check=check)

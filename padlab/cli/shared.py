@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from padlab.core import exclusive, paths
 from padlab.kernel import kconfig
@@ -22,8 +21,6 @@ R = TypeVar("R")
 
 DEFAULT_MACHINE = "epyc-7551-kvm-small"
 
-# With this in its environment, ./lab answers a shell that asks for completions.
-COMPLETE_VAR = "_LAB_COMPLETE"
 
 # Options of several commands.
 KERNEL = click.option(
@@ -44,16 +41,14 @@ CONFIG = click.Choice([PERF, DEBUG, GDB, USERS, kconfig.ARM64])
 # As ./lab --help lists them: in the order in which a newcomer meets them.
 GROUPS = {
     "Boot and try": ("boot", "machines", "package"),
-    "Change the kernel": ("tree", "build", "refresh", "series", "bases"),
-    "Test": ("test", "models", "mutants", "soak", "outside", "fresh"),
-    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "chart", "predict"),
-    "Documents and shell": ("docs", "completion"),
+    "Change the kernel": ("tree", "build", "refresh", "series"),
+    "Test": ("test", "models", "mutants", "soak", "fresh"),
+    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "predict"),
+    "Documents": ("docs",),
 }
 
 
 class Commands(click.Group):
-    """Commands by group."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for group in GROUPS.values() for name in group if name in self.commands]
 
@@ -102,11 +97,6 @@ class BaseType(click.ParamType[str]):
         paths.use_base(value)
         return value
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in paths.bases() if name.startswith(incomplete)]
-
 
 # Eager: read before any other option, whatever the order in which they are given.
 _BASE = click.option(
@@ -154,13 +144,6 @@ class MachineType(click.ParamType[Any]):
         from padlab.vm import machine
 
         return value if isinstance(value, machine.Machine) else machine.load(value)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        from padlab.vm import machine
-
-        return [CompletionItem(name) for name in machine.names() if name.startswith(incomplete)]
 
 
 MACHINE = MachineType()

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""./lab test."""
-
-from __future__ import annotations
+"""The commands that check."""
 
 from pathlib import Path
 
 import click
 
-from padlab.cli.shared import JSON, command
+from padlab.check.fresh.hostconfig import SUITES
+from padlab.cli.shared import JOBS, JSON, command
 
 
 @command(locked=False)  # it takes the lock itself: --list needs none
@@ -17,13 +16,6 @@ from padlab.cli.shared import JSON, command
 @click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
 @click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
-@click.option("--last-failed", is_flag=True, help="Only what has failed and has not passed since.")
-@click.option(
-    "--junit",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the results there, as JUnit XML.",
-)
 @click.option(
     "--json",
     metavar="FILE",
@@ -37,8 +29,6 @@ def test(
     brief: bool,
     again: bool,
     list_only: bool,
-    last_failed: bool,
-    junit: Path | None,
     json: Path | None,
 ) -> int:
     """Run the checks, all of them or some.
@@ -51,7 +41,7 @@ def test(
 
     A guest is not booted again while nothing that it sees has changed: kernel, initramfs, command
     line, machine and QEMU.  What it said is kept in the user's cache, and judged anew; --again
-    boots all of them.
+    boots all of them.  So the next run boots only what has failed.
 
     \b
     Examples:
@@ -62,14 +52,13 @@ def test(
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_kill (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
-      ./lab test --last-failed        what has failed, again
     """
     from padlab.check.plan import lab_test
 
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(globs, quick, full, last_failed, list_only, junit, json, brief, again)
+    return lab_test.main(globs, quick, full, list_only, json, brief, again)
 
 
 @command()
@@ -86,7 +75,6 @@ def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, jso
     threads' steps and every value that a load may see.  Three parts: what the model of memory
     allows; jobs, in which there must be no error; and what each piece of the handshakes is
     there for: without it, an error has to be found.  GLOB chooses by name, as in ./lab test.
-    What came of all of it with --full is kept in build/records.
 
     \b
     Examples:
@@ -97,3 +85,87 @@ def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, jso
     from padlab.check.userspace import spin
 
     return spin.main(globs, full, list_only, trace, json)
+
+
+@command()
+@click.option("--seed", type=click.IntRange(0), help="Of the first machine, then 1 more.  [default: time]")
+@click.option("--boots", "nr", type=click.IntRange(1), default=20, help="Machines.  [default: 20]")
+@JOBS
+def soak(seed: int | None, nr: int, jobs: int) -> int:
+    """Compare memory maps on machines drawn at random.
+
+    Stock and patched are booted.  Nodes, sizes, holes, CPUs, DIMMs, command lines and kernel
+    configurations are drawn from a seed, one for each machine, so that any can be drawn
+    again.  The exit status is 1 if one differs.
+
+    \b
+    Examples:
+      ./lab soak                              20 machines: minutes
+      ./lab soak --boots 200 --jobs 2         200 of them
+      ./lab soak --seed 4711 --boots 1        one again
+    """
+    from padlab.check.memmap import soak as soaks
+
+    return soaks.main(seed, nr, jobs)
+
+
+@command()
+@click.argument("globs", nargs=-1, metavar="[GLOB]...")
+@click.option(
+    "--tier",
+    type=click.Choice(["userspace", "uml", "kernel", "debug"]),
+    default="debug",
+    help="No dearer checks than these: programs, KUnit under UML, boots, boots of the debug kernel.",
+)
+@JOBS
+@click.option("--again", is_flag=True, help="Forget what earlier runs have found of these mutants.")
+@click.option("--list", "list_only", is_flag=True, help="Print the mutants, and try none.")
+@JSON
+def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only: bool, json: bool) -> int:
+    """Put faults into the kernel side; a check has to notice each.
+
+    The faults, small ones, are in checks/mutants/.  Each is tried by itself, on the checks
+    that its table names, the cheapest first, until one fails.  What is known is kept, as long
+    as neither the fault nor what the check depends on changes, so a run that was ended goes
+    on where it was.  The exit status is 1 if a mutant survives that is not marked as
+    equivalent, or if one does not compile.
+
+    A GLOB chooses as in ./lab test, by table and name.
+
+    \b
+    Examples:
+      ./lab mutants --list
+      ./lab mutants --tier userspace          minutes
+      ./lab mutants 'charge/*'                those of kernel/sched/charge.c
+      ./lab mutants                           all, on all checks: hours
+    """
+    from padlab.check.mutants import mutants as runs
+
+    return runs.main(globs, tier, jobs, again, list_only, json)
+
+
+@command()
+@click.option(
+    "--suite",
+    "suites",
+    type=click.Choice(SUITES),
+    multiple=True,
+    help="May be given several times.  [default: both]",
+)
+@click.option("--full", is_flag=True, help="./lab test instead of ./lab test --quick.")
+@click.option("--cold", is_flag=True, help="Without the host's downloads and compiler results.")
+def fresh(suites: tuple[str, ...], full: bool, cold: bool) -> int:
+    """Run ./lab boot and ./lab test on a bare Debian.
+
+    HEAD is cloned into a new root that has apt and nothing else and is removed after, and
+    ./lab boot and ./lab test --quick (with --full: all of ./lab test) run there as root.  It
+    fails if one of them does, or if a test is skipped for want of a package, a tree or a tool.
+
+    \b
+    Examples:
+      ./lab fresh
+      ./lab fresh --suite trixie --full --cold
+    """
+    from padlab.check.fresh import fresh as proofs
+
+    return proofs.main(suites or SUITES, full, cold)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands about the kernel tree and the series."""
+"""The commands about the kernel tree, packages of it, and the series."""
 
-from __future__ import annotations
-
+import json
+import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -17,9 +18,9 @@ from padlab.kernel.kconfig import PERF, Config
 @click.option("--update", is_flag=True, help="Look for a newer version of the base in the package index.")
 @click.option(
     "--source",
-    metavar="FILE|DIR",
+    metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Take this tarball, or the last commit of this git tree, instead of Debian's package.",
+    help="Take this tarball instead of Debian's package.",
 )
 @click.option("--discard", is_flag=True, help="Drop edits made in the tree.")
 def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
@@ -126,12 +127,48 @@ def series(directory: Path, check: bool) -> None:
       ./lab series /tmp/padata --base 7.3
       git am /tmp/padata/*/000[1-9]-*           all parts, in a git tree of 7.3.N
     """
-    from padlab.core import paths
-    from padlab.kernel import hooktable
     from padlab.kernel import mailseries as exports
 
     for path in exports.export(directory):
         click.echo(path)
     if check:
         exports.check(directory)
-        click.echo(f"\n{hooktable.markdown(hooktable.read(paths.PATCHES))}", nl=False)
+
+
+@command()
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A .config, .gz or .xz, too."
+    "  [default: the running kernel's if it is Debian's, else configs/perf.config]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def package(directory: Path, config: Path | None, as_json: bool) -> None:
+    """Make Debian packages of the patched kernel in DIR.
+
+    One is the kernel, one its headers.  Their names end with -padata-mt and what Debian calls
+    the configuration, so that they are installed beside Debian's kernels.  Each option that
+    comes out different from the configuration is listed.  More in docs/packages.md.
+
+    \b
+    Examples:
+      ./lab package /tmp/kernel
+      ./lab package --config /usr/src/linux-config-6.12/config.amd64_none_cloud-amd64.xz /tmp/kernel
+      apt-get install /tmp/kernel/linux-image-*.deb
+    """
+    from padlab.kernel import package as packaging
+
+    start = time.monotonic()
+    packaging.check_directory(directory)
+    packages = packaging.make(directory, packaging.choose(config))
+    if as_json:
+        click.echo(json.dumps(asdict(packages), default=str, indent=2))
+        return
+    progress.note(f"{packages.config}:")
+    for line in packages.remarks:
+        progress.note(f"  {line}")
+    progress.note(f"took {progress.seconds(time.monotonic() - start)}")
+    for path in packages.files:
+        click.echo(path)

@@ -7,8 +7,6 @@ how it is reached, are those of the host's apt; Debian's keyring on the host say
 whether the index is genuine.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import dataclass
@@ -92,7 +90,6 @@ class Suite:
         return "\n".join([*lines, *acquire]) + "\n"
 
     def update(self, what: str) -> None:
-        """Fetch the index anew."""
         self.prepare(what)
         log = paths.LOGS / f"apt-{self.name}.log"
         try:

@@ -9,8 +9,6 @@ nothing that looks finished.
 Until there is an environment only the standard library can be imported here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -29,7 +27,7 @@ MADE = "made"  # in a set: what it was made from; in VENV: the Python it was mad
 # set -> what it is for, and the MiB that it takes while pip installs it
 SETS = {
     "base": ("to run", 100),
-    "measure": ("to measure and draw", 500),
+    "measure": ("to fit a model", 400),
     "dev": ("to test the lab", 300),
 }
 _NO_ROOM = "no room on disk"
@@ -60,7 +58,6 @@ def need(*names: str) -> None:
 
 
 def program(name: str, program: str) -> Path:
-    """The path of a program that a package of the set ``name`` brings."""
     inside = _place(name) / "bin" / program
     return inside if inside.exists() else Path(sys.prefix) / "bin" / program
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The one error type a user sees: what failed, why, and what to do about it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -6,8 +6,6 @@ starts knows by it that it need not wait; and what a run that was killed has
 left behind is found and ended before it gets in the way of the next one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

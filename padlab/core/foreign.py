@@ -6,8 +6,6 @@ folder of the lab's: the host's apt and dpkg do not get to know the architecture
 was downloaded is kept in the user's cache: with it the network is not needed again.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

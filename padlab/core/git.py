@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which commit this clone is at, for results."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -37,7 +35,6 @@ def has_history(root: Path = paths.ROOT) -> bool:
 
 
 def has(name: str, root: Path = paths.ROOT) -> bool:
-    """Whether there is such a commit."""
     try:
         _git(root, "cat-file", "-e", f"{name}^{{commit}}")
     except LabError:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The machine that this runs on: its CPU, its free memory, and how busy it is with other things."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource
@@ -41,7 +39,6 @@ class Cpu:
 
     @property
     def slug(self) -> str:
-        """For the name of a folder."""
         words = (_VENDORS.get(self.vendor, self.vendor), "family", self.family, "model", self.model)
         return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """functools.cache for threads: what one of them is working out, the others wait for."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Callable, Hashable

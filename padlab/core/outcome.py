@@ -9,31 +9,13 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Took:
-    """How long something took that has a time limit, in seconds."""
-
-    name: str
-    elapsed: float
-    limit_s: float
-
-    @property
-    def share(self) -> float:
-        """Of the limit."""
-        return self.elapsed / self.limit_s
-
-
-@dataclass(frozen=True)
 class Outcome:
-    """Cases by result; each failure and skip in words, and where there is more to read.
-
-    ``took`` has parts of the check that have limits of their own.
-    """
+    """Cases by result; each failure and skip in words, and where there is more to read."""
 
     passed: int = 0
     failures: tuple[str, ...] = ()
     skips: tuple[str, ...] = ()
     log: Path | None = None
-    took: tuple[Took, ...] = ()
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -41,7 +23,6 @@ class Outcome:
             self.failures + other.failures,
             self.skips + other.skips,
             self.log or other.log,
-            self.took + other.took,
         )
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Debian packages the lab needs: found by what they install, installed when missing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

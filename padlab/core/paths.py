@@ -8,8 +8,6 @@ before any module is imported that has a path of a base; a program that the lab 
 has the base in its environment.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path

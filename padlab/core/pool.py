@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same done to several things at a time, such as guests that boot."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import contextvars
 from collections.abc import Callable, Iterable, Iterator

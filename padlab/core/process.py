@@ -6,8 +6,6 @@ QEMU's threads go away with it, whatever ends the run: its own end, a time
 limit, Ctrl-C.  Threads can have the children of each counted apart (Scope).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

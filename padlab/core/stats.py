@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Medians, spreads and ratios of repeated measurements."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -114,10 +112,3 @@ def group(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[I
     for item in items:
         by.setdefault(key(item), []).append(item)
     return by
-
-
-def least(
-    items: Iterable[Item], key: Callable[[Item], Hashable], value: Callable[[Item], float]
-) -> list[Item]:
-    """Of all items with the same key that of least value: what a busy host has disturbed least."""
-    return [min(same, key=value) for same in group(items, key).values()]

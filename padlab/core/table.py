@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Results on stdout."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from rich.console import Console
@@ -16,7 +14,6 @@ _PIPED_WIDTH = 160
 
 
 def console() -> Console:
-    """A console on the stdout of now."""
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
 

@@ -6,8 +6,6 @@ fields, with ranges as Annotated[..., Meta(ge=..., le=...)].  An error names the
 file, the key, and what is expected there.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of timed boots on many CPUs, and of what the model predicts."""
 
-from __future__ import annotations
-
 import csv
 import statistics
 

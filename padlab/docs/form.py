@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A table as Markdown and as text for a mail.  Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of counted instructions: of boots, of a job's helpers, and of threads that are made."""
 
-from __future__ import annotations
-
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
 from padlab.docs.records import Record
@@ -85,7 +83,6 @@ def per_gib() -> Table:
 
 
 def bases() -> Table:
-    """The main figures on each base."""
     both = ("6.12", "7.3")
     rows = []
     for goal, times, digits in ((PAGE, 1, 2), (LOWER, 1, 2), (BOOT, 1e6, 0)):
@@ -133,7 +130,6 @@ def _before_after(*rows: list[str]) -> Table:
 
 
 def cover() -> Table:
-    """For the cover letter of 6.12."""
     return _before_after(
         _row("a deferred page", _goal(PAGE)),
         _row("a page below 4 GiB, until it is free", _goal(LOWER)),
@@ -152,7 +148,6 @@ def lower() -> Table:
 
 
 def deferred() -> Table:
-    """For the message of deferred init, of 6.12."""
     return _before_after(
         _row("64 GiB, one node", _goal(PAGE)),
         _row("16 GiB, one node", _exact(SMALL, "per deferred page")),

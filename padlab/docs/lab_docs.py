@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab docs``: put tables into the documents and the series' messages, or say which are not up to date."""
-
-from __future__ import annotations
+"""``./lab docs``: make the tables of documents and messages, or say which are old."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,8 +41,7 @@ def renewed(path: Path) -> str:
 def stale() -> Iterator[tuple[Path, str]]:
     """The documents that are not up to date, and what each should be."""
     for path in documents():
-        text = renewed(path)
-        if text != path.read_text():
+        if (text := renewed(path)) != path.read_text():
             yield path, text
 
 
@@ -63,8 +60,8 @@ def main(check: bool = False) -> int:
         packages.ensure("quilt")
         if names := ", ".join(paths.shown(path) for path, _ in stale()):
             todo = "make them again with: ./lab docs"
-            raise LabError("documents", f"tables of {names} are not up to date", todo)
+            raise LabError("documents", f"{names} not up to date", todo)
     for name in renew():
         progress.result(f"rewrote {name}")
-    progress.result("all tables are up to date")
+    progress.result("all is up to date")
     return 0

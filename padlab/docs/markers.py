@@ -8,8 +8,6 @@ that steps.parse_step() takes out::
     <!-- end -->                            # end
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

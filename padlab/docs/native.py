@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of native times: of struct pages and of huge pages, by CPU."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from padlab.docs import records

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What tables are made from: records of results/, and names for their CPUs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -23,7 +21,6 @@ _HOST = re.compile(r"(?P<name>.*?)(?:\(R\))?(?: Xeon\(R\) Processor)? \((?P<mode
 
 
 def read(base: str, name: str) -> Record:
-    """The record ``name`` of a base."""
     if base not in paths.bases():
         raise LabError("a table", f"there is no base {base!r}", f"name one of: {', '.join(paths.bases())}")
     command = "the command that docs/measuring.md gives for it"
@@ -61,7 +58,6 @@ def _host(record: Record) -> re.Match[str]:
 
 
 def find(rows: Iterable[Record], **wanted: object) -> Record | None:
-    """The row that has these values."""
     return next((row for row in rows if all(row[key] == value for key, value in wanted.items())), None)
 
 

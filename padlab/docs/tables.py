@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """All tables by the names that documents call them by."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 
@@ -32,6 +30,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "first-use": native.first_use,
     "parts": source.parts,
     "hooks": source.hooked,
+    "differing": source.differing,
     "bench-limits": source.limits,
     # Of messages.
     "cover": instructions.cover,

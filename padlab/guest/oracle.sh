@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Role "oracle": print what the module found when it was loaded (see /early),
-# and the kernel's own counters.
+# Role "oracle": print what the module found when it was loaded (see /early).
 
 [ -r /proc/memmap_oracle ] || exit 1
 say blocks "$(cat /sys/devices/system/memory/memory*/state | sort | uniq -c | tr -s '\n ' ' ')"
@@ -9,9 +8,4 @@ if [ -e /sys/kernel/tracing/per_cpu ]; then
 		/sys/kernel/tracing/per_cpu/cpu*/stats)"
 fi
 say_lines oracle /proc/memmap_oracle
-grep -E '^Node|^  pages free|^ +(spanned|present|managed|cma|start_pfn)' /proc/zoneinfo |
-	say_lines zoneinfo
 grep ' : Kernel ' /proc/iomem | sed 's/^ *//' | say_lines kernel-image
-for file in buddyinfo pagetypeinfo; do
-	say_lines $file /proc/$file
-done

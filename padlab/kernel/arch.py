@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Architectures that kernels are built for: the host's, x86-64, and arm64 by Debian's cross compiler."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

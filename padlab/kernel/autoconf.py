@@ -9,8 +9,6 @@ autoconf.h, in one order.  Stock has them, too: nothing in it refers to them.
 If kbuild writes the file once more, for whatever reason, the kernel is the same and shares nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

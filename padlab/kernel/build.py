@@ -8,8 +8,6 @@ stock and patched alike.  ccache then has a kernel that was built before, in wha
 clone, and of another kernel each file that includes no header that differs.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -43,8 +41,6 @@ _NO_ROOM = os.strerror(errno.ENOSPC)
 
 @dataclass(frozen=True)
 class Build:
-    """A built kernel."""
-
     kernel: str
     config: Config
     tree: Path

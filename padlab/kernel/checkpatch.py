@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """scripts/checkpatch.pl --strict on the mailable series; a patch that was clean is not looked at again."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

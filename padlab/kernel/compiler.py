@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The compiler: asked once which one it is, for whatever is built and recorded."""
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What files contain, as text to compare, and stamps of what something was made from."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

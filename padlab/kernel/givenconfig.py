@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A kernel configuration that the user gives: a .config as it is, or one of Debian's, packed or not."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import os

@@ -7,8 +7,6 @@ does not apply leaves the tree as it was, and a file whose content stays the sam
 keeps its time stamp.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -71,7 +69,6 @@ def read_series(patches: Path) -> list[str]:
 
 
 def touched_by(patch: Path) -> list[str]:
-    """The files that a patch edits."""
     return [part.path for part in parse(patch.read_text(errors="replace"))] if patch.exists() else []
 
 
@@ -133,29 +130,6 @@ def apply(
             detail=_failed_hunks(failure, patches) if failure else err.detail,
         ) from None
     return sorted(names)
-
-
-def try_each(stock: Path, patches: Path, scratch: Path) -> list[str]:
-    """The hooks that do not apply, each tried on what those before it that do have left."""
-    failed = []
-    for name in read_series(patches):
-        before = {}
-        for file in touched_by(patches / name):
-            place = scratch / file
-            if not place.exists() and (stock / file).exists():
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(stock / file, place)
-            before[place] = place.read_bytes() if place.exists() else None
-        scratch.mkdir(parents=True, exist_ok=True)
-        try:
-            apply_patch(patches / name, scratch)
-        except LabError:
-            failed.append(name)
-            for place, content in before.items():
-                place.unlink(missing_ok=True)
-                if content is not None:
-                    place.write_bytes(content)
-    return failed
 
 
 @dataclass(frozen=True)

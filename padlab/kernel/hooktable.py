@@ -5,8 +5,6 @@ Files that the series owns are not in it.  Nor are documents and tests in the su
 counts: these are lines that a maintainer need not look after when the kernel runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +17,6 @@ PARTS = (CODE, TESTS, DOCS)
 
 @dataclass(frozen=True)
 class Hook:
-    """What one patch does to one file."""
-
     patch: str
     file: str
     added: int
@@ -56,13 +52,3 @@ def added(table: Iterable[Hook], part: str = CODE) -> int:
 
 def removed(table: Iterable[Hook], part: str = CODE) -> int:
     return sum(hook.removed for hook in table if hook.part == part)
-
-
-def markdown(table: list[Hook]) -> str:
-    """Code first, each patch's files together."""
-    lines = ["| patch | file | lines added | lines removed |", "|---|---|---|---|"]
-    for part in PARTS:
-        hooked = [hook for hook in table if hook.part == part]
-        lines += [f"| {hook.patch} | {hook.file} | {hook.added} | {hook.removed} |" for hook in hooked]
-        lines.append(f"| **{part}** | | **{added(hooked, part)}** | **{removed(hooked, part)}** |")
-    return "\n".join(lines) + "\n"

@@ -5,8 +5,6 @@ A fragment of the same name in the base's own folder is merged after that of con
 has what the base's Linux calls otherwise.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +60,6 @@ KASAN = Config("kasan", ("kasan",), compilations=920)
 FEATURES = Config("features", ("features",), compilations=920)
 SPARSE = Config("sparse", ("sparse",))
 NOMEMCG = Config("nomemcg", ("nomemcg",))
-NOSPLIT = Config("nosplit", ("debug", "nosplit"), compilations=920)
 OUTSIDE = Config("outside", ("outside",), compilations=1000)
 USERS = Config("users", ("users",), compilations=1330)
 GDB = Config("gdb", ("gdb",), make=("scripts_gdb",))

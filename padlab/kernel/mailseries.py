@@ -7,8 +7,6 @@ and compares the outcome with the patched tree.  Each part of a series that has 
 is in a folder of its own, with numbers of its own.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -31,8 +29,6 @@ _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
 
 @dataclass(frozen=True)
 class Identity:
-    """The author and date of the patches."""
-
     name: str
     email: str
     date: int

@@ -6,8 +6,6 @@ it is made from nothing: make goes by times, which files copied into a tree do
 not tell.  Everything is under ``build/native``; whoever builds there has it alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -37,7 +35,6 @@ class Tool:
 
     @property
     def place(self) -> Path:
-        """Where its programs go."""
         return paths.BUILD / "native" / Path(self.folder).name
 
 
@@ -104,7 +101,6 @@ def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """``path``, or the files in it."""
     if path.is_dir():
         yield from sorted(file for file in path.iterdir() if file.is_file())
     else:

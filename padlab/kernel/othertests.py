@@ -2,12 +2,10 @@
 """Tests of the kernel tree that nobody here wrote, as programs.
 
 ``checks/outside/programs.toml`` lists those that run in guests: kselftests, built from stock's
-tree, so that stock and patched run the same programs.  tools/testing/memblock and
-tools/testing/vma run on the host, and are built once for each kernel, whose code they
-contain.  Makefiles write next to their sources, so all is built in copies.
+tree, so that stock and patched run the same programs.  tools/testing/memblock runs on the host,
+and is built once for each kernel, whose code it contains.  Makefiles write next to their sources,
+so all is built in copies.
 """
-
-from __future__ import annotations
 
 import os
 import shutil
@@ -36,10 +34,8 @@ class Program(Struct, forbid_unknown_fields=True):
 
     run: str  # a command line in that folder
     limit_s: int = 120  # several times what it takes in an emulated guest
-    quick: bool = False  # also in ./lab test, without --full: a case passes on stock's perf kernel
     pages: int = 256  # of 2 MiB, in the pool of hugetlbfs
     gigantic: int = 0  # pages of 1 GiB there: only for the first programs of a suite
-    no_pass: str = ""  # why no case passes, if none does on stock
     needs: tuple[str, ...] = ()  # programs that a script calls
 
     @property
@@ -103,25 +99,21 @@ def _suite(folder: Path, out: Path, headers: Path, names: list[str]) -> None:
 # For the host
 
 
-def host_program(kernel: str, name: str, *variables: str) -> Path:
-    """tools/testing/``name`` with code of ``kernel``; ``variables`` are arguments of make."""
+def memblock(kernel: str, *variables: str) -> Path:
+    """tools/testing/memblock with code of ``kernel``; ``variables`` are arguments of make."""
     packages.ensure(*PACKAGES)
     top = tree.ensure_tree(kernel)
-    variant = "-".join((kernel, name, *variables)).replace("=", "")
-    place = _PLACE / variant
-    program = place / name
-    shim = paths.table("outside/vma_close.h")
-    stamp = Stamp(place / ".padlab-built", [*_parts(kernel), shim.read_text()])
+    name = "-".join(("memblock", kernel, *variables)).replace("=", "")
+    place = _PLACE / name
+    stamp = Stamp(place / ".padlab-built", _parts(kernel))
     if not stamp.matches():
-        with stamp.renewed(), progress.step(f"building {name} of {kernel}"):
+        with stamp.renewed(), progress.step(f"building memblock's tests of {kernel}"):
             _renew(place)
-            copy = _copy(top, _HOST_PARTS, place / "tree")
-            built = copy / "tools/testing" / name / {"memblock": "main"}.get(name, name)
-            cc = f"gcc -include {shim}" if name == "vma" else "gcc"
-            _make(built.parent, f"CC={cc}", *variables, built.name, log=f"outside-{variant}.log")
-            built.rename(program)
-            shutil.rmtree(copy)
-    return program
+            folder = _copy(top, _HOST_PARTS, place / "tree") / "tools/testing/memblock"
+            _make(folder, "CC=gcc", *variables, "main", log=f"outside-{name}.log")
+            (folder / "main").rename(place / "main")
+            shutil.rmtree(place / "tree")
+    return place / "main"
 
 
 # Both

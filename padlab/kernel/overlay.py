@@ -5,8 +5,6 @@ It is made of the files of linux/ at their paths, the hooked files as quilt leav
 them, and for a test the edits of extra patches.
 """
 
-from __future__ import annotations
-
 import shutil
 import stat
 from collections.abc import Mapping, Sequence
@@ -15,8 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from padlab.core import paths, progress
-from padlab.core.errors import AbsentError, LabError
-from padlab.kernel import hooks, source
+from padlab.core.errors import LabError
+from padlab.kernel import hooks
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, write_state
@@ -24,8 +22,6 @@ from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, w
 
 @dataclass(frozen=True)
 class Part:
-    """What a tree has of the series."""
-
     owned: dict[str, Path]
     hooks: list[str]
 
@@ -113,7 +109,8 @@ def _overlay(
     """Work out every file that differs from stock: what to copy to it (None: delete it)."""
     owned = dict(have.owned)
     hooked: dict[str, Path | None] = {}
-    for name in _hooked(stock, _patches(have, scratch), scratch, version) if have.hooks else []:
+    what = f"applying the hooks to Linux {version}"
+    for name in hooks.apply(stock, _patches(have, scratch), scratch, what=what) if have.hooks else []:
         path = scratch / name
         hooked[name] = path if path.exists() else None
     both = sorted(set(owned) & set(hooked))
@@ -136,35 +133,6 @@ def _overlay(
             hooked[name] = target
         hooks.apply_patch(patch, scratch)
     return owned, hooked
-
-
-def _hooked(stock: Path, patches: Path, scratch: Path, version: str) -> list[str]:
-    """Apply the hooks; say which do, if there is a suite that has moved on to another version."""
-    what = f"applying the hooks to Linux {version}"
-    try:
-        names = hooks.apply(stock, patches, scratch, what=what)
-    except LabError as err:
-        if not moved_on(version):
-            raise
-        tried = scratch / ".tried"
-        failed = hooks.try_each(stock, patches, tried)
-        fine = [name for name in hooks.read_series(patches) if name not in failed]
-        later = source.name_of(version).partition(" ")[0] != source.base().package
-        raise (AbsentError if later else LabError)(
-            what,
-            f"{len(failed)} of {len(failed) + len(fine)} do not apply, the first is {err.why}",
-            f"correct them, or use what was tested: {source.base().package} {source.base().tested}",
-            log=err.log,
-            detail=[*(f"applies: {name}" for name in fine), *(f"does not apply: {name}" for name in failed)],
-        ) from None
-    if moved_on(version):
-        progress.note(f"all {len(hooks.read_series(patches))} hooks apply to Linux {version}")
-    return names
-
-
-def moved_on(version: str) -> bool:
-    """Whether this is another version than was tested, of a base that is not to be had as it was."""
-    return bool(paths.OWN) and version != source.base().tested
 
 
 def _patches(have: Part, scratch: Path) -> Path:

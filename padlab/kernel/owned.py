@@ -6,8 +6,6 @@ All bases share linux/.  What another base than 6.12 needs differently is in its
 ``without`` of files of linux/ that the base does not have.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process
@@ -26,7 +24,6 @@ def differences() -> Path | None:
 
 
 def shared_files() -> dict[str, Path]:
-    """The files of linux/ by their path in the kernel tree."""
     return {
         str(path.relative_to(paths.LINUX)): path
         for path in sorted(paths.LINUX.rglob("*"))
@@ -56,7 +53,6 @@ def is_test(file: str) -> bool:
 
 
 def left_out(folder: Path) -> list[str]:
-    """The files of linux/ that the base does not have."""
     path = folder / WITHOUT
     lines = path.read_text().splitlines() if path.exists() else []
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]

@@ -8,8 +8,6 @@ names and a higher version, so that they replace those of an earlier one.
 Objects are in a folder of the patched tree, as those of any build are (see build.py).
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile
@@ -67,7 +65,6 @@ class Packages:
 
 
 def make(directory: Path, given: GivenConfig) -> Packages:
-    """Packages of the patched kernel with a configuration, in ``directory``."""
     check_directory(directory)
     packages.ensure("build", "package")
     top = tree.ensure_tree("patched")

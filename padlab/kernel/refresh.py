@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Edits made in the patched tree, written back to linux/ and patches/, or to where the base has its own."""
 
-from __future__ import annotations
-
 import os
-import shutil
 from pathlib import Path
 
 from padlab.core import packages, paths
@@ -34,7 +31,8 @@ def refresh(difference: str = "") -> list[str]:
     written = []
     for name in files:
         if name not in own:
-            _write_owned(tree / name, paths.LINUX / name)
+            edit = tree / name
+            overlay.install(edit if edit.exists() else None, paths.LINUX / name)
             written.append(f"linux/{name}")
     folder = owned.differences()
     for patch in sorted(set(own.values())):
@@ -83,16 +81,6 @@ def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[s
             f"copy your edits out of {paths.shown(tree)}, run {paths.command('tree --discard')}, "
             "and edit again",
         )
-
-
-def _write_owned(edited: Path, place: Path) -> None:
-    if not edited.exists():
-        place.unlink(missing_ok=True)
-        return
-    temp = place.with_name(f".{place.name}.padlab")
-    shutil.copyfile(edited, temp)
-    temp.chmod(overlay.file_mode(edited))
-    temp.rename(place)
 
 
 def strays() -> list[str]:

@@ -7,13 +7,11 @@ index nor network are needed.  The package of a base is in the host's own suites
 one that the lab looks at by itself (core/aptsuite.py).
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import unquote
@@ -28,7 +26,6 @@ RECORD = paths.ROOT / "source.toml"
 _DOWNLOAD_ROOM = 400 << 20
 _OFFERED = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+$", re.MULTILINE)
 _GONE = re.compile(r"\s404\s+Not Found|File not found")
-_SOURCE = re.compile(r"^linux-source-\d+(?:\.\d+)+$", re.MULTILINE)
 _REASON = re.compile(r"^E: Failed to fetch \S+\s+(.*)$", re.MULTILINE)
 
 
@@ -49,7 +46,6 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def of(name: str) -> Base:
-    """What source.toml says of the base ``name``."""
     bases = toml.load(RECORD, dict[str, Base])
     if name not in bases:
         raise LabError(RECORD.name, f'has no table ["{name}"]', f"restore it: git checkout {RECORD.name}")
@@ -58,7 +54,6 @@ def of(name: str) -> Base:
 
 @functools.cache
 def base() -> Base:
-    """Of the base in use."""
     return of(paths.BASE)
 
 
@@ -85,17 +80,15 @@ class Source:
     """A version of the package, as Debian counts."""
 
     version: str
-    package: str = field(default_factory=lambda: base().package)
 
     @property
     def tarball(self) -> str:
-        """Where the package has the source."""
-        return f"usr/src/{self.package}.tar.xz"
+        return f"usr/src/{base().package}.tar.xz"
 
     @property
     def deb(self) -> Path:
         """Its file in the cache, which need not be there, with apt's name: an epoch's colon is encoded."""
-        return paths.DOWNLOADS / f"{self.package}_{self.version.replace(':', '%3a')}_all.deb"
+        return paths.DOWNLOADS / f"{base().package}_{self.version.replace(':', '%3a')}_all.deb"
 
 
 def ensure_source(update: bool = False) -> Source:
@@ -185,7 +178,7 @@ def _give_up(what: str) -> NoReturn:
     if base().suite:
         raise AbsentError(
             what,
-            f"{base().suite} does not offer it or a later one, and none is in {paths.DOWNLOADS}",
+            f"{base().suite} does not offer it, and none is in {paths.DOWNLOADS}",
             f"give a source: {paths.command('tree')} --source FILE.tar.xz",
         )
     raise LabError(
@@ -204,7 +197,6 @@ def _check_debian(what: str) -> None:
 
 
 def cached() -> list[str]:
-    """The versions in the cache."""
     package = base().package
     names = [path.name for path in paths.DOWNLOADS.glob(f"{package}_*_all.deb")]
     return [unquote(name.removeprefix(f"{package}_").removesuffix("_all.deb")) for name in names]
@@ -228,37 +220,16 @@ def _choose(update: bool) -> Source | None:
     """What to take of what the package index offers; None if that is nothing, or there is no index."""
     if shutil.which("apt-cache") is None:
         return None
-    policy = _ask("policy", base().package)
+    policy = process.run(
+        ["apt-cache", "policy", base().package],
+        what="asking for the kernel source",
+        env=_environment(),
+        ok=range(256),
+    )
     if not update and base().tested in parse_offered(policy):
         return Source(base().tested)
     version = parse_candidate(policy)
-    if version:
-        return Source(version)
-    return _later() if base().suite else None
-
-
-def _ask(*query: str) -> str:
-    return process.run(
-        ["apt-cache", *query], what="asking for the kernel source", env=_environment(), ok=range(256)
-    )
-
-
-def _later() -> Source | None:
-    """The newest Linux of a suite that has moved on to one after the base's."""
-    package = newest_series(_ask("pkgnames", "linux-source-"))
-    if package is None or _order(package) <= _order(base().package):
-        return None
-    version = parse_candidate(_ask("policy", package))
-    return Source(version, package) if version else None
-
-
-def newest_series(names: str) -> str | None:
-    """Of the packages in the output of apt-cache pkgnames, that of the last kernel series."""
-    return max(_SOURCE.findall(names), key=_order, default=None)
-
-
-def _order(package: str) -> list[int]:
-    return [int(number) for number in package.removeprefix("linux-source-").split(".")]
+    return Source(version) if version else None
 
 
 def parse_candidate(policy: str) -> str | None:
@@ -294,7 +265,7 @@ def _fetch(source: Source, what: str) -> Source:
     """apt checks the file against the signed index; it appears under its name when whole."""
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=paths.DOWNLOADS))
     try:
-        with progress.step(f"downloading {source.package} {source.version}"):
+        with progress.step(f"downloading {base().package} {source.version}"):
             _apt_download(source, part, what)
         debs = list(part.glob("*.deb"))
         if len(debs) != 1:
@@ -307,7 +278,7 @@ def _fetch(source: Source, what: str) -> Source:
 
 def _apt_download(source: Source, folder: Path, what: str) -> None:
     log = paths.LOGS / "apt-download.log"
-    package = f"{source.package}={source.version}"
+    package = f"{base().package}={source.version}"
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", package]
     try:
         process.run(command, what=what, cwd=folder, env=_environment(), log=log)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a kernel tree was given, in its ``.padlab-state.json``, and which files were edited since."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import asdict, dataclass, field

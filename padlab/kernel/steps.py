@@ -28,8 +28,6 @@ earlier one says what it does not have yet::
 The patch lies beside the message.  It takes out of the file what the later step adds.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections import Counter
@@ -61,8 +59,6 @@ _HEADERS = ("Subject", "Owns", "Hook", "Without")
 
 @dataclass(frozen=True)
 class Step:
-    """One patch of the series."""
-
     name: str
     subject: str
     owns: tuple[str, ...]
@@ -92,7 +88,6 @@ class _Parts(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def parse_step(name: str, text: str) -> Step:
-    """Read one description."""
     head, _, body = text.partition("\n\n")
     body = _MARKERS.sub("", body)
     fields: dict[str, list[str]] = {header: [] for header in _HEADERS}
@@ -177,7 +172,6 @@ def _steps(parts: Iterable[Part]) -> list[Step]:
 
 
 def read_steps() -> list[Step]:
-    """All steps, in order."""
     return _steps(read_parts())
 
 

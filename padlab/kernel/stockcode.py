@@ -5,8 +5,6 @@
 and what in the series to look at when it changes.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated
@@ -21,8 +19,6 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 class Function(Struct, frozen=True, forbid_unknown_fields=True):
-    """One function of stock."""
-
     file: str
     name: str
     digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$")]
@@ -30,8 +26,6 @@ class Function(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Functions(Struct, frozen=True, forbid_unknown_fields=True):
-    """The list."""
-
     function: list[Function]
 
 

@@ -10,8 +10,6 @@ what the repository now says was edited by hand, and is overwritten only if the 
 says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,7 +104,6 @@ def source_version() -> str:
 
 
 def has_series(kernel: str) -> bool:
-    """Whether ``kernel`` is one with the series."""
     return kernel != "stock" and VARIANTS[kernel].series
 
 

@@ -8,8 +8,6 @@ In each, the ways take turns, so that whatever else the host does hits all of
 them.  What counts is the ratio of medians within one run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial

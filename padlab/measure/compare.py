@@ -10,8 +10,6 @@ pages it initialised.  Its count is taken from ours: the machine is the same and
 the same rule.
 """
 
-from __future__ import annotations
-
 import json as jsonlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -33,8 +31,6 @@ EXACT_RUNS = 2
 
 @dataclass(frozen=True)
 class Run:
-    """The figures of one boot."""
-
     kernel: str
     deferred_ms: float
     boot_ms: float
@@ -43,8 +39,6 @@ class Run:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of both kernels."""
-
     name: str
     unit: str
     stock: stats.Summary
@@ -54,8 +48,6 @@ class Figure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What all runs on one machine come to."""
-
     machine: Machine
     accel: Accel
     figures: tuple[Figure, ...]
@@ -169,7 +161,6 @@ def show(comparison: Comparison, build: Build) -> None:
 
 
 def as_dict(comparison: Comparison, build: Build) -> dict[str, Any]:
-    """For --json and for results/."""
     name, exact = comparison.machine.name, comparison.accel.exact
     command = f"./lab compare --machine {name}" + " --exact" * exact
     return {

@@ -6,8 +6,6 @@ after: memory that is not in the cache has to be fetched.  So both are timed,
 ``zero_bench --use``, and what counts is their sum.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab bench --check``: whether ours is as fast as it has to be on this CPU, natively."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial

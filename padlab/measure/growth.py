@@ -14,8 +14,6 @@ since there are always 3 GiB of them.  Two machines of the same size tell it, th
 have more and less of their RAM below 4 GiB.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -73,8 +71,6 @@ class Costs:
 
 @dataclass(frozen=True)
 class Growth:
-    """All boots, and what they come to."""
-
     sizes: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB -> costs
     low: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB below 4 GiB -> costs
     accel: Accel
@@ -99,7 +95,6 @@ class Growth:
         return lower(self.low[kernel])
 
     def per_page(self, kernel: str) -> float:
-        """Instructions for a deferred page."""
         costs = self.sizes[kernel][SIZES_GIB[0]]
         pages = self.sizes["patched"][SIZES_GIB[0]].pages
         return 1e6 * costs.phases[DEFERRED.name] / pages if pages else float("nan")
@@ -114,8 +109,6 @@ def lower(low: Mapping[int, Costs]) -> float:
 
 @dataclass(frozen=True)
 class Goal:
-    """One figure that has to be reached."""
-
     name: str
     unit: str
     stock: float
@@ -165,7 +158,6 @@ def goals(growth: Growth) -> list[Goal]:
 
 
 def boot_exactly(ready: boot.Ready, kernel: str, name: str) -> tuple[Costs, Accel]:
-    """What a boot on the machine ``name`` costs."""
     build, initrd = ready
     spec = boot.BootSpec(machines.load(name), kernel, build.config, exact=True, sync=True, initrd=initrd)
     result = boot.boot(spec, build, "exact")
@@ -263,7 +255,6 @@ def show(growth: Growth, build: Build) -> None:
 
 
 def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
-    """For --json and for results/."""
     large = LARGE_GIB in growth.sizes["stock"]
     return {
         **provenance.provenance("./lab growth" + " --large" * large, build, growth.accel),

@@ -6,8 +6,6 @@ engine as they are, on real memory.  In a guest, what counts is what a caller do
 the first byte is zeroed: instructions, in exact mode.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

@@ -8,8 +8,6 @@ when it comes, and so on.  Both run the same job here, whose caller sleeps meanw
 that the instructions from one chunk to the next are the helper's.
 """
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Sequence

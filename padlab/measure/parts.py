@@ -8,8 +8,6 @@ deferred init in all of them, so that its parts come one after the other.
 All but stock are built in one tree, one after the other: only what a part changes is compiled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -30,8 +28,6 @@ STOCK = "stock"
 
 @dataclass(frozen=True)
 class Boots:
-    """The boots of one kernel."""
-
     sizes: Mapping[int, Costs]  # GiB -> costs
     low: Mapping[int, Costs]  # GiB below 4 GiB -> costs
 
@@ -76,7 +72,6 @@ def more_pages(boots: Mapping[str, Boots]) -> int:
 
 
 def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
-    """All boots of one kernel."""
     sizes = {gib: boot_exactly(ready, kernel, f"memory-{gib}") for gib in SIZES_GIB}
     low = {gib: boot_exactly(ready, kernel, f"low-memory-{gib}") for gib in LOW_GIB}
     _, accel = sizes[SIZES_GIB[0]]
@@ -84,7 +79,6 @@ def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
 
 
 def main(json: bool = False) -> int:
-    """Measure, show, record."""
     boots: dict[str, Boots] = {}
     with boot.quiet_stdout():
         wanted = kernels()
@@ -113,7 +107,6 @@ def show(boots: Mapping[str, Boots], build: Build) -> None:
 
 
 def as_dict(boots: Mapping[str, Boots], build: Build, accel: Accel) -> dict[str, Any]:
-    """For --json and for results/."""
     pages = more_pages(boots)
     return {
         **provenance.provenance("./lab parts", build, accel),

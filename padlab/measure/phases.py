@@ -4,8 +4,6 @@
 Some are around other messages on another base than 6.12: FILE in tests/ of its folder says so.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass

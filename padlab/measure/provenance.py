@@ -11,12 +11,7 @@ version of the kernels, the commit of this repository, and the host's CPU; the a
 QEMU's version where guests were booted, the compiler where native programs ran.
 Those of another base than 6.12 are in results/NAME, and their command says which.
 A row is a line.  ``./lab docs`` puts what is recorded into the documents.
-
-What only shows that something passed, or is of this host and day alone, is kept in
-build/records, with the commit: see keep().
 """
-
-from __future__ import annotations
 
 import datetime
 import json as jsonlib
@@ -108,16 +103,10 @@ def record(name: str, data: Mapping[str, Any], json: bool, show: Callable[[], No
 
 
 def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
-    """Print a result as JSON, or show it."""
     if json:
         print(jsonlib.dumps(data, indent=2))
     else:
         show()
-
-
-def keep(name: str, data: Mapping[str, Any]) -> None:
-    """Keep what is no result in build/records."""
-    write_json(paths.BUILD / "records" / name, data)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

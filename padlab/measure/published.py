@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The thread sweeps published in 2020, as data: see data/README.md."""
 
-from __future__ import annotations
-
 import csv
 import functools
 from dataclasses import dataclass

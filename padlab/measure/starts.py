@@ -6,10 +6,8 @@ when each was queued and when it was first run, and which threads had to be made
 in between.  Times only order the events: an emulated guest's are no measure of speed.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -74,9 +72,9 @@ def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, B
     return starts, result
 
 
-def main(machines: Sequence[Machine] = (), json: bool = False) -> int:
+def main(json: bool = False) -> int:
     """Measure, show, record.  The exit status is 1 if ours made a thread."""
-    targets = machines or [load(name) for name in MACHINES]
+    targets = [load(name) for name in MACHINES]
     all_starts: dict[str, dict[str, Starts]] = {}
     with boot.quiet_stdout():
         ready = {kernel: boot.prepare(kernel, role="trace") for kernel in KERNELS}
@@ -89,8 +87,7 @@ def main(machines: Sequence[Machine] = (), json: bool = False) -> int:
         **provenance.provenance("./lab starts", result.build, result.accel),
         "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
     }
-    tell = provenance.tell if machines else partial(provenance.record, "starts.json")
-    tell(data, json, partial(show, targets, all_starts))
+    provenance.record("starts.json", data, json, partial(show, targets, all_starts))
     return 1 if any(of["patched"].made for of in all_starts.values()) else 0
 
 

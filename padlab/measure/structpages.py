@@ -5,8 +5,6 @@ tools/testing/memmap_bulk compiles mm/memmap_bulk.c, x86's stores and the job en
 userspace; the KUnit suite under User-mode Linux calls the kernel's own functions (uml.py).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -69,8 +67,6 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """All rounds of a program."""
-
     bench: str
     pages: int = 0
     timings: tuple[Timing, ...] = ()

@@ -6,8 +6,6 @@ published numbers of threads, with the published times beside its own.  All thre
 have to be accounted for in each boot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from padlab.core import stats, table

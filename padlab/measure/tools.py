@@ -5,8 +5,6 @@ They say at first how much they are going to do, then in each round how long a l
 took that always does the same: its spread shows how busy the host is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Struct pages under User-mode Linux: the KUnit suite's benchmark, on one CPU."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterable

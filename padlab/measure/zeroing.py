@@ -5,8 +5,6 @@ tools/testing/folio_zero compiles mm/folio_zero.c, x86's stores and the job engi
 userspace, beside stock's loops and the other ways that this CPU has.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -109,7 +107,6 @@ def run(*args: str) -> Measured:
 
 
 def run_program(program: Path, *args: str) -> Measured:
-    """The same with another of its programs."""
     log = paths.LOGS / f"{program.name.replace('_', '-')}.log"
     return parse(tools.run(program, *args, what=f"huge pages, {program.name}", log=log))
 

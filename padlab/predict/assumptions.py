@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The two kernels as ./lab predict knows them: data/assumptions.toml, checked."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Annotated, Literal
@@ -58,7 +56,6 @@ class Engines:
 
 
 def load(path: Path = TABLE) -> Engines:
-    """Read the table."""
     file = toml.load(path, _File)
     stock, ours = file.stock.engine("stock"), file.ours.engine("ours")
     low, high = file.ours.page_ratio_range

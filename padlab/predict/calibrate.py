@@ -26,8 +26,6 @@ before memory is saturated (an infinite knee).  The sweeps do not tell helpers'
 start or the lock from the rest, so these are not fitted, see data/assumptions.toml.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import statistics
@@ -35,7 +33,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from padlab.measure import published
-from padlab.predict.simulate import PAGES_PER_GIB, Engine, Hardware, Range, Shape, deferred_range, simulate
+from padlab.predict.simulate import Engine, Hardware, Shape, deferred_range, simulate
 from padlab.vm import machine as machines
 from padlab.vm.machine import Machine
 
@@ -125,36 +123,9 @@ class Calibration:
     fit: Fit
     checked: tuple[Checked, ...]
 
-    def of(self, machine: str) -> list[Checked]:
-        return [check for check in self.checked if check.point.machine == machine]
-
-    def median_error(self, machine: str | None = None, left_out: bool = True) -> float:
+    def median_error(self, left_out: bool = True) -> float:
         """Median of the absolute errors in per cent."""
-        of = self.of(machine) if machine else self.checked
-        return statistics.median(abs(c.left_out_error if left_out else c.fit_error) for c in of)
-
-    def worst(self, count: int) -> list[Checked]:
-        return sorted(self.checked, key=lambda c: -abs(c.left_out_error))[:count]
-
-
-@dataclass(frozen=True)
-class Outside:
-    """A published run that is in no sweep, so that nothing is fitted to it."""
-
-    description: str
-    pages: tuple[int, ...]  # by node
-    cores: int  # of a node
-    threads: int
-    ms: tuple[float, ...]  # by node
-
-
-# "mm: parallelize deferred_init_memmap()", 2020: its log of one machine, CPU not
-# named, of Skylake's time.
-OUTSIDE = (
-    Outside("96 CPUs, 192 GiB, 2 nodes, one thread per node", (23398907, 24189223), 24, 1, (292, 304)),
-    Outside("96 CPUs, 192 GiB, 2 nodes, all CPUs", (23398907, 24189223), 24, 48, (36, 32)),
-)
-OUTSIDE_AS = "xeon-8167m"  # whose hardware it is assumed to have
+        return statistics.median(abs(c.left_out_error if left_out else c.fit_error) for c in self.checked)
 
 
 def shapes(machine: Machine) -> tuple[Shape, ...]:
@@ -175,20 +146,12 @@ def _published_shapes(machine: str) -> tuple[Shape, ...]:
 # A fit changes one parameter at a time, which most points do not depend on.
 @functools.lru_cache(maxsize=1 << 16)
 def slowest_ms(nodes: tuple[Shape, ...], threads: int, hardware: Hardware, engine: Engine) -> float:
-    """Time of the slowest node."""
     return max(simulate(node, threads, hardware, engine).ms for node in nodes)
 
 
 def predict(point: Point, fit: Fit, engine: Engine) -> float:
     """The simulated time of a published machine with a point's threads."""
     return slowest_ms(_published_shapes(point.machine), point.threads, fit.hardware(point.machine), engine)
-
-
-def predict_outside(run: Outside, fit: Fit, engine: Engine) -> tuple[float, ...]:
-    """By node."""
-    hardware = fit.hardware(OUTSIDE_AS)
-    nodes = [Shape(Range(PAGES_PER_GIB, PAGES_PER_GIB + pages), run.cores) for pages in run.pages]
-    return tuple(simulate(node, run.threads, hardware, engine).ms for node in nodes)
 
 
 def published_points() -> list[Point]:
@@ -230,7 +193,6 @@ def fit(points: Sequence[Point], engine: Engine) -> Fit:
 
 
 def parameters(points: Sequence[Point]) -> dict[str, _Span]:
-    """The parameters that these points depend on."""
     names = dict.fromkeys(point.machine for point in points)
     page = {f"page_ns {_PAGE_OF[name]}": _PAGE_NS for name in names}
     memory = {f"bandwidth {_MEMORY_OF[name]}": _BANDWIDTH[_MEMORY_OF[name]] for name in names}

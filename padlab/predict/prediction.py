@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the fitted simulation says of the published machines, and of larger ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from padlab.core.errors import LabError
 from padlab.measure import published
 from padlab.predict import calibrate
 from padlab.predict.assumptions import Engines
@@ -47,21 +44,10 @@ class Row:
     ours_stock_stores_ms: float  # our threads, chunks and locking with stock's stores
     published_ms: float | None = None
 
-    @property
-    def ratio(self) -> float:
-        return self.ours.ms / self.stock.ms
-
-    @property
-    def ratio_stock_stores(self) -> float:
-        return self.ours_stock_stores_ms / self.stock.ms
-
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model says of a machine."""
-
     name: str
-    title: str
     rows: tuple[Row, ...]
 
 
@@ -79,22 +65,10 @@ def large_machines() -> dict[str, Machine]:
     }
 
 
-def check_machine(name: str) -> None:
-    """Refuse a machine that is neither published nor one of the large ones."""
-    names = [*calibrate.MACHINES, *large_machines()]
-    if name not in names:
-        raise LabError(
-            f"machine '{name}'",
-            "the model is calibrated for the published machines and a few large ones only",
-            f"choose one of {', '.join(names)}",
-        )
-
-
 def predict_published(name: str, fit: Fit, kernels: Engines) -> Prediction:
     """A published machine, with its own calibration; ours has the range of its time per page."""
-    loaded = machine.load(name)
     published_ms = {row.threads: row.deferred_ms for row in published.rows(name) if row.threads}
-    nodes = calibrate.shapes(loaded)
+    nodes = calibrate.shapes(machine.load(name))
     hardware = fit.hardware(name)
     rows = tuple(
         Row(
@@ -106,7 +80,7 @@ def predict_published(name: str, fit: Fit, kernels: Engines) -> Prediction:
         )
         for threads, ms in published_ms.items()
     )
-    return Prediction(name, f"{name}: {loaded.summary()}", rows)
+    return Prediction(name, rows)
 
 
 def predict_large(large: Machine, fit: Fit, kernels: Engines) -> Prediction:
@@ -123,8 +97,7 @@ def predict_large(large: Machine, fit: Fit, kernels: Engines) -> Prediction:
         )
         for threads in _LARGE_THREADS
     )
-    title = f"{large.mib // _MIB_PER_TIB} TiB: {len(large.nodes)} nodes, {large.cpus} CPUs (2 threads a core)"
-    return Prediction(large.name, title, rows)
+    return Prediction(large.name, rows)
 
 
 def _span(kernels: Engines) -> list[Engine]:

@@ -15,8 +15,6 @@ The caller begins at once, helpers come one after another, and the node is done
 when its last chunk is.  Nodes work at the same time and do not affect one another.
 """
 
-from __future__ import annotations
-
 import functools
 import heapq
 import math
@@ -97,8 +95,6 @@ class Engine:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a simulated node."""
-
     ms: float
     chunks: tuple[tuple[int, int], ...]  # in the order they were claimed
     ran: int  # threads that got one

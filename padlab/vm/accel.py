@@ -12,8 +12,6 @@ gives.  It needs the firmware to bring it up: code at the reset vector alone
 runs on such machines too, and stops where the firmware leaves real mode.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -9,8 +9,6 @@ A guest ends well by saying "done N" and powering off.  Whatever else it does
 (panic, hang, reset) is a LabError with the end of the console.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -5,7 +5,6 @@ Init and the roles (padlab/guest) write lines of a key and a value::
 
     cpus 4
     ktap test_limits ok 1 - the caller's CPUs
-    took test_limits 7 300
     trace   kworker/4:0-57   [004] .N...  0.794980: padata_mt_chunk: job=4 start=0 end=1024
     done 0
 
@@ -13,13 +12,10 @@ The last is init's "done", with the status of what ran.  A guest that dies befor
 or whose last line is cut, has not come to its end.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from padlab.core.outcome import Took
 from padlab.vm import trace
 
 _DONE = re.compile(r"^done (\d+)\n\Z", re.MULTILINE)
@@ -38,8 +34,6 @@ class Zone:
 
 @dataclass(frozen=True)
 class Guest:
-    """All that one guest said."""
-
     text: str
 
     @cached_property
@@ -92,12 +86,6 @@ class Guest:
             name, _, line = value.partition(" ")
             outputs.setdefault(name, []).append(line)
         return outputs
-
-    @cached_property
-    def took(self) -> tuple[Took, ...]:
-        """The seconds that each test took of those that it may."""
-        rows = (value.rsplit(" ", 2) for value in self.values("took"))
-        return tuple(Took(name, float(took), float(limit)) for name, took, limit in rows)
 
     @cached_property
     def trace(self) -> trace.Trace:

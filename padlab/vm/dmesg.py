@@ -21,8 +21,6 @@ last message before deferred init starts, which is SMP_DONE in both, to the last
 line.  (Stock counts jiffies, which an emulated guest loses.)
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """QEMU itself: which one is used, its version, and what an old one cannot do."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -57,7 +55,6 @@ def _newest(name: str) -> Path | None:
 
 @functools.cache
 def version(path: Path) -> str:
-    """Its version, such as "7.2.22"."""
     try:
         said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError as err:

@@ -6,8 +6,6 @@ ticks, of which it loses most when its CPUs outnumber the host's: it may call
 half a minute 0.7 seconds.  The host's clock loses nothing.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -7,8 +7,6 @@ test spends its time on memory, not on gunzip.  A file's name carries the hash
 of its content: an image that exists is the right one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -152,7 +150,7 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         return [*_modules(build, "test_padata_mt"), *_selftests(build.tree, build.arch)]
     if role == "jobcost":
         return _modules(build, "test_padata_mt")
-    if role in ("hugecost", "hugejob", "ptlocks"):
+    if role == "hugecost":
         source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
         return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
     if role == "outside":

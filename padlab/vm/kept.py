@@ -16,8 +16,6 @@ written under another name and renamed when it is whole; one that does not agree
 is not believed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab boot``: boot once and print what came of it, or give a shell in the guest; ``./lab machines``."""
 
-from __future__ import annotations
-
 import contextlib
 import json as jsonlib
 import shlex

@@ -25,8 +25,6 @@ A file looks like this::
     node = 0                    # 0 if left out
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -98,7 +96,6 @@ class Machine:
 
     @property
     def mib(self) -> int:
-        """Memory that the machine boots with."""
         return sum(node.mib for node in self.nodes)
 
     @property

@@ -10,8 +10,6 @@ touches (the memmap, 1.6 % of its RAM, and little else) takes host memory, so
 that machines far larger than the host boot.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is booted: a machine, a kernel, and how."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

@@ -92,7 +92,6 @@ class Report:
 
     @property
     def boot_ms(self) -> float | None:
-        """From kernel start to init."""
         return self.result.clock.boot_ms if self.emulated else self.result.dmesg.boot_ms
 
     @property
@@ -104,7 +103,6 @@ class Report:
         return ms * INSTRUCTIONS_PER_MS / pages.deferred
 
     def as_dict(self) -> dict[str, Any]:
-        """For --json."""
         spec, dmesg, pages = self.result.spec, self.result.dmesg, self.pages
         return {
             "machine": spec.machine.name,

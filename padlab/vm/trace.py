@@ -8,8 +8,6 @@ A line has task, pid, CPU, flags, time and event, then what the event says::
 The time is seconds, or a count of the TSC with trace_clock=x86-tsc.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

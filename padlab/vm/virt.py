@@ -6,8 +6,6 @@ programs say goes to the second port of a PCI card, which has the name that it h
 x86 (ttyS1), so that guests of both architectures run the same scripts.
 """
 
-from __future__ import annotations
-
 from padlab.vm.machine import Machine
 
 # No pointer authentication, which costs the emulator a hash for each function call.

@@ -42,15 +42,12 @@ class End:
 
 
 class _Tail:
-    """The end of a file that grows."""
-
     def __init__(self, path: Path) -> None:
         path.touch()
         self._file = path.open("rb")
         self._end = b""
 
     def read(self) -> bytes:
-        """What is new."""
         new = self._file.read()
         self._end = self._end[-_TAIL_BYTES:] + new
         return new
@@ -104,7 +101,6 @@ def run(
 
 
 def _last_line(text: str) -> str:
-    """The last line that says something."""
     lines = map(messages.interesting, reversed(text.splitlines()))
     return next((line[:60] for line in lines if line), "")
 

@@ -4,8 +4,6 @@
 apt's programs are scripts that note how they are called; a file has what apt-get update says.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

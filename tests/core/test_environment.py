@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Python environment: which interpreter it is made with, when it is made anew, what a failure says."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Files of packages of another architecture, with scripts in place of apt-get and dpkg-deb."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The commit that results carry."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Functions that several threads call, and that are worked out once."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

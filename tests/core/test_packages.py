@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Debian packages: what is missing is installed, once more after an update, and failures say why."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -110,12 +108,6 @@ class TestMissing:
         monkeypatch.setattr(packages, "GROUPS", GROUPS)
         monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/saw" if name == "saw" else None)
         assert packages.missing("tools") == ["nails"]
-
-    def test_nothing_missing_asks_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Without a network, too, what is complete works."""
-        monkeypatch.setattr(packages, "missing", lambda *_groups: [])
-        monkeypatch.setattr(packages, "install", lambda _names: pytest.fail("apt was called"))
-        packages.ensure("build")
 
     def test_what_apt_did_not_bring_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(packages, "missing", lambda *_groups: ["saw"])

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bases: which paths are those of the one in use, in this process and in what it starts."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -106,10 +104,6 @@ class TestUser:
         assert paths.command("tree --discard") == "./lab tree --discard"
         monkeypatch.setattr(paths, "BASE", OTHER)
         assert paths.command("tree --discard") == "./lab tree --discard --base 7.3"
-
-    def test_sees_paths_from_the_top(self) -> None:
-        assert paths.shown(paths.ROOT / "build/7.3/trees/patched") == "build/7.3/trees/patched"
-        assert paths.shown(Path("/elsewhere/x")) == "/elsewhere/x"
 
 
 def test_tables_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

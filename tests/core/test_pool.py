@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Several at a time: results in order, and nothing is begun after an error."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Running programs: what is kept of a failure, and that nothing is left running, of several threads, too."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Steps of several threads, in a log and on a terminal; results stay on stdout."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -28,12 +28,6 @@ def test_speedup_as_published() -> None:
     assert stats.saved(0, 1) is None
 
 
-def test_least_of_each() -> None:
-    items = [("a", 3), ("b", 1), ("a", 2), ("b", 4), *(("c", n) for n in range(9, 0, -1))]
-    least = stats.least(items, key=lambda i: i[0], value=lambda i: i[1])
-    assert least == [("a", 2), ("b", 1), ("c", 1)]
-
-
 class TestPaired:
     def test_median_of_the_rounds(self) -> None:
         found = stats.paired([100, 200, 100], [50, 100, 300])

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TOML against a type: every fault is one line that names file, key, and what is expected there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

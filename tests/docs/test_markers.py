@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables in documents: found by their markers, replaced, and faults in the markers told by line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

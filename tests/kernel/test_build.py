@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the build reads out of configs and out of make's output."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path
@@ -123,7 +121,7 @@ class TestConfig:
         files = [tuple(config.files(series=True)) for config in configs]
         assert len(set(files)) == len(files)
         assert all(file.exists() for each in files for file in each)
-        assert {config for config in configs if config.watched} == {DEBUG, kconfig.RT, kconfig.NOSPLIT}
+        assert {config for config in configs if config.watched} == {DEBUG, kconfig.RT}
 
     @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
     def test_what_an_architecture_adds_undoes_nothing_of_perf(self, arch: Arch) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """checkpatch on the series: what it remarks is an error, and what is clean is looked at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fingerprints: what decides whether something is made again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from padlab.kernel.content import digest, fingerprint

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Source that the user gives: tarballs and git trees, good and bad.  tar and git are the real ones."""
-
-from __future__ import annotations
+"""Source that the user gives: tarballs, good and bad.  tar is the real one."""
 
 import os
 import subprocess
@@ -43,20 +41,6 @@ def tarball(lab: Path, *numbers: object, code: str = "code\n", name: str = "linu
     kernel(folder / "linux-x", *numbers, code=code)
     subprocess.run(["tar", "-C", folder, "-cJf", lab / name, "linux-x"], check=True)
     return lab / name
-
-
-def git(place: Path, *args: str) -> str:
-    names = {f"GIT_{role}_{key}": "a@b" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
-    env = {**os.environ, **names, "GIT_CONFIG_GLOBAL": "/dev/null"}
-    done = subprocess.run(["git", "-C", place, *args], env=env, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def git_tree(lab: Path, *numbers: object) -> Path:
-    place = kernel(lab / "git", *numbers)
-    for args in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Linux"]):
-        git(place, *args)
-    return place
 
 
 def made(source: Path) -> Path:
@@ -103,6 +87,7 @@ class TestBadTarball:
 
     def test_not_there(self, lab: Path) -> None:
         assert f"kernel source {lab / 'no.tar.xz'}: it is not there." in fails(lab / "no.tar.xz")
+        assert "it is no file." in fails(lab)
 
     def test_damaged(self, lab: Path) -> None:
         path = tarball(lab, 7, 3, 4, "", code=os.urandom(1 << 20).hex())
@@ -118,35 +103,3 @@ class TestBadTarball:
 
     def test_a_makefile_without_a_version(self, lab: Path) -> None:
         assert "there is no version in its Makefile." in fails(tarball(lab, "", "", "", ""))
-
-
-class TestGitTree:
-    def test_its_last_commit_becomes_stock(self, lab: Path) -> None:
-        place = git_tree(lab, 7, 3, 4, "")
-        stock = made(place)
-        assert (stock / "mm/x.c").read_text() == "code\n" and not (stock / ".git").exists()
-        assert tree.source_version() == f"7.3.4 of commit {git(place, 'rev-parse', '--short=12', 'HEAD')}"
-
-    def test_local_changes_are_said_and_not_touched(
-        self, lab: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        place = git_tree(lab, 7, 3, 4, "")
-        (place / "mm/x.c").write_text("changed\n")
-        (place / "new.c").write_text("new\n")
-        before = git(place, "status", "--porcelain")
-        stock = made(place)
-        assert (stock / "mm/x.c").read_text() == "code\n" and not (stock / "new.c").exists()
-        assert (place / "mm/x.c").read_text() == "changed\n"
-        assert git(place, "status", "--porcelain") == before
-        said = " ".join(capsys.readouterr().err.split())
-        assert "has local changes, which are left alone and not built: mm/x.c; its last commit is" in said
-
-    def test_of_another_version(self, lab: Path) -> None:
-        assert "it is Linux 7.4.0-rc1, and base 7.3 is for 7.3.N." in fails(git_tree(lab, 7, 4, 0, " -rc1"))
-
-    @pytest.mark.parametrize("commits", [False, True])
-    def test_no_git_tree_of_the_kernel(self, lab: Path, commits: bool) -> None:
-        (lab / "git").mkdir()
-        if commits:
-            git(lab / "git", "init", "-q")
-        assert "it is no git tree of the kernel with a commit." in fails(lab / "git")

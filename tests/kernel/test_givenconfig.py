@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kernel configurations that the user gives, good and bad."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The mailable series: git am gives the patched tree byte for byte, whether it is cut into parts or not."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@
 The compiler and make are the real ones; the tree is a made-up one.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor

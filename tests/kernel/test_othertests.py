@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of test programs, and what has to be built for each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

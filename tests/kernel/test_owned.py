@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A second base: hooks, owned files, configurations and messages that differ, on a made-up kernel."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
 import pytest
 
 from padlab.core import paths
-from padlab.core.errors import AbsentError, LabError
+from padlab.core.errors import LabError
 from padlab.kernel import hooks, kconfig, mailseries, refresh, source, state, steps, tree
 from tests.conftest import edit, write, write_all
 
@@ -153,51 +151,6 @@ class TestRefresh:
         monkeypatch.setattr(paths, "OWN", None)
         with pytest.raises(LabError, match="leave out --own"):
             refresh._own_patches(["mm/both.c"], "x.patch")
-
-
-@pytest.mark.usefixtures("installed")
-class TestAnotherVersion:
-    """The suite has moved on: hooks are tried, and what was tested is named."""
-
-    def move_on(self, clone: Path, version: str = "7.3.9-1") -> None:
-        state.write_state(clone / "build/7.3/trees/stock", state.State(version))
-
-    def test_all_hooks_apply(self, clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.move_on(clone)
-        tree.ensure_tree("patched")
-        said = " ".join(capsys.readouterr().err.split())
-        assert "tested with linux-source-7.3 7.3.1-1, this is 7.3.9-1" in said
-        assert "all 2 hooks apply to Linux 7.3.9-1" in said
-
-    def test_which_apply_and_which_do_not(self, clone: Path) -> None:
-        self.move_on(clone)
-        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
-        with pytest.raises(LabError) as error:
-            tree.ensure_tree("patched")
-        assert error.value.what == "applying the hooks to Linux 7.3.9-1"
-        assert error.value.why.startswith(
-            "1 of 2 do not apply, the first is first.patch: hunk #1 does not apply"
-        )
-        assert error.value.todo.endswith("use what was tested: linux-source-7.3 7.3.1-1")
-        assert error.value.detail == ["applies: second.patch", "does not apply: first.patch"]
-        assert not isinstance(error.value, AbsentError)
-
-    def test_a_later_series_that_they_do_not_apply_to(self, clone: Path) -> None:
-        self.move_on(clone, "7.4.1-1")
-        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
-        with pytest.raises(AbsentError, match="1 of 2 do not apply"):
-            tree.ensure_tree("patched")
-
-    def test_a_hook_that_needs_one_that_failed(self, clone: Path) -> None:
-        write(
-            clone / "bases/7.3/patches/second.patch", "--- a/Makefile\n+++ b/Makefile\n@@ -2 +2 @@\n-b\n+c\n"
-        )
-        write(clone / "build/7.3/trees/stock/Makefile", "moved\n")
-        stock = clone / "build/7.3/trees/stock"
-        failed = hooks.try_each(stock, paths.PATCHES, clone / "scratch")
-        assert failed == ["first.patch", "second.patch"]
-        assert (clone / "scratch/Makefile").read_text() == "moved\n"
-        assert (stock / "Makefile").read_text() == "moved\n"
 
 
 def test_configurations_that_differ(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Debian packages: names, versions, and what is said of the configuration.  dpkg is the real one."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

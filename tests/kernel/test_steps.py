@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The steps of the mailable series: their descriptions, and that everything is in exactly one of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

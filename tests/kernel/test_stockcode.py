@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Functions of stock that the series does something beside are what they were."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

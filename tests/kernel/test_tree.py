@@ -4,8 +4,6 @@
 On a made-up kernel of a few files; quilt and patch are the real ones.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

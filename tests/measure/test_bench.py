@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab bench: what its two programs print, and what it comes to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

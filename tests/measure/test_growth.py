@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What grows with memory: what its figures come to, and the goals."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.measure import growth

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the back end for tasks costs a helper: the trace, and what may not pass."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a boot costs after each part of the series: what is built and booted, and what it comes to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Telling the phases of a boot apart, on each base."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.core import paths

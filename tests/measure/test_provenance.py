@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How results are recorded."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -53,7 +51,7 @@ def test_the_table_of_the_documents_has_the_same_names() -> None:
     names = re.findall(
         r"^\| `results/(cpus/)?(\S+)` \|", (paths.ROOT / "docs/measuring.md").read_text(), re.MULTILINE
     )
-    assert len(names) >= 9
+    assert len(names) >= 8
     for of_cpu, name in names:
         assert bool(of_cpu) == (name.removeprefix("*/") in provenance.OF_CPU), name
 
@@ -98,12 +96,6 @@ def test_a_row_is_a_line() -> None:
  "none": []
 }"""
     assert provenance.to_text(json.loads(text)) == text
-
-
-def test_what_is_kept_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "BUILD", tmp_path)
-    provenance.keep("a.json", {"a": 1})
-    assert json.loads((tmp_path / "records/a.json").read_text()) == {"a": 1}
 
 
 INTEL = "Intel(R) Xeon(R) Processor @ 2.90GHz"

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How helpers start, from trace events."""
 
-from __future__ import annotations
-
 from padlab.measure import starts
 from padlab.vm import trace
 

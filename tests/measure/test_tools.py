@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Native programs: what all of them say, and their time limits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

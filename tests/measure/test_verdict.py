@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is judged from figures, how often it is measured, and what a busy host does to a verdict."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 
@@ -10,7 +8,7 @@ import pytest
 
 from padlab.core import host, stats
 from padlab.measure import gates, provenance
-from padlab.measure.verdict import Gate, Limit, Verdict, overall
+from padlab.measure.verdict import Gate, Limit, Verdict
 
 PASSED, FAILED, OPEN = Verdict.PASSED, Verdict.FAILED, Verdict.OPEN
 FAST, SLOW, CLOSE = (1.00, 1.05), (1.12, 1.20), (1.05, 1.15)  # of a bound of 1.1
@@ -94,12 +92,6 @@ class TestRuns:
         assert judged.verdict is verdict
         assert left == [FAST]  # it is not measured again, either
         assert judged.busy == ("5% of its CPU time stolen",)
-
-
-def test_one_failure_is_enough() -> None:
-    assert overall([PASSED, OPEN, FAILED]) is FAILED
-    assert overall([PASSED, OPEN]) is OPEN
-    assert overall([PASSED]) is PASSED
 
 
 class TestCommand:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Huge pages zeroed natively: what zero_bench prints, what it comes to, and what may not pass."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

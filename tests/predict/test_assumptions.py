@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of assumptions: what is made of it, and every way to get it wrong."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

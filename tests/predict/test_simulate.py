@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The simulation: chunks as both engines claim them, pages as kernels count them, threads that share."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -158,13 +158,6 @@ def test_a_kernel_of_another_architecture(name: str, config: Config, exact: bool
     boot.check_config(boot.BootSpec(machine.load("tiny"), "stock", DEBUG, exact=True))
 
 
-def test_time_limits_grow_with_the_machine() -> None:
-    small, big = machine.load("tiny"), machine.load("xeon-8167m")
-    assert boot.default_limit_s(small) < boot.default_limit_s(big)
-    assert boot.default_limit_s(small, DEBUG) > boot.default_limit_s(small)
-    assert boot.default_limit_s(small, exact=True) > boot.default_limit_s(small)
-
-
 def test_thread_counts() -> None:
     for text, value in (("1", "1"), ("1000", "1000"), ("1%", "1%"), ("100%", "100%"), ("007", "7")):
         assert boot.parse_threads(text) == value

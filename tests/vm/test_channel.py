@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a guest says on its channel, also when it is cut short."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

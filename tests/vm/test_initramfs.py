@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The archive writer, held against cpio(1)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boots that are kept: what their key sees, which entries are believed, and what becomes of a failure."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab boot's ways besides a plain boot, and ./lab machines."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
@@ -126,32 +124,3 @@ def test_machines() -> None:
     (large,) = (line for line in lines if line.startswith("xeon-8167m "))
     assert "published" in large and "13.0" in large
     assert "2 nodes, 104 CPUs (2 threads a core), 768 GiB" in large
-
-
-class TestCompletion:
-    @pytest.mark.parametrize(
-        ("words", "expected"),
-        [
-            ("lab boot --machine smt", {"smt-numa"}),
-            ("lab boot --d", {"--dry-run"}),
-            ("lab mach", {"machines"}),
-            ("lab boot --kernel ", {"patched", "stock"}),
-        ],
-    )
-    def test_answers(self, words: str, expected: set[str]) -> None:
-        answer = lab(_LAB_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" ")))
-        assert {line.partition(",")[2] for line in answer.splitlines()} == expected
-
-    def test_bash_completes_what_is_typed(self) -> None:
-        script = lab("completion", "bash")
-        asked = f"{script}\nCOMP_WORDS=(./lab boot --machine smt) COMP_CWORD=3\n_lab_completion ./lab\n"
-        fake = f'./lab() {{ :; }}; env() {{ command env "${{@:1:$#-1}}" {sys.executable} -m padlab; }}\n'
-        bash = ["bash", "-c", f'{fake}{asked}echo "${{COMPREPLY[@]}}"; complete -p lab']
-        answer = subprocess.run(bash, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
-        assert answer.startswith("smt-numa\n")
-        assert "_lab_completion lab" in answer
-
-    @pytest.mark.parametrize("shell", ["zsh", "fish"])
-    def test_other_shells_need_no_lab_in_path(self, shell: str) -> None:
-        script = lab("completion", shell)
-        assert f" {paths.ROOT}/lab)" in script and " lab)" not in script and "commands[lab]" not in script

@@ -61,11 +61,6 @@ def test_with_efi_it_boots_users_kernels(tmp_path: Path) -> None:
     assert machine.load("arm64").config is kconfig.ARM64
 
 
-def test_summary() -> None:
-    assert machine.load("xeon-8167m").summary() == "2 nodes, 104 CPUs (2 threads a core), 768 GiB"
-    assert machine.load("three-nodes").summary() == "3 nodes, 4 CPUs (2/1/1 by node), 4105 MiB"
-
-
 def test_dimms(tmp_path: Path) -> None:
     loaded = parse(tmp_path, GOOD + NODE * 2 + "[[dimm]]\ngib = 1\n[[dimm]]\nmib = 640\nnode = 1\n")
     assert loaded.dimms == (machine.Dimm(1024, 0), machine.Dimm(640, 1))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Trace events are read from the lines of a trace file, whatever else is in it."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.vm import trace

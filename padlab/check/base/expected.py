@@ -5,8 +5,6 @@ The one place for it is checks/checks.toml in the base's folder: which checks ar
 why, and what else cases of the matrix (matrix.py) and guests are given.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import functools
 from collections.abc import Iterable

@@ -5,11 +5,10 @@ Checks run in several threads: what is made for one of them is made once, and th
 others wait for it.
 """
 
-from __future__ import annotations
-
 import contextlib
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -35,7 +34,7 @@ ARM64 = "arm64"
 # The memmap is the same without it, and a boot a good deal shorter.
 KMEMLEAK_OFF = "kmemleak=off"
 
-TEST_ROLES = ("kunit", "selftest", "ptlocks")
+TEST_ROLES = ("kunit", "selftest")
 TESTS_TAKE = 8  # times the limit of a boot
 
 # Different images have programs and modules in common.
@@ -136,9 +135,24 @@ def trouble(result: BootResult) -> list[str]:
     return problems
 
 
+def reports(result: BootResult) -> tuple[str, ...]:
+    """What kernel and programs complain of, however these ended."""
+    return (*result.dmesg.trouble, *result.guest.trouble)
+
+
+def new_reports(stock: Iterable[str], patched: Iterable[str]) -> list[str]:
+    """Kernel reports of patched that stock does not have; numbers and addresses apart."""
+    of_stock = {_masked(report) for report in stock}
+    return [report for report in dict.fromkeys(patched) if _masked(report) not in of_stock]
+
+
+def _masked(report: str) -> str:
+    return re.sub(r"0x[0-9a-f]+|(?<=pfn:)[0-9a-f]+|\d+", "N", report)
+
+
 def results(result: BootResult) -> Outcome:
-    """All KTAP that a guest printed, and how long each test took of its limit."""
-    total = Outcome(log=result.guest_log, took=result.guest.took)
+    """All KTAP that a guest printed."""
+    total = Outcome(log=result.guest_log)
     for name, lines in result.guest.ktap.items():
         outcome = ktap.parse(lines, patched_tree())
         total += Outcome(

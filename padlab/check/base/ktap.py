@@ -7,8 +7,6 @@ here as a library; added are the few things that kselftests do and KUnit does
 not, and a result that says which case failed and why.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How checks went: told as they end, summed up, and as JUnit XML.
+"""How checks went: told as they end, summed up, and as JSON.
 
 At the end all that failed is reported again: of a CI run often only the last lines are
 kept.  The last line has the sums.
 """
 
-from __future__ import annotations
-
 import json
-import xml.etree.ElementTree as xml
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from padlab.core import progress
-from padlab.core.outcome import Outcome, Took
+from padlab.core.outcome import Outcome
 
 SHOWN_LINES = 20  # of what a failure has to say
 AGAIN_LINES = 6  # of the same at the end
-NEAREST = 5  # to their limits
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ def tell(report: Report, place: str) -> None:
 def conclude(reports: Sequence[Report], elapsed: float) -> int:
     """All of them.  The exit status is 0 if all passed."""
     total = sum((report.outcome for report in reports), Outcome())
-    lines = [f"took {progress.seconds(elapsed)}", *limits(reports)]
+    lines = [f"took {progress.seconds(elapsed)}"]
     for report in reports:
         if report.outcome.failures:
             lines += _failures(report, AGAIN_LINES, f"failed in {report.name}")
@@ -61,17 +57,6 @@ def conclude(reports: Sequence[Report], elapsed: float) -> int:
 def summary(total: Outcome) -> str:
     skipped = f", {len(total.skips)} skipped" if total.skips else ""
     return f"{total.passed} passed, {len(total.failures)} failed{skipped}"
-
-
-def limits(reports: Sequence[Report]) -> list[str]:
-    """What came nearest to its limit: checks, and what in them has one of its own, as tests in guests."""
-    times = [Took(report.name, report.elapsed, report.limit_s) for report in reports]
-    for report in reports:
-        times += [replace(part, name=f"{part.name} in {report.name}") for part in report.outcome.took]
-    return [
-        f"limits: {took.name} used {took.elapsed:.0f} s of {took.limit_s:.0f} s ({100 * took.share:.0f} %)"
-        for took in sorted(times, key=lambda took: took.share, reverse=True)[:NEAREST]
-    ]
 
 
 def _failures(report: Report, limit: int, title: str) -> list[str]:
@@ -91,44 +76,6 @@ def _cut(lines: list[str], limit: int) -> list[str]:
     return [*shown, f"      ... and {len(lines) - limit} lines more"] if len(lines) > limit else shown
 
 
-def junit(reports: Sequence[Report]) -> str:
-    """A test case for each check, with its time; what failed or was skipped in it."""
-    bad = sum(bool(report.outcome.failures) for report in reports)
-    idle = sum(_is_skipped(report.outcome) for report in reports)
-    time = f"{sum(report.elapsed for report in reports):.3f}"
-    counts = {"tests": str(len(reports)), "failures": str(bad), "skipped": str(idle), "time": time}
-    suites = xml.Element("testsuites", counts)
-    suite = xml.SubElement(suites, "testsuite", {"name": "./lab test", "errors": "0", **counts})
-    for report in reports:
-        suite.append(_case(report))
-    xml.indent(suites)
-    return xml.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _is_skipped(outcome: Outcome) -> bool:
-    return bool(outcome.skips) and not outcome.passed and not outcome.failures
-
-
-def _case(report: Report) -> xml.Element:
-    outcome = report.outcome
-    attributes = {"classname": "lab", "name": report.name, "time": f"{report.elapsed:.3f}"}
-    case = xml.Element("testcase", attributes)
-    if outcome.failures:
-        message = outcome.failures[0].partition("\n")[0]
-        text = "\n".join([*outcome.failures, *report.detail, *([str(outcome.log)] if outcome.log else [])])
-        xml.SubElement(case, "failure", message=_printable(message)).text = _printable(text)
-    elif _is_skipped(outcome):
-        xml.SubElement(case, "skipped", message=_printable("; ".join(outcome.skips)))
-    lines = [summary(outcome), *(f"skipped: {reason}" for reason in outcome.skips)]
-    xml.SubElement(case, "system-out").text = _printable("\n".join(lines))
-    return case
-
-
-def _printable(text: str) -> str:
-    """Consoles may have what XML cannot."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in text)
-
-
 def to_json(reports: Sequence[Report]) -> str:
     """A check a line; times are in seconds."""
     rows = [
@@ -139,7 +86,6 @@ def to_json(reports: Sequence[Report]) -> str:
             "skipped": list(report.outcome.skips),
             "seconds": round(report.elapsed, 1),
             "kept": report.kept,
-            "parts": {part.name: round(part.elapsed, 1) for part in report.outcome.took},
         }
         for report in reports
     ]

@@ -9,8 +9,6 @@ mostly a guest that keeps one of the host's cores busy.  One that is to be ``alo
 waits until nothing else runs, and holds back those after it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

@@ -5,8 +5,6 @@ The faulty kernel has the initcalls of checks/faults/test-initcalls.patch and te
 and its jobs can be made slow, so that it is certain who has to wait for them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The checks of boot beside deferred init, of which ``./lab test`` and ``./lab mutants`` have all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Deferred init in a guest: nothing to report, threads where they belong, and as many as asked for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from padlab.check.base import guests

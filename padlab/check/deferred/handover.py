@@ -6,8 +6,6 @@ restores them while its struct pages are initialised.  Only bases that say so ha
 (expected.py).
 """
 
-from __future__ import annotations
-
 import re
 
 from padlab.check.base import guests

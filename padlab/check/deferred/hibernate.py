@@ -6,8 +6,6 @@ struct pages with it.  What jobs of deferred init wrote after that would be in t
 struct pages.  So resume waits for them first.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

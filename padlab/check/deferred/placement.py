@@ -5,8 +5,6 @@ Input is the guest's report of role "trace": its CPUs (with node and core), its
 nodes (with distances and memory), and the events of system "padata".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the kernel sizes by memory, beside deferred init, after it, and in stock."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -5,8 +5,6 @@ What is mounted in a root is mounted in a mount namespace of the processes in it
 goes with them: on the host's side nothing is ever mounted there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -6,8 +6,6 @@ host they have the network, the devices, and the lab's cache of downloads and co
 results, unless the run is a cold one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex
@@ -39,10 +37,9 @@ _WANT = re.compile(
 _out = Console(highlight=False, soft_wrap=True, markup=False)
 
 
-def main(suites: Sequence[str], full: bool, cold: bool, command: Sequence[str]) -> int:
+def main(suites: Sequence[str], full: bool, cold: bool) -> int:
     """The exit status is 0 if all went well in every suite; the last line has the sums."""
-    host = _host(full)
-    commands = [list(command)] if command else readme_commands(full)
+    host, commands = _host(full), readme_commands(full)
     total = Outcome()
     for suite in suites:
         try:

@@ -5,8 +5,6 @@ Mirrors, proxies, certificates and the Python index are asked of apt, pip and th
 environment, so that a root works wherever the host does.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

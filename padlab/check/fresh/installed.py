@@ -6,8 +6,6 @@ Debian's configuration for clouds, the root that they were installed in is a dis
 system on it comes up and looks at itself.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

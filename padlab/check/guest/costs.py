@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What deferred init and jobs cost: guest instructions, and locks that are taken or waited for.
+"""What deferred init and jobs cost: guest instructions, and locks that are taken.
 
 None of these depends on the host's speed or load.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 
@@ -13,7 +11,7 @@ from padlab.check.base.guests import KMEMLEAK_OFF, SMALL
 from padlab.check.guest import lockstat
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel.kconfig import NOSPLIT, Config
+from padlab.kernel.kconfig import Config
 from padlab.measure import growth, hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -88,17 +86,3 @@ def zone_lock() -> Outcome:
     progress.note(f"zone->lock taken during deferred init: stock {stock} times, patched {patched}")
     trouble = [problem for result in results.values() for problem in guests.trouble(result)]
     return judge(trouble + lockstat.problems(stock, patched), results["patched"].log)
-
-
-def split_locks() -> Outcome:
-    """Threads that map huge pages in page tables of their own do not wait for each other."""
-    configs = {"split": lockstat.CONFIG, "not split": NOSPLIT}
-    results = {
-        what: guests.boot(lockstat.PTLOCK_MACHINE, "patched", config, "ptlocks", (KMEMLEAK_OFF,))
-        for what, config in configs.items()
-    }
-    waits = {what: lockstat.waits(result.guest.trace) for what, result in results.items()}
-    for what, by_name in waits.items():
-        progress.note(f"{what}: waited {sum(by_name.values())} times, {by_name}")
-    trouble = [problem for result in results.values() for problem in guests.trouble(result)]
-    return judge(trouble + lockstat.split_problems(waits["split"], waits["not split"]), results["split"].log)

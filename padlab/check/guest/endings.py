@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boots that do not end well have to be ended and reported."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How often locks are taken, and waited for.
+"""How often zone->lock is taken during deferred init.
 
-zone->lock during deferred init: lockdep's trace events record each acquisition from
-early boot on, and printk's the message before deferred init and the node lines, which
-say where it begins and ends.  The guest counts (guest/locks.sh): a trace of a whole
-boot is long.
-
-Page table locks while threads of a process map huge pages (guest/ptlocks.sh): lock
-statistics record each time that a lock had to be waited for.
+Lockdep's trace events record each acquisition from early boot on, and printk's the message
+before deferred init and the node lines, which say where it begins and ends.  The guest counts
+(guest/locks.sh): a trace of a whole boot is long.
 """
-
-from __future__ import annotations
-
-from collections import Counter
 
 from padlab.core.errors import LabError
 from padlab.kernel.kconfig import DEBUG
 from padlab.vm.boot import BootResult
-from padlab.vm.trace import Trace
 
 # Only a kernel with lockdep has the first of these events.
 CONFIG = DEBUG
@@ -31,7 +22,6 @@ MOST = 600
 
 
 def taken(result: BootResult) -> int:
-    """Acquisitions in one boot."""
     count = result.guest.number("zone-lock")
     if count is None:
         raise LabError(
@@ -51,27 +41,3 @@ def problems(stock: int, patched: int, most: int = MOST) -> list[str]:
     if not 0 < patched <= stock:
         wrong.append(f"zone->lock was taken {patched} times, stock {stock}: that is not its whole count")
     return wrong
-
-
-# Page table locks
-
-# As many CPUs as a kernel without split locks can have.
-PTLOCK_MACHINE = "three-cpus"
-# Else the CPUs hardly met, and a comparison says nothing.
-LEAST_WAITS = 30
-MOST_OF_UNSPLIT = 0.1
-
-
-def waits(trace: Trace) -> dict[str, int]:
-    """How often page table locks were waited for, by their names.  The event has address and name."""
-    events = (event for event in trace.events if event.name == "lock_contended")
-    return dict(Counter(event.text.partition(" ")[2] for event in events))
-
-
-def split_problems(split: dict[str, int], unsplit: dict[str, int]) -> list[str]:
-    few, many = sum(split.values()), sum(unsplit.values())
-    if many < LEAST_WAITS:
-        return [f"without split locks they were waited for {many} times, which proves nothing"]
-    if few > many * MOST_OF_UNSPLIT:
-        return [f"split locks were waited for {few} times, the one lock of the mm {many} times"]
-    return []

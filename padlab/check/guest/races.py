@@ -7,8 +7,6 @@ two accesses, or calls the function that does, unless checks/races.toml says why
 is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -118,7 +116,6 @@ def counts(report: Report, ours: set[str], table: Iterable[Known]) -> bool:
 
 
 def symbols(nm: str) -> set[str]:
-    """Functions in the output of nm."""
     rows = (line.split() for line in nm.splitlines())
     return {plain(row[-1]) for row in rows if len(row) >= 2 and row[-2] in "tTwW"}
 

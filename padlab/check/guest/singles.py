@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kselftests of the kernel by themselves: checks of ``./lab test`` that only run when they are named."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from padlab.check.base.guests import SMT

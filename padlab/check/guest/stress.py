@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """stress-ng on the debug kernel: no report, and no stressor that stock passes fails."""
 
-from __future__ import annotations
-
 from padlab.check.base import guests
 from padlab.check.others import outside
 from padlab.core.outcome import Outcome, judge
@@ -45,7 +43,7 @@ def _boot(kernel: str) -> BootResult:
     """With jobs on all huge pages."""
     append = ["hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF]
     if kernel == "patched":
-        append.append(f"padlab_threshold={outside.THRESHOLDS['least']}")
+        append.append(f"padlab_threshold={outside.LEAST_KIB}")
     return guests.boot(MACHINE, kernel, CONFIG, ROLE, tuple(append), LIMIT_S)
 
 

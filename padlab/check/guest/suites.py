@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's own test suites: KUnit, under UML and in a guest, and the kselftests."""
 
-from __future__ import annotations
-
 from padlab.check.base import expected, guests, ktap
 from padlab.check.base.guests import KMEMLEAK_OFF, SMT
 from padlab.core.errors import LabError

@@ -7,8 +7,6 @@ one has FREED_SINGLY among what must not be there, and a case that is has the li
 reason.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@ Not here, and why:
  - Unaccepted memory: it needs TDX or SEV-SNP, and QEMU's emulator has neither.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The memmap after boot: the same as stock's (oracle.py), in each case of matrix.py, or not, with a fault."""
 
-from __future__ import annotations
-
 import re
 
 from padlab.check.base import guests

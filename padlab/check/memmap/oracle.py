@@ -16,13 +16,9 @@ What cannot be equal is where memory is used: the kernels are not the same
 program, and helper threads race for pages.  That part is bounded, by ALLOWANCE.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TypeVar
 
 from padlab.core.errors import LabError
 from padlab.vm.channel import Guest
@@ -35,8 +31,7 @@ ALLOWANCE = 16
 BLOCK_BYTES = 4 << 20
 
 ZoneId = tuple[int, str]  # node, zone name
-K = TypeVar("K")
-L = TypeVar("L", ZoneId, tuple[int, str, str])  # and migratetype
+FreeLists = dict[tuple[int, str, str], list[int]]  # by zone and migratetype; pages by order
 
 
 @dataclass(frozen=True)
@@ -48,29 +43,16 @@ class Block:
 
 
 @dataclass
-class Proc:
-    """The kernel's own counters from /proc, by zone."""
-
-    zoneinfo: dict[ZoneId, dict[str, int]] = field(default_factory=dict)
-    buddyinfo: dict[ZoneId, list[int]] = field(default_factory=dict)
-    free: dict[tuple[int, str, str], list[int]] = field(default_factory=dict)
-    pageblocks: dict[ZoneId, list[int]] = field(default_factory=dict)
-
-
-@dataclass
 class Report:
-    """One guest's report."""
-
     layout: dict[str, str] = field(default_factory=dict)
     ram: list[tuple[int, int]] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     zones: dict[ZoneId, dict[str, int]] = field(default_factory=dict)
     pageblocks: dict[ZoneId, dict[str, int]] = field(default_factory=dict)
-    free: dict[tuple[int, str, str], list[int]] = field(default_factory=dict)
+    free: FreeLists = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     pages: int = 0
     image: list[tuple[int, int]] = field(default_factory=list)  # bytes, as in /proc/iomem
-    proc: Proc = field(default_factory=Proc)
 
     @property
     def block_pages(self) -> int:
@@ -84,11 +66,6 @@ def parse(guest: Guest) -> Report:
         for line in guest.values("oracle"):
             _oracle_line(report, line)
         report.image = [_bytes(line) for line in guest.values("kernel-image")]
-        report.proc = Proc(
-            _zoneinfo(guest.values("zoneinfo")),
-            _buddyinfo(guest.values("buddyinfo")),
-            *_pagetypeinfo(guest.values("pagetypeinfo")),
-        )
     except (ValueError, KeyError, IndexError) as err:
         raise LabError("memmap oracle", f"its report cannot be read: {err!r}", "see guest.log") from err
     if not report.pages:
@@ -137,64 +114,6 @@ def _zone(words: list[str]) -> ZoneId:
     return int(words[0]), words[1]
 
 
-_ZONE_LINE = re.compile(r"^Node\s+(\d+), zone\s+(\w+)(?:, type\s+(\w+))?\s*(.*)$")
-
-
-def _zoneinfo(lines: Iterable[str]) -> dict[ZoneId, dict[str, int]]:
-    zones: dict[ZoneId, dict[str, int]] = {}
-    current: dict[str, int] = {}
-    for line in lines:
-        if match := _ZONE_LINE.match(line):
-            current = zones.setdefault((int(match[1]), match[2]), {})
-            continue
-        words = line.replace("pages free", "free").replace(":", "").split()
-        # The first of a name is the zone's; per-CPU ones follow.
-        if len(words) == 2 and words[0] in _ZONEINFO and words[1].isdigit():
-            current.setdefault(words[0], int(words[1]))
-    return {zone: counts for zone, counts in zones.items() if counts.get("present")}
-
-
-# What is compared of /proc/zoneinfo: layout, watermarks, free pages.
-_ZONEINFO_EXACT = ("start_pfn", "spanned", "present", "cma")
-_ZONEINFO = (*_ZONEINFO_EXACT, "managed", "free")
-
-
-def _buddyinfo(lines: Iterable[str]) -> dict[ZoneId, list[int]]:
-    return {
-        (int(m[1]), m[2]): [int(n) for n in m[4].split()] for line in lines if (m := _ZONE_LINE.match(line))
-    }
-
-
-def _pagetypeinfo(
-    lines: Iterable[str],
-) -> tuple[dict[tuple[int, str, str], list[int]], dict[ZoneId, list[int]]]:
-    free, pageblocks = {}, {}
-    for line in lines:
-        match = _ZONE_LINE.match(line)
-        if not match:
-            continue
-        # Counts above a limit are given as ">100000".
-        counts = [int(n.lstrip(">")) for n in match[4].split()]
-        if match[3]:
-            free[int(match[1]), match[2], match[3]] = counts
-        else:
-            pageblocks[int(match[1]), match[2]] = counts
-    return free, pageblocks
-
-
-def broken_rules(report: Report) -> list[str]:
-    """What is wrong with one kernel by itself."""
-    broken = [f"broken rule: {violation}" for violation in report.violations]
-    for zone, counts in report.zones.items():
-        info = report.proc.zoneinfo.get(zone, {})
-        broken += [
-            f"zone {_name(zone)}: /proc/zoneinfo says {key} {info.get(key)}, the zone {counts[key]}"
-            for key in ("spanned", "present", "managed")
-            if info.get(key) != counts[key]
-        ]
-    return broken
-
-
 def compare(
     stock: Report, patched: Report, allowance: int = ALLOWANCE, stock_breaks: bool = False
 ) -> list[str]:
@@ -202,11 +121,11 @@ def compare(
 
     ``stock_breaks``: stock is known to break rules here, and ours should break the same.
     """
-    of_stock, of_ours = broken_rules(stock), broken_rules(patched)
+    of_stock, of_ours = stock.violations, patched.violations
     differences = []
     if not stock_breaks or of_stock != of_ours or not of_stock:
-        differences = [f"stock: {problem}" for problem in of_stock]
-        differences += [f"patched: {problem}" for problem in of_ours]
+        differences = [f"stock: broken rule: {rule}" for rule in of_stock]
+        differences += [f"patched: broken rule: {rule}" for rule in of_ours]
     if stock_breaks and not of_stock:
         differences.append("stock: breaks no rule, which it is known for here")
     for what in ("layout", "ram"):
@@ -216,7 +135,6 @@ def compare(
     if stock.layout == patched.layout:
         differences += _blocks(stock, patched, allowance)
         differences += _zones(stock, patched, allowance)
-        differences += _proc(stock, patched, allowance)
     return differences
 
 
@@ -258,53 +176,28 @@ def _zones(stock: Report, patched: Report, allowance: int) -> list[str]:
     pages = allowance * stock.block_pages
     for zone, a in stock.zones.items():
         b = patched.zones[zone]
-        differences += _exact(zone, a, b, ("start", "spanned", "present", "holes", "contiguous"))
-        differences += _bounded(zone, a, b, pages, keys=("managed", "free"))
+        differences += [
+            f"zone {_name(zone)}: {key}: stock {a[key]}, patched {b[key]}"
+            for key in ("start", "spanned", "present", "cma", "holes", "contiguous")
+            if a[key] != b[key]
+        ]
+        differences += _bounded(zone, a, b, pages, ("managed", "free"))
         a, b = stock.pageblocks[zone], patched.pageblocks[zone]
-        differences += _bounded(zone, a, b, 2 * allowance, "pageblocks ")
+        differences += _bounded(zone, a, b, 2 * allowance, a, "pageblocks ")
     return differences + _free_pages(stock.free, patched.free, pages)
 
 
-def _proc(stock: Report, patched: Report, allowance: int) -> list[str]:
-    differences = []
-    pages = allowance * stock.block_pages
-    a, b = stock.proc, patched.proc
-    if a.zoneinfo.keys() != b.zoneinfo.keys():
-        differences.append(f"zoneinfo: stock {sorted(a.zoneinfo)}, patched {sorted(b.zoneinfo)}")
-    for zone in a.zoneinfo.keys() & b.zoneinfo.keys():
-        counts = a.zoneinfo[zone], b.zoneinfo[zone]
-        differences += _exact(zone, *counts, _ZONEINFO_EXACT, "zoneinfo ")
-        differences += _bounded(zone, *counts, pages, "zoneinfo ", keys=("managed", "free"))
-    differences += _free_pages(a.buddyinfo, b.buddyinfo, pages, "buddyinfo ")
-    differences += _free_pages(a.free, b.free, pages, "pagetypeinfo ")
-    for zone in a.pageblocks.keys() & b.pageblocks.keys():
-        ours, theirs = (dict(enumerate(proc.pageblocks[zone])) for proc in (b, a))
-        differences += _bounded(zone, theirs, ours, 2 * allowance, "pagetypeinfo type ")
-    return differences
-
-
-def _exact(
-    zone: ZoneId, a: dict[str, int], b: dict[str, int], keys: tuple[str, ...], what: str = ""
-) -> list[str]:
-    return [
-        f"zone {_name(zone)}: {what}{key}: stock {a.get(key)}, patched {b.get(key)}"
-        for key in keys
-        if a.get(key) != b.get(key)
-    ]
-
-
 def _bounded(
-    zone: ZoneId, a: dict[K, int], b: dict[K, int], bound: int, what: str = "", keys: Iterable[K] = ()
+    zone: ZoneId, a: dict[str, int], b: dict[str, int], bound: int, keys: Iterable[str], what: str = ""
 ) -> list[str]:
-    """All of them, if no ``keys`` are given."""
     return [
         f"zone {_name(zone)}: {what}{key}: stock {a[key]}, patched {b[key]}, more than {bound} apart"
-        for key in keys or a
+        for key in keys
         if abs(a[key] - b[key]) > bound
     ]
 
 
-def _free_pages(a: dict[L, list[int]], b: dict[L, list[int]], bound: int, what: str = "") -> list[str]:
+def _free_pages(a: FreeLists, b: FreeLists, bound: int) -> list[str]:
     """Free lists: pages in blocks of the largest order, and in all others.
 
     How the rest is split among the smaller orders says nothing: one page taken
@@ -317,7 +210,7 @@ def _free_pages(a: dict[L, list[int]], b: dict[L, list[int]], bound: int, what: 
             theirs = _pages(b.get(key, []), orders)
             if abs(ours - theirs) > bound:
                 differences.append(
-                    f"zone {_name(key)}: {what}free pages in the {part}: stock {ours}, "
+                    f"zone {_name(key)}: free pages in the {part}: stock {ours}, "
                     f"patched {theirs}, more than {bound} apart"
                 )
     return sorted(differences)

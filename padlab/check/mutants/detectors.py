@@ -21,8 +21,6 @@ Programs are built again only as far as the mutant makes that necessary, and ker
 mostly not at all (mutantkernel.py).
 """
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Callable, Sequence
@@ -84,7 +82,6 @@ class Detector:
 
 @once
 def named(name: str) -> Detector:
-    """The detector that a table calls ``name``."""
     if name in fuzz.SANITIZERS:
         return Detector(name, "userspace", partial(_fuzz, name), _read_by_program(fuzz.TOOL))
     if name in _PROGRAMS:
@@ -134,7 +131,6 @@ def _booted(name: str, config: Config, boot: Boot, faulty: bool = False) -> Dete
 
 
 def _of_guest(name: str) -> Detector:
-    """KUnit or a kselftest in a guest."""
     config = DEBUG if name.startswith("debug:") else PERF
     kind = name.removeprefix("debug:")
     reads: tuple[str, ...]

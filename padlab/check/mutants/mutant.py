@@ -10,8 +10,6 @@ Some are bugs of the engine that ``./lab test`` seeds as well, each by a check o
 they say which build in userspace finds them, and in which words (fuzz.py).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -54,13 +52,10 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def key(self) -> str:
-        """Changes when the fault does."""
         return digest([self.file, self.old, self.new])
 
 
 class _Table(Struct, forbid_unknown_fields=True):
-    """A file of checks/mutants/."""
-
     file: str
     checks: _Checks
     mutants: dict[str, Mutant]
@@ -95,7 +90,6 @@ def all_of() -> list[Mutant]:
 
 
 def seeded(mutant: Mutant, source: str) -> str:
-    """The source of ``mutant.file`` with the fault."""
     why = ""
     if (count := source.count(mutant.old)) != 1:
         why = f"its old text is {count} times in {mutant.file}, not once"

@@ -6,8 +6,6 @@ boot that one.  Which mutant it is to have decides the patch, or what is on the 
 line.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass

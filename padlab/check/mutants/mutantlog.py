@@ -5,8 +5,6 @@ An attempt is kept with a digest of what it depends on.  When that changes, it i
 had never been made.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ counts.  That also tells how long it takes, so that one that hangs is ended in t
 mutants are tried on cheap checks before any is tried on a dear one.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import contextlib
 import threading
@@ -43,8 +41,7 @@ def main(
     list_only: bool = False,
     json: bool = False,
 ) -> int:
-    everything = mutant.all_of()
-    chosen = choose(everything, globs)
+    chosen = choose(mutant.all_of(), globs)
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
         return 0
@@ -57,12 +54,9 @@ def main(
             run.forget(chosen)
         for level in TIERS[: TIERS.index(tier) + 1]:
             run.try_all(chosen, level)
-    of_all = {fault.id: log.verdict(fault, checks_of(fault)) for fault in everything}
-    rows = {name: msgspec.to_builtins(verdict) for name, verdict in of_all.items()}
-    provenance.keep("mutants.json", {**provenance.of_native("./lab mutants"), "mutants": list(rows.values())})
-    verdicts = [of_all[fault.id] for fault in chosen]
+    verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
     if json:
-        print(provenance.to_text([rows[fault.id] for fault in chosen]))
+        print(provenance.to_text([msgspec.to_builtins(verdict) for verdict in verdicts]))
     else:
         show(verdicts)
     return conclude(verdicts, run.broken, time.monotonic() - start)

@@ -6,8 +6,6 @@ once more for each of them, with the fault, and begins with a branch to the one 
 asked for: lab_mutant=NUMBER.  What is not within a function cannot be chosen so.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Mapping
@@ -101,7 +99,6 @@ def _clone(source: str, function: Function, number: int, fault: Mutant) -> str:
 
 
 def defined(source: str) -> str:
-    """The source of HOME with the variable."""
     return source + _DEFINED
 
 
@@ -112,7 +109,6 @@ def diff(file: str, before: str, after: str) -> str:
 
 
 def single(source: str, fault: Mutant) -> str:
-    """A patch with one mutant."""
     return diff(fault.file, source, seeded(fault, source))
 
 

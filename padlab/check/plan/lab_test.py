@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab test``: chooses checks, makes what they need, runs and sums up."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,63 +24,41 @@ SET_UP = "set-up: packages and the patched tree"
 
 
 def checks(
-    globs: Sequence[str] = (),
-    quick: bool = False,
-    full: bool = False,
-    last: bool = False,
-    brief: bool = False,
+    globs: Sequence[str] = (), quick: bool = False, full: bool = False, brief: bool = False
 ) -> list[Check]:
-    """Those that were asked for.  What failed with --full is found without it."""
-    alone = singles.checks(True)
-    chosen = plan.quick() if quick else plan.full(full or last)
+    chosen = plan.quick() if quick else plan.full(full)
     if brief:
         chosen = [check for check in chosen if check.name in selection.BRIEF]
-    if last:
-        names = selection.failed()
-        candidates = chosen if quick else [*chosen, *alone]
-        chosen = [check for check in candidates if check.name in names]
-        if not chosen:
-            return []
-    names_of_all = [check.name for check in (*plan.of_any_base(True), *alone)]
-    return selection.choose(
-        chosen, globs, names_of_all, [] if quick or brief or last else singles.checks(full)
-    )
+    names_of_all = [check.name for check in (*plan.of_any_base(True), *singles.checks(True))]
+    return selection.choose(chosen, globs, names_of_all, [] if quick or brief else singles.checks(full))
 
 
 def main(
     globs: Sequence[str] = (),
     quick: bool = False,
     full: bool = False,
-    last_failed: bool = False,
     list_only: bool = False,
-    junit: Path | None = None,
     json: Path | None = None,
     brief: bool = False,
     again: bool = False,
 ) -> int:
-    """``junit`` and ``json`` are files to write the results to."""
-    chosen = checks(globs, quick, full, last_failed, brief)
+    """``json`` is a file to write the results to."""
+    chosen = checks(globs, quick, full, brief)
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
-    if not (globs or quick or brief or last_failed):
+    if not (globs or quick or brief):
         for line in expected.left_out(check.name for check in plan.of_any_base(full)):
             progress.note(line)
     if list_only:
         return 0
-    if not chosen:
-        print("Nothing failed last time.")
-        return 0
     if full and not globs:
         _check_host(chosen)
-    for path in (junit, json):
-        if path:
-            path.touch()  # if it cannot be written, that is said now
+    if json:
+        json.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
         reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
         elapsed = time.monotonic() - start
-        if junit:
-            junit.write_text(report.junit(reports), encoding="utf-8")
         if json:
             json.write_text(report.to_json(reports), encoding="utf-8")
     return report.conclude(reports, elapsed)
@@ -111,7 +87,6 @@ def _run(chosen: list[Check], groups: Sequence[str], again: bool) -> list[Report
     try:
         run.run()
     finally:
-        selection.remember(run.reports)
         kept.prune()
     return run.reports
 

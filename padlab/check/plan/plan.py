@@ -6,8 +6,6 @@ failed fails at once and says so.  Checks that are to be alone come before those
 boot, which run at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
@@ -17,12 +15,12 @@ from padlab.check.base.guests import ARM64, SMALL, SMT
 from padlab.check.base.runner import Check
 from padlab.check.deferred import besideplan, deferred
 from padlab.check.fresh import fresh, hostconfig
-from padlab.check.guest import costs, endings, lockstat, races, suites
+from padlab.check.guest import costs, endings, lockstat, races, stress, suites
 from padlab.check.memmap import matrix, memmap, soak
-from padlab.check.others import outsideplan
+from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
-from padlab.check.users import usersplan
-from padlab.check.userspace import charge, fuzz, outsidehost, spin
+from padlab.check.users import used
+from padlab.check.userspace import charge, fuzz, memblock, spin
 from padlab.core.outcome import Outcome
 from padlab.kernel import kconfig
 from padlab.kernel.kconfig import DEBUG, KASAN, PERF, RT, Config
@@ -41,6 +39,7 @@ NATIVE_MIB = 2048
 NATIVE_LIMIT_S = 300
 FRESH_LIMIT_S = 3 * 3600
 MAKING_S = 120  # an image for a guest, and its modules
+OTHERS_MAKING_S = 300  # programs that others wrote
 SET_UP_LIMIT_S = 1800
 RANDOM_MACHINES = 40
 RANDOM_LIMIT_S = 60
@@ -70,10 +69,9 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_models(everything),
         *_userspace(FULL_JOBS),
         *_bugs(),
-        Check("memblock and VMAs in userspace", outsidehost.check, building.BUILD_LIMIT_S, alone=True),
+        Check("memblock in userspace", memblock.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
-        *building.shared(),
         *building.compilers(everything),
         *building.installing(everything),
         # It changes the environment, which all threads share.
@@ -83,8 +81,8 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_deferred(everything),
         *_memmap(everything),
         *_costs(everything),
-        *outsideplan.checks(everything),
-        *usersplan.checks(everything),
+        *(_others() if everything else ()),
+        *_users(everything),
         _guest("a guest that hangs is ended and reported", endings.hang, endings.MACHINE),
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
         *(_fresh() if everything else ()),
@@ -204,10 +202,6 @@ def _whole(name: str) -> int:
 
 
 def _debug_kernel(everything: bool) -> Iterator[Check]:
-    if everything:
-        title, name = "page table locks are split", lockstat.PTLOCK_MACHINE
-        mib = _whole(name)
-        yield _guest(title, costs.split_locks, name, config=DEBUG, role="ptlocks", boots_each=2, mib=mib)
     for name, config in product(deferred.MACHINES, (DEBUG, RT)) if everything else ((SMT, DEBUG),):
         run = partial(deferred.debug_boot, name, config)
         yield _guest(f"boot, {name} ({config})", run, name, config=config)
@@ -250,6 +244,17 @@ def _memmap(everything: bool) -> Iterator[Check]:
         yield _guest(f"memmap oracle{title}", partial(memmap.fault, name), SMT, boots_each=2)
 
 
+def _users(everything: bool) -> Iterator[Check]:
+    """Users' kernels (configs/users.config) on both sides; ``everything`` adds what uses them."""
+    guest = partial(_guest, config=used.CONFIG)
+    for case in used.CASES:
+        yield guest(case.title, partial(memmap.case, case), case.machine, boots_each=2)
+    if everything:
+        yield guest("who reads struct pages without asking is seen", used.poisoned, SMT)
+        title = "what users' kernels have is used, as in stock"
+        yield guest(title, used.check, used.MACHINE, boots_each=2 * used.KERNELS)
+
+
 def _costs(everything: bool) -> Iterator[Check]:
     exact = partial(_guest, exact=True)
     yield Check("weakly ordered stores are fenced", fences.check, building.BUILD_LIMIT_S, alone=True)
@@ -268,3 +273,14 @@ def _costs(everything: bool) -> Iterator[Check]:
         yield exact(title, run, *low, config=config, boots_each=kernels, mib=mib)
     title = "a job of 1 GiB costs its caller little, and a helper for each chunk"
     yield exact(title, costs.job, hugepages.MACHINE, boots_each=2, mib=_whole(hugepages.MACHINE))
+
+
+def _others() -> Iterator[Check]:
+    """Tests that nobody here wrote."""
+    mib, cpus = _whole(outside.MACHINE), machine.load(outside.MACHINE).cpus
+    for suite in outside.suites():
+        limit_s = OTHERS_MAKING_S + 2 * outside.TRIES * outside.limit_s(outside.names(suite))
+        title = f"kselftests of others, {suite}: as in stock ({outside.CONFIG})"
+        yield Check(title, partial(outside.check, suite), limit_s, mib=mib, cpus=cpus)
+    limit_s = OTHERS_MAKING_S + 2 * stress.LIMIT_S
+    yield Check("stress-ng (debug)", stress.check, limit_s, mib=_whole(stress.MACHINE))

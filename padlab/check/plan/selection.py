@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which checks to run: those that patterns name, or those that failed last time in this clone."""
-
-from __future__ import annotations
+"""Which checks to run: those that patterns name."""
 
 import difflib
 import fnmatch
-import json
 import re
 from collections.abc import Iterable, Sequence
 
 from padlab.check.base import expected
-from padlab.check.base.report import Report
 from padlab.check.base.runner import Check
 from padlab.core import paths
 from padlab.core.errors import LabError
 
-STATE = paths.BUILD / "test-failed.json"
 NEAR = 3  # names in a message
 # ``./lab test --brief``: what CI runs of a base that is not the default.
 BRIEF = (
@@ -96,22 +91,3 @@ def close(glob: str, names: Iterable[str]) -> list[str]:
         return max(difflib.SequenceMatcher(None, wanted, part).ratio() for part in parts)
 
     return sorted((name for name in names if likeness(name) >= _LIKE), key=likeness, reverse=True)[:NEAR]
-
-
-# What failed last time
-
-
-def failed() -> set[str]:
-    """The names of those that have not passed since they failed."""
-    try:
-        return set(json.loads(STATE.read_text()))
-    except (OSError, ValueError, TypeError):
-        return set()
-
-
-def remember(reports: Iterable[Report]) -> None:
-    names = failed()
-    for report in reports:
-        (names.add if report.outcome.failures else names.discard)(report.name)
-    STATE.parent.mkdir(parents=True, exist_ok=True)
-    STATE.write_text(json.dumps(sorted(names), indent=1) + "\n")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's checkers of source on the files of the series: kernel-doc, Coccinelle, and Sphinx."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable

@@ -5,8 +5,6 @@ All are built in one tree (remarks.TREE), one after the other, so that only what
 changes is compiled.  W=1 and sparse are for the C files that the series adds or edits.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from padlab.check.base import guests
@@ -38,7 +36,6 @@ _MODULES = {
 
 
 def check() -> Outcome:
-    """A case for each step."""
     packages.ensure("sparse")
     of_stock = remarks.said(CONFIG, series.variant([]), *remarks.STRICT)
     steps = series.read_steps()
@@ -68,7 +65,6 @@ def try_step(steps: list[Step], of_stock: set[str]) -> Outcome:
 
 
 def missing_modules(top: Path, built: set[str]) -> list[str]:
-    """Modules whose source is there, and which were not built."""
     return [
         f"no module {name}"
         for name, source in _MODULES.items()

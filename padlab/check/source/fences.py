@@ -8,8 +8,6 @@ such store, every way to the end of its function has to lead over a fence, or, i
 function leaves that to its callers, every way from each call of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The lab's own lint, types and tests."""
 
-from __future__ import annotations
-
 import re
 import sys
 import xml.etree.ElementTree as xml

@@ -5,8 +5,6 @@ Remarks are told apart by file and text, without their line: what stock has in a
 the series edits only moves.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

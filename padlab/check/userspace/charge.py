@@ -5,8 +5,6 @@ Times that tests measure in a guest have tolerances, behind which a slice that i
 given back twice can hide.  Here each one is counted.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from padlab.core import paths, progress

@@ -5,8 +5,6 @@ The programs are those of the patched tree's tools/testing/padata.  Bugs are mut
 (mutant.py) of copies of the engine or of its header, to show that the programs find them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable

@@ -6,8 +6,6 @@ names one.  It stops at the first error and leaves a trail, along which it can g
 and tell each step.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import re
@@ -51,7 +49,6 @@ class Result:
 
 
 def parse(lines: Iterable[str]) -> Result:
-    """Read what the search prints."""
     states, error, errors, cut = 0, NO_ERROR, None, ""
     for line in lines:
         if match := _STATES.match(line):

@@ -6,8 +6,6 @@ search: see docs/testing.md.  ``models.toml`` lists what is searched, ``variants
 is left out of the code to show that it is needed, and what is found then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,13 +27,10 @@ from padlab.measure import provenance
 
 MODELS = search.SOURCES / "models.toml"
 VARIANTS = "models/variants.toml"
-RECORD = "models.json"
 MEMORY, JOBS, LEFT_OUT = "memory order", "jobs", "left out"
 
 
 class Model(Struct, forbid_unknown_fields=True):
-    """A table of models.toml."""
-
     program: Literal["jobs", "litmus"]
     why: str
     says: str = ""  # what has to be found, else nothing may be
@@ -108,7 +103,6 @@ class Searched:
 
 
 def searches(full: bool = False) -> list[Search]:
-    """All of them, in the order of the files."""
     listed = []
     for name, model in models().items():
         if full or not model.full:
@@ -151,7 +145,6 @@ def seen(kind: str, full: bool) -> str:
 
 
 def do(wanted: Search) -> Searched:
-    """Build and search."""
     program = wanted.build()
     result, status, log = search.run(program, wanted.model, wanted.name)
     if not wanted.keep:
@@ -172,7 +165,6 @@ def do_all(chosen: Sequence[Search]) -> list[Searched]:
 
 
 def check(kind: str, full: bool = False) -> Outcome:
-    """All searches of ``kind``; a case for each."""
     outcome = Outcome()
     for searched in do_all([wanted for wanted in searches(full) if wanted.kind.startswith(kind)]):
         wrong = [f"{searched.search.name} ({searched.search.why}): {why}" for why in searched.problems]
@@ -199,22 +191,18 @@ def main(
     trace: bool = False,
     json: bool = False,
 ) -> int:
-    """Search and show; keep what came of all.  The exit status is 1 if one is not as it has to be."""
+    """Search and show.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
         print("".join(f"{wanted.name}\n" for wanted in chosen), end="")
         return 0
     packages.ensure(*search.GROUPS)
     done = do_all(chosen)
-    data = as_dict(done)
-    if full and not globs:
-        provenance.keep(RECORD, data)
-    provenance.tell(data, json, partial(show, done, trace))
+    provenance.tell(as_dict(done), json, partial(show, done, trace))
     return 1 if any(searched.problems for searched in done) else 0
 
 
 def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
-    """For --json, and to be kept."""
     return {
         **provenance.of_native("./lab models --full"),
         "spin": search.spin_version(),

@@ -689,10 +689,10 @@ static void emit_zone(struct zone *zone)
 	int nid = zone_to_nid(zone);
 	int order, type;
 
-	emit("zone %d %s start=%lu spanned=%lu present=%lu managed=%lu reserved=%lu holes=%lu free=%lu pcp=%lu contiguous=%d\n",
+	emit("zone %d %s start=%lu spanned=%lu present=%lu managed=%lu cma=%lu reserved=%lu holes=%lu free=%lu pcp=%lu contiguous=%d\n",
 	     nid, zone->name, zone->zone_start_pfn, zone->spanned_pages,
-	     zone->present_pages, zone_managed_pages(zone), tally->reserved,
-	     tally->holes, zone_page_state_snapshot(zone, NR_FREE_PAGES),
+	     zone->present_pages, zone_managed_pages(zone), zone_cma_pages(zone),
+	     tally->reserved, tally->holes, zone_page_state_snapshot(zone, NR_FREE_PAGES),
 	     pcp_pages(zone), zone->contiguous);
 	emit("pageblocks %d %s", nid, zone->name);
 	for (type = 0; type < MIGRATE_TYPES; type++) {

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the checks expect of a base: each entry is about something that there is, and has its effect."""
 
-from __future__ import annotations
-
 import fnmatch
 from pathlib import Path
 

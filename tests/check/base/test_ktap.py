@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """KTAP of KUnit and of kselftests, whole and damaged, as outcomes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

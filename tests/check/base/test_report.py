@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is reported of checks: as they end, at the end, and as JUnit XML."""
-
-from __future__ import annotations
+"""What is reported of checks: as they end, at the end, and as JSON."""
 
 import json
-import xml.etree.ElementTree as xml
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +9,7 @@ import pytest
 
 from padlab.check.base import report
 from padlab.check.base.report import Report
-from padlab.core.outcome import Outcome, Took, judge
+from padlab.core.outcome import Outcome, judge
 
 GOOD = Report("good", Outcome(3), elapsed=2.5, limit_s=100)
 BAD = Report(
@@ -49,14 +46,6 @@ def test_the_status(capsys: pytest.CaptureFixture[str], reports: tuple[Report, .
     assert conclude(capsys, *reports)[0] == status
 
 
-def test_the_nearest_to_their_limits() -> None:
-    reports = [replace(GOOD, name=f"n{nr}", elapsed=nr) for nr in range(10)]
-    lines = report.limits([*reports, BAD])
-    assert len(lines) == report.NEAREST
-    assert lines[0] == "limits: bad used 66 s of 300 s (22 %)"
-    assert lines[1] == "limits: n9 used 9 s of 100 s (9 %)"
-
-
 def test_a_check_as_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     report.tell(BAD, "[2/3]")
     assert capsys.readouterr().out.splitlines() == [
@@ -77,41 +66,9 @@ def test_long_failures_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
     assert out[-1] == "      ... and 79 lines more"
 
 
-# JUnit
-
-
-def test_junit_has_each_check_with_time_failure_and_skip() -> None:
-    odd = replace(BAD, outcome=Outcome(0, ("a\x1b[0m <b> & \x00\nc",)))
-    suites = xml.fromstring(report.junit([GOOD, BAD, SKIPPED, odd]))
-    (suite,) = suites
-    assert {key: suite.get(key) for key in ("tests", "failures", "skipped", "errors")} == {
-        "tests": "4",
-        "failures": "2",
-        "skipped": "1",
-        "errors": "0",
-    }
-    good, bad, skipped, strange = suite.findall("testcase")
-    assert (good.get("name"), good.get("time"), good.find("failure")) == ("good", "2.500", None)
-    failure = bad.find("failure")
-    assert failure is not None and failure.get("message") == "case: reason"
-    assert failure.text == "case: reason\nmore\nlast line\n/x/y.log"
-    assert "skipped: other: no SMT" in (bad.findtext("system-out") or "")
-    assert bad.find("skipped") is None
-    (skip,) = skipped.findall("skipped")
-    assert skip.get("message") == "needs 9 GiB"
-    assert strange.findtext("failure") == "a?[0m <b> & ?\nc\nlast line"
-
-
 def test_outcomes_add_up() -> None:
     total = Outcome(1, ("a",), log=Path("/a")) + Outcome(2, (), ("b",))
     assert total == Outcome(3, ("a",), ("b",), Path("/a"))
-
-
-def test_a_test_in_a_guest_may_be_nearer_to_its_limit_than_its_check() -> None:
-    guest = replace(GOOD, outcome=Outcome(1, took=(Took("test_x.sh", 240, 300), Took("test_y.sh", 1, 300))))
-    first, second, *_ = report.limits([guest, BAD])
-    assert first == "limits: test_x.sh in good used 240 s of 300 s (80 %)"
-    assert second.startswith("limits: bad used")
 
 
 def test_json_has_a_check_a_line() -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The runner of ./lab test: what runs at the same time, limits, and failures that do not stop it."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import signal

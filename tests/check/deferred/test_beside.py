@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot beside deferred init: what is read from traces, consoles and settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.check.deferred import beside
@@ -59,12 +57,6 @@ def test_an_initcall_that_got_all_it_wanted_is_well() -> None:
 )
 def test_one_that_got_less_or_had_something_killed_is_not(console: str) -> None:
     assert beside.taken_problems(console, "small")
-
-
-def test_each_pressure_has_a_check_of_its_own() -> None:
-    pressures = beside.pressures()
-    assert len(pressures) == len(beside.TAKEN) + len(beside.TAKEN_SLOW)
-    assert all(bool(slow) == ("slow" in title) for title, (_, _, slow) in pressures.items())
 
 
 CONSOLE = "".join(f"test_beside: {who}: right (1)\n" for who in ("cma", "zones"))

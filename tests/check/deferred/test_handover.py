@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kexec handover: what the console of two kernels says."""
 
-from __future__ import annotations
-
 from padlab.check.deferred import handover
 
 DONE = "[    1.2] node 0 initialised, 3302741 pages in 788ms, 4 threads (4 took part)\n"

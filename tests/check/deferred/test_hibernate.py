@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A system that slept: what the console of the kernel that resumes says."""
 
-from __future__ import annotations
-
 from padlab.check.deferred import hibernate
 
 DONE = "[    1.2] node 0 initialised, 3302741 pages in 788ms, 4 threads (4 took part)\n"

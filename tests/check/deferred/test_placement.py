@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Placement is judged right on good traces, and each kind of fault is seen."""
 
-from __future__ import annotations
-
 import pytest
 
 from padlab.check.deferred import placement

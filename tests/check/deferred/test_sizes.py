@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Settings of two boots compared."""
 
-from __future__ import annotations
-
 from padlab.check.deferred import sizes
 
 

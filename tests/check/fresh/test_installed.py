@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What an installed kernel and its system say of themselves, and how that is judged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reports of KCSAN, and which of them count."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What stress-ng's exit statuses say of two kernels."""
 
-from __future__ import annotations
-
 from padlab.check.guest import stress
 from padlab.check.others import outside
 from padlab.vm import channel, initramfs

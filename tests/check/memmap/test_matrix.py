@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The matrix of boots, and the count of zone->lock: what is asked of a console."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,12 +97,6 @@ def test_allocation_in_interrupts() -> None:
     ):
         (problem,) = asked.irq_problems(IRQ.replace(old, new))
         assert problem.startswith(why)
-
-
-def test_more_cpus_may_hold_more_blocks() -> None:
-    assert matrix.allowance(machine.load("tiny")) == matrix.oracle.ALLOWANCE
-    assert matrix.allowance(machine.load("xeon-8167m")) == 52
-    assert matrix.allowance(machine.load("outside")) == matrix.oracle.ALLOWANCE + 128
 
 
 def test_zone_lock_is_counted_by_the_guest() -> None:

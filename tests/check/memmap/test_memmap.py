@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the memory map's cases ask for beside the oracle."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Mutants: each can be seeded, checks that exist are to notice it, and runs are judged right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

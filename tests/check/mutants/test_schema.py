@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Many mutants in one source: each function with a fault is there twice, and nothing else has changed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
@@ -100,11 +98,6 @@ def test_one_of_them_is_chosen_when_it_runs(tmp_path: Path) -> None:
         for number in (0, 1, 2, 4, 5)
     }
     assert chosen == {0: 133, 1: 128, 2: 120, 4: 143, 5: 132}
-
-
-def test_without_mutants_nothing_is_added() -> None:
-    text, numbers = schema.combined(SOURCE, {})
-    assert not numbers and text == "extern unsigned int lab_mutant;\n" + SOURCE
 
 
 def test_a_single_one_is_a_patch() -> None:

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Test programs of others on two kernels: what is run again, what differs, what is recorded."""
+"""Test programs of others on two kernels: what is run again, and what is worse."""
 
-from __future__ import annotations
-
-import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from padlab.check.base import guests
-from padlab.check.others import outside, outsiderun
-from padlab.check.others.cases import EXIT, FAIL, PASS, SKIP, Case
-from padlab.core import packages, paths
+from padlab.check.others import outside
+from padlab.check.others.outside import Ran
 from padlab.core.errors import LabError
-from padlab.kernel import othertests
-from padlab.measure import provenance
 from padlab.vm import channel, machine
 
 COMMAND_LINE = 2048  # characters that the kernel takes
@@ -24,6 +19,8 @@ GUEST = """\
 running mm/cow
 ktap mm/cow ok 1 a
 ktap mm/cow not ok 2 b
+ktap mm/cow ok 3 c # SKIP no memory
+ktap mm/cow # ok 4 d
 status mm/cow 1
 jobs mm/cow 12 3
 running mm/thuge-gen
@@ -31,156 +28,94 @@ status mm/thuge-gen 4
 jobs mm/thuge-gen 0 0
 done 0
 """
+GOOD, FEWER, SKIPPED, BAD = Ran(2, 3), Ran(2, 2), Ran(1, 3), Ran(0, 3)
 
 
 def test_what_a_guest_said_by_program() -> None:
-    ran = outside.read(channel.parse(GUEST))
-    assert list(ran.cases) == ["mm/cow", "mm/thuge-gen"]
-    assert [case.outcome for case in ran.cases["mm/cow"].values()] == ["fail", "pass", "fail"]
-    assert ran.jobs["mm/cow"] == (12, 3)
+    guest = channel.parse(GUEST)
+    assert outside.read(guest) == {"mm/cow": Ran(0, 2), "mm/thuge-gen": Ran(1, 0)}
+    assert outside.jobs(guest) == 3
+    assert GOOD > FEWER > SKIPPED > BAD
 
 
 def test_all_programs_fit_on_a_command_line() -> None:
     own = " ".join(machine.load(outside.MACHINE).append)
     for suite in outside.suites():
-        chosen = " ".join(outside.arguments(outside.names(suite), "least"))
+        chosen = " ".join(outside.arguments("patched", outside.names(suite)))
         assert len(own) + len(chosen) < COMMAND_LINE - 512, suite
-    assert "padlab_threshold=0" in outside.arguments(("mm/cow",), "off")
-    assert outside.arguments(("mm/cow",), "default") == ("padlab_programs=mm/cow",)
-    quick = outside.names(quick=True)
-    assert {othertests.suite_of(name) for name in quick} >= {"mm", "cgroup", "memory-hotplug"}
-    assert set(quick) < set(outside.names())
-
-
-class Guests:
-    """Kernels on which each try of a program has the outcome that ``outcomes`` gives."""
-
-    def __init__(self, outcomes: dict[str, dict[str, list[str]]], reports: dict[str, str]) -> None:
-        self.outcomes, self.reports = outcomes, reports
-        self.boots: list[tuple[str, tuple[str, ...], str]] = []
-
-    def __call__(
-        self, kernel: str, config: str, chosen: tuple[str, ...], threshold: str = "default"
-    ) -> tuple[outside.Ran, Path]:
-        self.boots.append((kernel, chosen, threshold))
-        ran = {}
-        for name in chosen:
-            tries = self.outcomes[name][kernel]
-            ran[name] = {"a": Case(tries.pop(0) if len(tries) > 1 else tries[0])}
-        shared = 0 if threshold == "off" or kernel == "stock" else 2
-        report = self.reports.get(kernel)
-        jobs = dict.fromkeys(chosen, (shared, shared)) if kernel == "patched" else {}
-        return outside.Ran(ran, jobs, (report,) if report else ()), Path("guest.log")
-
-
-Make = Callable[..., Guests]
+        assert "threshold" in chosen and "threshold" not in str(outside.arguments("stock", ["mm/cow"]))
 
 
 @pytest.fixture
-def make(monkeypatch: pytest.MonkeyPatch) -> Make:
-    def make(outcomes: dict[str, dict[str, list[str]]], **reports: str) -> Guests:
-        booted = Guests(outcomes, reports)
-        monkeypatch.setattr(outside, "_boot", booted)
-        monkeypatch.setattr(outside, "_stock", lambda config, chosen: booted("stock", config, chosen)[0])
-        return booted
+def tries(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], list[Ran]]:
+    """By kernel and program, what comes of its tries, the last of them again and again."""
+    given: dict[tuple[str, str], list[Ran]] = {}
 
-    return make
+    def boot(kernel: str, chosen: Sequence[str]) -> SimpleNamespace:
+        ran = {}
+        for name in chosen:
+            left = given[kernel, name]
+            ran[name] = left.pop(0) if len(left) > 1 else left[0]
+        return SimpleNamespace(guest=ran, guest_log=Path("x"), reports=[f"{kernel}: BUG 1"])
 
-
-def test_only_what_is_worse_runs_again_and_no_more_often_than_it_has_to(make: Make) -> None:
-    booted = make(
-        {
-            "mm/cow": {"stock": [PASS], "patched": [FAIL, PASS]},
-            "mm/migration": {"stock": [FAIL], "patched": [FAIL]},
-        }
-    )
-    comparison = outside.run(("mm/cow", "mm/migration"), "least")
-    assert [(kernel, chosen) for kernel, chosen, _ in booted.boots] == [
-        ("stock", ("mm/cow", "mm/migration")),
-        ("patched", ("mm/cow", "mm/migration")),
-        ("stock", ("mm/cow",)),
-        ("patched", ("mm/cow",)),
-    ]
-    untested = "mm/migration: no case passes on stock, and its table does not say why"
-    assert comparison.problems() == [untested] and comparison.tries == 2
+    monkeypatch.setattr(outside, "_boot", boot)
+    monkeypatch.setattr(outside, "read", lambda guest: guest)
+    monkeypatch.setattr(outside, "jobs", len)
+    monkeypatch.setattr(outside, "names", lambda _suite: list({name: 0 for _, name in given}))
+    monkeypatch.setattr(guests, "reports", lambda result: [])
+    return given
 
 
-def test_what_never_passes_differs(make: Make) -> None:
-    booted = make({"mm/cow": {"stock": [PASS, FAIL], "patched": [FAIL]}})
-    comparison = outside.run(("mm/cow",))
-    assert len(booted.boots) == 2 * outside.TRIES
-    assert comparison.problems() == ["mm/cow: a: pass, fail, fail on stock; fail, fail, fail on patched"]
-
-
-def test_what_passes_nowhere_may_have_a_reason(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    make({"mm/cow": {"stock": [FAIL], "patched": [FAIL]}})
-    table = {"mm/cow": othertests.Program("./cow", no_pass="it needs more memory")}
-    monkeypatch.setattr(othertests, "programs", lambda: table)
-    assert outside.run(("mm/cow",)).problems() == []
-
-
-@pytest.mark.parametrize("outcome", [SKIP, PASS])
-def test_a_status_of_0_is_no_case_that_passes_if_all_are_skipped(
-    outcome: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("stock", "patched", "again"),
+    [
+        ([GOOD], [GOOD], 0),
+        ([GOOD], [BAD, GOOD], 1),
+        ([BAD, GOOD], [BAD], 0),
+        ([GOOD], [FEWER, FEWER, GOOD], 2),
+        ([SKIPPED], [GOOD], 0),
+    ],
+)
+def test_only_what_is_worse_runs_again(
+    tries: dict[tuple[str, str], list[Ran]], stock: list[Ran], patched: list[Ran], again: int
 ) -> None:
-    ran = outside.Ran({"mm/cow": {EXIT: Case(PASS), "1": Case(outcome)}}, {"mm/cow": (2, 2)}, ())
-    monkeypatch.setattr(outside, "_boot", lambda *args: (ran, Path("guest.log")))
-    monkeypatch.setattr(outside, "_stock", lambda *args: ran)
-    problems = outside.run(("mm/cow",)).problems()
-    assert any("no case passes on stock" in problem for problem in problems) == (outcome == SKIP)
+    tries["stock", "a"], tries["patched", "a"] = [*stock], [*patched]
+    tries["stock", "b"] = [GOOD, BAD, BAD]
+    tries["patched", "b"] = [GOOD, BAD, BAD]
+    outcome = outside.check("mm")
+    assert not outcome.failures and tries["patched", "b"] == [BAD, BAD]
+    assert len(tries["patched", "a"]) == max(len(patched) - again, 1)
 
 
-def test_a_report_of_patched_alone_is_a_difference(make: Make) -> None:
-    same = {"mm/cow": {"stock": [PASS], "patched": [PASS]}}
-    make(same, patched="BUG: 1")
-    assert outside.run(("mm/cow",)).problems() == ["BUG: 1"]
-    make(same, patched="BUG: 1", stock="BUG: 2")
-    assert outside.run(("mm/cow",)).problems() == []
+def test_what_is_never_as_good_is_worse(tries: dict[tuple[str, str], list[Ran]]) -> None:
+    tries["stock", "a"], tries["patched", "a"] = [GOOD, BAD], [FEWER, BAD, BAD]
+    tries["stock", "b"], tries["patched", "b"] = [BAD], [BAD]
+    outcome = outside.check("mm")
+    assert outcome.failures == ("a: passes, 3 cases pass on stock; passes, 2 cases pass on patched",)
+    assert outcome.skips == ("b: fails, 3 cases pass on stock",) and not outcome.passed
 
 
-def test_jobs_have_to_run_unless_they_are_off(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    same = {"mm/cow": {"stock": [PASS], "patched": [PASS]}}
-    make(same)
-    assert outside.run(("mm/cow",), "off").problems() == []
-    comparison = outside.run(("mm/cow",), "least")
-    assert comparison.problems() == []
-    idle = outside.Comparison(**{**vars(comparison), "jobs": {"mm/cow": (5, 0)}})
-    assert idle.problems() == ["no helper took part in any of 5 jobs, so none of them was tested"]
-    wrong = outside.Comparison(**{**vars(comparison), "threshold": "off"})
-    assert wrong.problems() == ["2 jobs ran although they are off"]
+def test_jobs_and_reports_count(
+    tries: dict[tuple[str, str], list[Ran]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries["stock", "a"], tries["patched", "a"] = [GOOD], [GOOD]
+    monkeypatch.setattr(outside, "jobs", lambda _guest: 0)
+    assert "no helper" in outside.check("mm").failures[0] and not outside.check("cgroup").failures
+    monkeypatch.setattr(guests, "reports", lambda result: result.reports)
+    assert outside.check("cgroup").failures == ("patched: BUG 1",)
 
 
 def test_a_program_that_did_not_run_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    trouble = type("Dmesg", (), {"trouble": ()})
-    result = type("R", (), {"guest": channel.parse(GUEST), "dmesg": trouble, "guest_log": Path("x")})
+    result = SimpleNamespace(guest=channel.parse(GUEST), guest_log=Path("x"))
     monkeypatch.setattr(guests, "boot", lambda *args: result)
-    with pytest.raises(LabError, match="mm/soft-dirty did not run"):
-        outside.run(("mm/cow", "mm/soft-dirty"))
+    with pytest.raises(LabError, match="did not run"):
+        outside.check("mm")
 
 
-def test_all_is_recorded_and_some_is_not(
-    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make({name: {"stock": [PASS], "patched": [PASS]} for name in outside.names()})
-    monkeypatch.setattr(guests, "ready", lambda *args: None)
-    monkeypatch.setattr(packages, "ensure", lambda *args: None)
-    monkeypatch.setattr(provenance, "of_native", lambda command: {"command": command})
-    monkeypatch.setattr(paths, "BUILD", tmp_path)
-    assert outsiderun.main(["mm/cow"]) == 0
-    assert not list(tmp_path.iterdir())
-    assert outsiderun.main(jobs=2) == 0
-    suites = json.loads((tmp_path / "records/outside.json").read_text())["suites"]
-    assert len(suites) == len(outside.suites()) * len(outside.THRESHOLDS)
-    assert {suite["threshold"] for suite in suites} == {"default", "least", "off"}
-    assert sum(suite["passed on both"] for suite in suites) == 3 * len(outside.names())
-    assert "0 differences" in capsys.readouterr().out
-
-
-def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(LabError, match="nearest are 'mm/cow"):
-        outsiderun.choose(["mm/cwo"])
-    assert outsiderun.choose(["cgroup/test_cpu"]) == (
-        "cgroup/test_cpu",
-        "cgroup/test_cpuset",
-        "cgroup/test_cpuset_prs",
-    )
+def test_reports_are_compared_without_their_numbers() -> None:
+    stock = ["WARNING: CPU: 1 PID: 20 at mm/memory.c:100 zap+0x10/0x20"]
+    same = "WARNING: CPU: 3 PID: 7 at mm/memory.c:102 zap+0x14/0x20"
+    new = "WARNING: CPU: 1 PID: 20 at mm/folio_zero.c:10 zero+0x1/0x2"
+    assert guests.new_reports(stock, [same, new, new]) == [new]
+    bad = "BUG: Bad page state in process init  pfn:{}"
+    assert guests.new_reports([bad.format("11b240")], [bad.format("1a2c0f")]) == []

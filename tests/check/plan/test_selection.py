@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""./lab test GLOB, --last-failed and --list: which checks, and what is said of names that are none."""
-
-from __future__ import annotations
+"""./lab test GLOB and --list: which checks, and what is said of names that are none."""
 
 import contextlib
 from pathlib import Path
 
 import pytest
 
-from padlab.check.base.report import Report
 from padlab.check.base.runner import Check
 from padlab.check.plan import lab_test, plan, selection
 from padlab.core.errors import LabError
@@ -90,45 +87,9 @@ def test_a_check_of_another_set() -> None:
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "build/test-failed.json"
-    monkeypatch.setattr(selection, "STATE", place)
-    # A run of the lab in this clone is no reason to wait.
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of the lab in this clone is no reason to wait."""
     monkeypatch.setattr(lab_test.exclusive, "held", lambda _command: contextlib.nullcontext())
-    return place
-
-
-def report(name: str, good: bool) -> Report:
-    return Report(name, Outcome(1) if good else Outcome(0, ("no",)), 1, 60)
-
-
-def test_what_failed_is_remembered_until_it_passes(state: Path) -> None:
-    assert selection.failed() == set()
-    selection.remember([report("a", False), report("b", True), report("c", False)])
-    assert selection.failed() == {"a", "c"}
-    selection.remember([report("c", True)])
-    assert selection.failed() == {"a"}
-    for text in ("", "3", "nonsense"):
-        state.write_text(text)
-        assert selection.failed() == set()
-
-
-def test_last_failed_finds_those_of_full(state: Path) -> None:
-    selection.remember(
-        [report(name, False) for name in ("build stock (kasan)", "lint: mypy", "test_kill (kcsan)", "gone")]
-    )
-    assert [check.name for check in lab_test.checks(last=True)] == [
-        "lint: mypy",
-        "build stock (kasan)",
-        "test_kill (kcsan)",
-    ]
-    assert [check.name for check in lab_test.checks(last=True, quick=True)] == ["lint: mypy"]
-    assert [check.name for check in lab_test.checks(["build"], last=True)] == ["build stock (kasan)"]
-
-
-def test_nothing_failed(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert lab_test.main(last_failed=True) == 0
-    assert capsys.readouterr().out == "Nothing failed last time.\n"
 
 
 def test_list_prints_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,9 +99,9 @@ def test_list_prints_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [check.name for check in plan.quick()]
 
 
-def test_junit_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        lab_test.main(["lint"], junit=tmp_path / "no/such/folder.xml")
+        lab_test.main(["lint"], json=tmp_path / "no/such/folder.json")
 
 
 @pytest.mark.parametrize(
@@ -160,29 +121,28 @@ def test_all_of_it_is_refused_where_it_does_not_fit(
 
 
 def test_a_failed_set_up_is_told_and_nothing_else_runs(
-    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_groups: str) -> None:
         raise LabError("installing quilt", "the network is down", "check it")
 
     monkeypatch.setattr(lab_test.packages, "ensure", refuse)
-    assert lab_test.main(["lint"], junit=tmp_path / "x.xml") == 1
+    assert lab_test.main(["lint"], json=tmp_path / "x.json") == 1
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "0 passed, 1 failed"
     assert "installing quilt: the network is down; check it" in out[-2]
-    assert "<failure" in (tmp_path / "x.xml").read_text()
+    assert "the network is down" in (tmp_path / "x.json").read_text()
 
 
-def test_results_are_written_and_remembered(
-    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_results_are_written(
+    alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checks = [Check("good", lambda: Outcome(1), 60), Check("bad", lambda: Outcome(0, ("no",)), 60)]
     monkeypatch.setattr(lab_test, "checks", lambda *_args: checks)
     monkeypatch.setattr(lab_test, "_set_up", lambda _groups: Outcome(1))
-    assert lab_test.main(junit=tmp_path / "x.xml") == 1
+    assert lab_test.main(json=tmp_path / "x.json") == 1
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"
-    assert selection.failed() == {"bad"}
-    assert (tmp_path / "x.xml").read_text().count("<testcase") == 2
+    assert (tmp_path / "x.json").read_text().count('"name"') == 2
 
 
 def test_brief_is_what_ci_runs_of_another_base() -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Steps of the series: each has its own files and those before it, and what is wrong names the step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

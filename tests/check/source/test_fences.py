@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Weakly ordered stores in object code, and whether a fence follows."""
 
-from __future__ import annotations
-
 from padlab.check.source import fences
 
 # As objdump prints it: a loop of stores, and what comes after it.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The lab's lint and tests as checks: each finds what is wrong, and a missing tool is a failure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Remarks of compilers and checkers: told apart by file and text, and new ones are failures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What users' kernels have is used: what a guest says of it is read, and all of it has to be there."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
 from padlab.check.plan import plan
-from padlab.check.users import poison, used, usersplan
+from padlab.check.users import used
 from padlab.kernel import kconfig
 from padlab.vm import machine
 from padlab.vm.initramfs import GUEST
@@ -33,12 +31,12 @@ def test_the_guest_says_all_that_is_expected_and_no_more() -> None:
 
 
 def test_who_reads_a_poisoned_page_has_to_be_seen() -> None:
-    assert poison.problems("page:00000000abc is uninitialized and poisoned") == []
-    assert poison.problems("test_beside: a page that nobody asked for: node 1")
+    assert used.unseen("page:00000000abc is uninitialized and poisoned") == []
+    assert used.unseen("test_beside: a page that nobody asked for: node 1")
 
 
 def test_efi_is_booted_with_much_and_little_memory() -> None:
-    loaded = [machine.load(name) for name in usersplan.EFI]
+    loaded = [machine.load(name) for name in used.EFI]
     assert [efi.mib for efi in loaded] == [512, 2048, 3072, 6144]
     assert all(efi.firmware for efi in loaded)
 
@@ -46,7 +44,7 @@ def test_efi_is_booted_with_much_and_little_memory() -> None:
 def test_kernels_are_built_before_they_are_booted() -> None:
     for everything in (False, True):
         names = [check.name for check in plan.full(everything)]
-        first = min(names.index(case.title) for case in usersplan.CASES)
+        first = min(names.index(case.title) for case in used.CASES)
         built = [nr for nr, name in enumerate(names) if name.endswith(f"({used.CONFIG})") and "build" in name]
         assert len(built) == 2 + everything and max(built) < first
 

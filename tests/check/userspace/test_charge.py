@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The check of helpers' CPU time in userspace: each part that its program checks counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The engine in userspace: what its program says, the bugs it must find, and how both are judged."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

@@ -7,8 +7,6 @@
  *   hugepages poll KIND SIZE_KB NR	the same, while threads read from the pages all
  *					the time: none may ever see the pattern
  *   hugepages many KIND SIZE_KB NR	threads touch different pages at once; NR each
- *   hugepages locks KIND SIZE_KB NR	threads touch NR pages that are there already, each
- *					in page tables of its own, again and again
  *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns per page
  *   hugepages mbind KIND SIZE_KB NR	as zero, on the last node only
  *   hugepages nomem KIND SIZE_KB NR	as zero, while allocations may fail
@@ -256,72 +254,6 @@ static void many(void)
 	check_zero(p);
 }
 
-/* Far enough apart to have separate page tables at every level but the last two. */
-#define APART		0x40000000UL
-#define ROUNDS		2000
-#define NR_LOCKERS	3
-
-static void *locker(void *arg)
-{
-	unsigned char *p = arg;
-	int round;
-
-	pthread_barrier_wait(&barrier);
-	for (round = 0; round < ROUNDS; round++) {
-		touch_all(p);
-		if (madvise(p, length, MADV_DONTNEED))
-			finish(SKIP, "MADV_DONTNEED: %s", strerror(errno));
-	}
-	return NULL;
-}
-
-/*
- * An emulator switches from one CPU to another when a timer expires, wherever the CPU
- * is then.  Without that, CPUs that take turns hardly ever contend for a lock.
- */
-static void *ticker(void *arg)
-{
-	while (!done)
-		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
-	return NULL;
-}
-
-/* Pages that exist already: nothing is allocated or zeroed, only mapped. */
-static void *map_at(uintptr_t at)
-{
-	int fd = syscall(SYS_memfd_create, "hugepages", MFD_HUGETLB | size_flag());
-	void *p;
-
-	if (fd < 0 || fallocate(fd, 0, 0, length))
-		finish(SKIP, "no memfd with pages of %zu KiB: %s", size >> 10,
-		       strerror(errno));
-	p = mmap((void *)at, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	if (p == MAP_FAILED)
-		finish(1, "cannot map: %s", strerror(errno));
-	return p;
-}
-
-static void locks(void)
-{
-	pthread_t threads[NR_LOCKERS], tickers[NR_LOCKERS];
-	uintptr_t base;
-	int i;
-
-	base = (uintptr_t)mmap(NULL, (NR_LOCKERS + 1) * APART, PROT_NONE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	base = (base + APART - 1) & ~(APART - 1);
-	pthread_barrier_init(&barrier, NULL, NR_LOCKERS);
-	for (i = 0; i < NR_LOCKERS; i++) {
-		pthread_create(&threads[i], NULL, locker, map_at(base + i * APART));
-		pthread_create(&tickers[i], NULL, ticker, NULL);
-	}
-	for (i = 0; i < NR_LOCKERS; i++)
-		pthread_join(threads[i], NULL);
-	done = true;
-	for (i = 0; i < NR_LOCKERS; i++)
-		pthread_join(tickers[i], NULL);
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -382,7 +314,7 @@ static void parse(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc != 5)
-		finish(1, "hugepages zero|poll|many|locks|time|mbind|nomem KIND SIZE_KB NR");
+		finish(1, "hugepages zero|poll|many|time|mbind|nomem KIND SIZE_KB NR");
 	parse(argv);
 	if (!strcmp(argv[1], "zero"))
 		zero();
@@ -390,8 +322,6 @@ int main(int argc, char **argv)
 		poll_pages();
 	else if (!strcmp(argv[1], "many"))
 		many();
-	else if (!strcmp(argv[1], "locks"))
-		locks();
 	else if (!strcmp(argv[1], "time"))
 		time_pages();
 	else if (!strcmp(argv[1], "mbind"))
