@@ -21,6 +21,9 @@ TIME_LIMIT_S = 600
 # A node without memory, and a DIMM for it.
 LATE = "late-node"
 
+# Nodes with more than one last-level cache.
+CACHES = "caches"
+
 UML_LIMIT_S = 300  # the kernel's own default
 
 # Skipped in other kernels.
@@ -142,6 +145,11 @@ def kasan() -> Outcome:
 def selftests_of_nodes(config: Config) -> Outcome:
     """With a node whose only memory can be taken away."""
     return _whole(guests.boot(LATE, "patched", config, "selftest", ("padlab_tests=nodes",)))
+
+
+def selftests_of_caches(config: Config) -> Outcome:
+    """On a machine where cores of a node do not all share a cache."""
+    return _whole(guests.boot(CACHES, "patched", config, "selftest", ("padlab_only=test_helper_cpus",)))
 
 
 # One by itself

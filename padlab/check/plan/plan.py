@@ -186,6 +186,8 @@ def _selftests_elsewhere(config: Config) -> Iterator[Check]:
     yield _selftests("kselftests of huge pages", run, hugepages.MACHINE, config, mib)
     run = partial(suites.selftests_of_nodes, config)
     yield _selftests("kselftests of memory that comes and goes", run, suites.LATE, config)
+    run = partial(suites.selftests_of_caches, config)
+    yield _selftests("kselftests of where helpers go", run, suites.CACHES, config)
     title = f"kselftests that measure time, {suites.TIME} ({config})"
     run, mib = partial(suites.selftests_of_time, config), boots.host_mib(machine.load(suites.TIME))
     yield Check(title, run, MAKING_S + suites.TIME_LIMIT_S, mib=mib)

@@ -47,6 +47,8 @@ find_cpus()
 		set -- "$CPUS/cpu$cpu"/node[0-9]*
 		eval "node_$cpu=${1##*/node}"
 		eval "core_$cpu=$(cat "$CPUS/cpu$cpu/topology/thread_siblings_list")"
+		eval "cache_$cpu=$(cat "$CPUS/cpu$cpu/cache/index3/shared_cpu_list" 2>/dev/null ||
+			cat "$CPUS/cpu$cpu/topology/die_cpus_list")"
 	done
 }
 
@@ -68,6 +70,14 @@ split()
 			far=$((far + 1))
 		fi
 	done
+}
+
+# caches_of NODE: prints how many last-level caches its CPUs have
+caches_of()
+{
+	for cpu in $cpus; do
+		! is_on "$1" "$cpu" || eval "echo \$cache_$cpu"
+	done | sort -u | wc -l
 }
 
 # online_of NODE: prints the number of online CPUs and of cores, as "CPUS CORES", or MOST
@@ -170,6 +180,16 @@ cores_first()
 	[ "$cores" = "$2" ]
 }
 
+# caches_first NODE NR: the first NR helpers are in different last-level caches
+caches_first()
+{
+	start_elsewhere "$1" near="$1" || return 1
+	caches=$(for cpu in $helpers; do
+		eval "echo \$cache_$cpu"
+	done | head -n "$2" | sort -u | wc -l)
+	[ "$caches" = "$2" ]
+}
+
 one_for_a_cpu()
 {
 	for _ in $(seq $TRIES); do
@@ -222,7 +242,7 @@ there=$(echo "$nodes" | tail -n 1)
 elsewhere=$(echo "$nodes" | head -n 1)
 [ "$(echo "$nodes" | wc -l)" -gt 1 ] || skip_all "needs two nodes with CPUs"
 nr=$(online_of "$there")
-ktap_set_plan 8
+ktap_set_plan 9
 
 start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
 	padata/padata_mt_helper_end padata/padata_mt_chunk
@@ -232,6 +252,12 @@ check "near the caller, if it is not said where that is" \
 	mostly_near "$there" "${nr% *}"
 check "or if there is no such node" mostly_near "$there" "${nr% *}" near=77
 check "whole cores first" mostly cores_first "$there" "${nr#* }"
+nr_caches=$(caches_of "$there")
+if [ "$nr_caches" -gt 1 ]; then
+	check "and spread over caches" mostly caches_first "$there" "$nr_caches"
+else
+	skip "and spread over caches" "a node has one cache"
+fi
 check "no two on one CPU" one_for_a_cpu
 check "nor while they sleep" one_for_a_cpu_whose_helper_sleeps
 check "none where the caller is" not_where_the_caller_is

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Helpers of a kernel thread, which no cpuset restricts, avoid a CPU that a cpuset
-# partition has isolated, and leave it if that happens in the middle of a job.
+# Helpers of a kernel thread, which no cpuset restricts, avoid a CPU that unbound work stays
+# off: one that a cpuset partition has isolated, or that is not in the mask of workqueues.
+# They leave it if that happens in the middle of a job.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -12,23 +13,48 @@ JOB="rules=now context=kthread size=4000 max_chunk=1 fn=sleep us=1000"
 # Claimed on one CPU
 FILTER=$TRACEFS/events/padata/padata_mt_chunk/filter
 
+UNBOUND=/sys/devices/virtual/workqueue/cpumask
+
+unbound=
+
 restore()
 {
 	stop_jobs
+	[ -z "$unbound" ] || echo "$unbound" > "$UNBOUND"
 	[ ! -e "$FILTER" ] || echo 0 > "$FILTER"
 }
 
-# The caller may be starting a helper there when that is isolated.
+isolated_partition()
+{
+	echo isolated > "$GROUP/one/cpuset.cpus.partition"
+	[ "$(cat "$GROUP/one/cpuset.cpus.partition")" = isolated ]
+}
+
+member_partition()
+{
+	echo member > "$GROUP/one/cpuset.cpus.partition"
+}
+
+isolated_mask()
+{
+	printf '%x\n' $((0x$unbound & ~(1 << last))) > "$UNBOUND"
+}
+
+member_mask()
+{
+	echo "$unbound" > "$UNBOUND"
+}
+
+# isolate HOW: the caller may be starting a helper there when that is isolated.
 isolate()
 {
 	mark "may change"
-	echo isolated > "$GROUP/one/cpuset.cpus.partition"
-	[ "$(cat "$GROUP/one/cpuset.cpus.partition")" = isolated ] || return 1
+	"isolated_$1" || return 1
 	begin_chunks 8 0
 	mark "is isolated"
 	begin_chunks 50 0
 	mark "may change"
-	echo member > "$GROUP/one/cpuset.cpus.partition"
+	"member_$1"
 	mark "is not isolated"
 	begin_chunks 0 100
 }
@@ -45,7 +71,7 @@ started_on()
 		END { print n + 0 }' "$TRACEFS/trace"
 }
 
-# keeps_off: sets strays and used, chunks that helpers claimed on $last in either state,
+# keeps_off HOW: sets strays and used, chunks that helpers claimed on $last in either state,
 # and woken, helpers that were started there in vain.  One that has just looked may claim one
 # more chunk, each time.
 keeps_off()
@@ -56,7 +82,7 @@ keeps_off()
 	echo "CPU == $last" > "$FILTER"
 	start_tracing padata/padata_mt_chunk padata/padata_mt_helper_start
 	for _ in $(seq $CHANGES); do
-		isolate || return 1
+		isolate "$1" || return 1
 	done
 	stop_tracing
 	stop_jobs
@@ -88,10 +114,21 @@ last=$(online_cpus | sort -n | tail -n 1)
 mkdir "$GROUP/one"
 echo "$last" > "$GROUP/cpuset.cpus.exclusive"
 echo "$last" > "$GROUP/one/cpuset.cpus.exclusive"
-ktap_set_plan 4
+unbound=$(cat "$UNBOUND")
+ktap_set_plan 7
 
-check "no helper works on an isolated CPU" keeps_off
+check "no helper works on an isolated CPU" keeps_off partition
 check "nor is one started there" is_left_alone
 check "helpers work there when it is not" is_used
+
+if [ "$last" -lt 31 ]; then
+	check "no helper works on a CPU without unbound work" keeps_off mask
+	check "nor is one started there" is_left_alone
+	check "helpers work there when it has some" is_used
+else
+	for name in off left used; do
+		skip "unbound work, $name" "the mask has more than a word"
+	done
+fi
 
 finish

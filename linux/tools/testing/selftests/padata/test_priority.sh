@@ -96,11 +96,17 @@ helped()
 	return 1
 }
 
-# seen IDLE BOOSTED: so many helpers
-seen()
+# Another helper may be where the caller was when it slept.
+all_idle()
 {
 	look
-	[ "$idle" -eq "$1" ] && [ "$boosted" -eq "$2" ]
+	[ "$idle" -ge "$nr_others" ] && [ "$boosted" -eq 0 ]
+}
+
+all_boosted()
+{
+	look
+	[ "$idle" -eq 0 ] && [ "$boosted" -ge "$nr_others" ]
 }
 
 # The caller goes on with chunk after chunk, while each helper is in its first one.
@@ -109,7 +115,7 @@ are_idle()
 	size=$((2000 + nr_others))
 	helped size=$size fn=nap us=20000 us_helper=60000000 "$@" || return 1
 	own=$((own_goal - 1))
-	await seen "$nr_others" 0
+	await all_idle
 	seen=$?
 	progress
 	end
@@ -121,7 +127,7 @@ are_idle()
 are_boosted()
 {
 	helped size=$((1 + nr_others)) fn=nap us=20000 us_helper=60000000 || return 1
-	await seen 0 "$nr_others"
+	await all_boosted
 	seen=$?
 	end
 	ktap_print_msg "SCHED_IDLE: $idle, of nice $NICE: $boosted"
