@@ -7,8 +7,14 @@
  * needs certain struct pages calls deferred_init_pfns(), and who needs all of them
  * deferred_init_wait().
  *
- * Boot waits at once with deferred_init=sync, and in kernels in which something looks at
- * struct pages without asking: see deferred_async_decide(), and DEFERRED_INIT_ASYNC in Kconfig.
+ * Boot waits at once with deferred_init=sync, where something has to see pages before they are
+ * in use (deferred_async_decide()), and in kernels in which something looks at struct pages
+ * without asking (DEFERRED_INIT_ASYNC in Kconfig):
+ *
+ * - An architecture selects ARCH_WANTS_DEFERRED_INIT_ASYNC when its code has been reviewed.
+ * - Without memory hotplug every pfn counts as online.
+ * - Without a virtual memmap page_to_pfn() reads the struct page.
+ * - KASAN leaves pages unpoisoned until the last one is initialised.
  */
 
 #include <linux/atomic.h>

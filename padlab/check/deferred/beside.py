@@ -187,13 +187,14 @@ def pool(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
 
 def pool_problems(console: Dmesg) -> list[str]:
     """What is wrong with a pool, and with when it was filled.  Pure."""
-    filled = re.search(rf"HugeTLB: registered 2.00 MiB page size, pre-allocated {POOL_PAGES} pages", console.text)
+    filled = re.search(rf"registered 2.00 MiB page size, pre-allocated {POOL_PAGES} pages", console.text)
     done = re.search(NODE_DONE, console.text)
     if not (filled and done):
         return ["the pool is not full, or jobs are not over"]
     problems = ["the pool was filled when jobs were over"] * (filled.start() > done.start())
-    waited = console.waited
-    return problems + [f"{waited.who} waited for all pages"] * bool(waited and waited.who)
+    if console.waited and console.waited.who:
+        problems.append(f"{console.waited.who} waited for all pages")
+    return problems
 
 
 def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
