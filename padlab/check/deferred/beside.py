@@ -29,7 +29,7 @@ SLOW = "deferred_init_slow=500,1000000"
 UNHURRIED = ("deferred_init_slow=1,1000000", "test_over")
 LAST_TRIES = 3
 # One section only; and then threads stay for a while where they are when boot frees init memory.
-HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
+HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=200")
 EVENTS = "initcall:*,padata:*"
 LEAST_INITCALLS = 20
 CHUNK = "padata_mt_chunk"
@@ -54,7 +54,7 @@ POOL = (f"hugepages={POOL_PAGES}", SLOW)
 # freed one by one, and nothing if initcalls take what boot has waited for, or can do without.
 BLOCK_PAGES = 1024
 ATOMIC = ("95,irq", "init_on_free=1")
-NOT_ATOMIC = (("2,irq", SLOW), ("10,kmalloc", SLOW))
+NOT_ATOMIC = (("2,irq", SLOW), ("40,kmalloc", SLOW))
 
 BULK = ("test_bulk", SLOW)
 TAKEN = ("small", "order9", "irq")
@@ -200,13 +200,13 @@ def pool_problems(console: Dmesg) -> list[str]:
 def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Zones grow with interrupts off seldom, and little at a time."""
     kind, free = ATOMIC
-    result = guests.boot(SMALL, kernel, append=(f"test_take={kind}", free), limit=limit_s)
+    result = guests.boot(SMT, kernel, append=(f"test_take={kind}", free), limit=limit_s)
     problems = guests.trouble(result) + taken_problems(result.dmesg.text, "irq")
     times, most = grown(result.dmesg.text)
     if not 0 < most <= BLOCK_PAGES:
         problems.append(f"zones grew {times} times in atomic context, by {most} pages at a time")
     for kind, slow in NOT_ATOMIC:
-        result = guests.boot(SMALL, kernel, append=(f"test_take={kind}", slow), limit=limit_s)
+        result = guests.boot(SMT, kernel, append=(f"test_take={kind}", slow), limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind.partition(",")[2])
         times, _ = grown(result.dmesg.text)
         if times:
