@@ -53,8 +53,9 @@ POOL = (f"hugepages={POOL_PAGES}", SLOW)
 # Allocations that may not sleep initialise a block of the largest order at a time where pages are
 # freed one by one, and nothing if initcalls take what boot has waited for, or can do without.
 BLOCK_PAGES = 1024
-ATOMIC = ("95,irq", "init_on_free=1")
-NOT_ATOMIC = (("2,irq", SLOW), ("40,kmalloc", SLOW))
+SLOW_AHEAD = f"{SLOW},3"
+ATOMIC = ("test_take=40,irq", "init_on_free=1", SLOW_AHEAD)
+NOT_ATOMIC = (("test_take=2,irq", SLOW_AHEAD), ("test_take=40,kmalloc", SLOW_AHEAD))
 
 BULK = ("test_bulk", SLOW)
 TAKEN = ("small", "order9", "irq")
@@ -199,18 +200,17 @@ def pool_problems(console: Dmesg) -> list[str]:
 
 def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Zones grow with interrupts off seldom, and little at a time."""
-    kind, free = ATOMIC
-    result = guests.boot(SMT, kernel, append=(f"test_take={kind}", free), limit=limit_s)
+    result = guests.boot(SMT, kernel, append=ATOMIC, limit=limit_s)
     problems = guests.trouble(result) + taken_problems(result.dmesg.text, "irq")
     times, most = grown(result.dmesg.text)
     if not 0 < most <= BLOCK_PAGES:
         problems.append(f"zones grew {times} times in atomic context, by {most} pages at a time")
-    for kind, slow in NOT_ATOMIC:
-        result = guests.boot(SMT, kernel, append=(f"test_take={kind}", slow), limit=limit_s)
-        problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind.partition(",")[2])
+    for append in NOT_ATOMIC:
+        result = guests.boot(SMT, kernel, append=append, limit=limit_s)
+        problems += guests.trouble(result) + taken_problems(result.dmesg.text, append[0].partition(",")[2])
         times, _ = grown(result.dmesg.text)
         if times:
-            problems.append(f"test_take={kind}: zones grew {times} times in atomic context")
+            problems.append(f"{append[0]}: zones grew {times} times in atomic context")
     return judge(problems, result.log)
 
 
