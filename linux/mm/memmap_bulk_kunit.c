@@ -10,9 +10,7 @@
  * touched, so a User-mode Linux machine may be given more memory than the host
  * has, and thus a memmap much larger than the caches.
  *
- * A second suite checks how many threads deferred init uses on each node.
- *
- * The functions under test are __init, so the suites are built in, and run
+ * The functions under test are __init, so the suite is built in, and runs
  * before init memory is freed.
  */
 
@@ -20,7 +18,6 @@
 #include <linux/align.h>
 #include <linux/bootmem_info.h>
 #include <linux/cpumask.h>
-#include <linux/deferred_init.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
@@ -29,14 +26,12 @@
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/module.h>
-#include <linux/nodemask.h>
 #include <linux/page-flags.h>
 #include <linux/pageblock-flags.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <linux/topology.h>
 #include <linux/vmstat.h>
 
 #include "internal.h"
@@ -806,79 +801,7 @@ static struct kunit_suite __refdata bulk_test_suite = {
 	.test_cases = bulk_test_cases,
 };
 
-/* How many threads deferred init uses */
-
-#ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
-static cpumask_t cpus_left __initdata;
-
-/* Count the cores of @cpus, by removing them one by one with all their SMT siblings. */
-static unsigned int __init count_cores(const struct cpumask *cpus)
-{
-	unsigned int cores = 0;
-
-	cpumask_copy(&cpus_left, cpus);
-	while (!cpumask_empty(&cpus_left)) {
-		unsigned int cpu = cpumask_first(&cpus_left);
-
-		cpumask_andnot(&cpus_left, &cpus_left,
-			       topology_sibling_cpumask(cpu));
-		cores++;
-	}
-
-	return cores;
-}
-
-static void __init threads_one_per_core(struct kunit *test)
-{
-	int cpu, nid;
-
-	for_each_node_state(nid, N_CPU) {
-		const struct cpumask *cpus = cpumask_of_node(nid);
-
-		KUNIT_EXPECT_EQ(test, count_cores(cpus),
-				deferred_init_cores(cpus));
-	}
-
-	/* A core counts even if only its second SMT thread is in the mask. */
-	for_each_online_cpu(cpu) {
-		KUNIT_EXPECT_EQ(test, 1, deferred_init_cores(cpumask_of(cpu)));
-		KUNIT_EXPECT_EQ(test, 1,
-				deferred_init_cores(topology_sibling_cpumask(cpu)));
-	}
-	KUNIT_EXPECT_EQ(test, 0, deferred_init_cores(cpu_none_mask));
-}
-
-/* The architecture's choice: x86 uses all SMT threads, others use one per core. */
-static void __init threads_of_architecture(struct kunit *test)
-{
-	int nid;
-
-	for_each_node_state(nid, N_CPU) {
-		const struct cpumask *cpus = cpumask_of_node(nid);
-		unsigned int threads = deferred_init_cores(cpus);
-
-		if (IS_ENABLED(CONFIG_X86))
-			threads = cpumask_weight(cpus);
-		KUNIT_EXPECT_EQ(test, threads,
-				deferred_page_init_max_threads(cpus));
-	}
-}
-
-static struct kunit_case __refdata threads_test_cases[] = {
-	KUNIT_CASE(threads_one_per_core),
-	KUNIT_CASE(threads_of_architecture),
-	{}
-};
-
-static struct kunit_suite __refdata threads_test_suite = {
-	.name = "deferred_init",
-	.test_cases = threads_test_cases,
-};
-
-kunit_test_init_section_suites(&bulk_test_suite, &threads_test_suite);
-#else
 kunit_test_init_section_suites(&bulk_test_suite);
-#endif
 
 MODULE_DESCRIPTION("KUnit test of struct pages initialised and freed in bulk");
 MODULE_LICENSE("GPL");

@@ -11,9 +11,7 @@
 #include <linux/minmax.h>
 
 /*
- * Every hardware thread of the node, where the default is one thread per core.
- *
- * It has been measured on x86: in the thread sweeps published with "mm: parallelize
+ * Every hardware thread of the node, as measured on x86.  In the thread sweeps published with "mm: parallelize
  * deferred_init_memmap()" (2020) each of six machines is fastest with all threads.
  * Deferred init took, in ms, with as many threads as the node has cores, and with all:
  *
@@ -25,7 +23,8 @@
  *   Zen, KVM guest, 4 threads			 28	 22
  *
  * A thread waits for memory most of the time here, which is when its sibling can
- * work.
+ * work.  That was with plain stores.  With the non-temporal ones of memmap_bulk.c, 16
+ * threads on 16 cores without siblings (Emerald Rapids) still take 0.70 of the time of 8.
  */
 unsigned int __init
 deferred_page_init_max_threads(const struct cpumask *node_cpumask)
