@@ -17,7 +17,8 @@ PORTS = qemu.Ports("file:/tmp/log", "file:/tmp/guest")
 TCG = accel.Accel("tcg", "TCG", "7.2.22", "single")
 KVM = accel.Accel("kvm", "KVM", "10.0")
 EXACT = accel.Accel("tcg", "TCG", "10.0", "single", exact=True)
-X86 = [name for name in machine.names() if not machine.load(name).arch.foreign]
+_PLAIN = {name: loaded for name in machine.names() if "-smp" not in (loaded := machine.load(name)).qemu}
+X86 = [name for name, loaded in _PLAIN.items() if not loaded.arch.foreign]
 
 
 def command(
