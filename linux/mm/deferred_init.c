@@ -501,7 +501,7 @@ static struct deferred_node * __init deferred_alloc_node(pg_data_t *pgdat)
 		return NULL;
 	WARN_ON(pgdat->nr_zones < MAX_NR_ZONES && populated_zone(zone + 1));
 
-	node = kzalloc(sizeof(*node), gfp);
+	node = kvcalloc(1, sizeof(*node), gfp);
 	node->zone = zone;
 	node->first_pfn = pgdat->first_deferred_pfn;
 	node->end_pfn = zone_end_pfn(zone);
