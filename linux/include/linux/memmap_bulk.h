@@ -46,7 +46,7 @@ memmap_stamp_word(unsigned int i, struct page *page,
 		store(word, template->word[i]);
 }
 
-#define MEMMAP_STAMP_WORD(i, args...) memmap_stamp_word(i, args);
+#define MEMMAP_STAMP_WORD(i, args...)	{ memmap_stamp_word(i, args); }
 
 /* Store page number @i. */
 static __always_inline void
@@ -59,7 +59,7 @@ memmap_stamp_page(unsigned int i, struct page *page,
 	UNROLL(MEMMAP_MAX_WORDS, MEMMAP_STAMP_WORD, page + i, template, store)
 }
 
-#define MEMMAP_STAMP_PAGE(i, args...) memmap_stamp_page(i, args);
+#define MEMMAP_STAMP_PAGE(i, args...)	{ memmap_stamp_page(i, args); }
 
 /**
  * memmap_stamp_by - store a template to a run of struct pages
@@ -78,8 +78,9 @@ memmap_stamp_by(struct page *page, struct page *end,
 	struct page *last = end - (unsigned long)(end - page) % MEMMAP_BATCH;
 	const struct memmap_template copy = *template;
 
-	for (; page < last; page += MEMMAP_BATCH) {
+	while (page < last) {
 		UNROLL(MEMMAP_BATCH, MEMMAP_STAMP_PAGE, page, &copy, store)
+		page += MEMMAP_BATCH;
 	}
 
 	for (; page < end; page++)
