@@ -23,7 +23,6 @@ from padlab.check.base import expected
 from padlab.check.memmap import oracle
 from padlab.check.memmap.asked import LITTLE, Case
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import machine as machines
 from padlab.vm.boot import SYNC
 from padlab.vm.machine import Machine
@@ -207,9 +206,7 @@ FEATURES = (
     Case(
         "page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), kconfig.FEATURES, never=WAITS, short=False
     ),
-    Case(
-        "sysctl.vm.mem_profiling=1", LITTLE, ("sysctl.vm.mem_profiling=1",), kconfig.FEATURES, short=False
-    ),
+    Case("sysctl.vm.mem_profiling=1", LITTLE, ("sysctl.vm.mem_profiling=1",), kconfig.FEATURES, short=False),
 )
 
 # What has to see pages that are freed, or made, sees what it does in stock.
