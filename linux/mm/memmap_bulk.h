@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * memmap_bulk.h - struct pages in bulk, for the rest of mm/
- *
- * What memmap_bulk.c provides to mm_init.c, memblock.c and deferred_init.c, and the
- * little that page_alloc.c provides to memmap_bulk.c.
  */
 #ifndef _MM_MEMMAP_BULK_H
 #define _MM_MEMMAP_BULK_H
@@ -19,12 +16,11 @@ enum memmap_state {
 	MEMMAP_FREE,		/* without a reference */
 	MEMMAP_RESERVED,	/* PageReserved */
 	MEMMAP_OFFLINE,		/* PageOffline */
-	MEMMAP_SECTION_INFO,	/* PageReserved, and what get_page_bootmem() adds */
 };
 
 /*
- * A context of memmap_free_pages() and __free_pages_core() beside those of mmzone.h: the
- * pages count as managed already.
+ * Pages that are counted as managed, and as MEMMAP_FREE makes them: one more of enum
+ * meminit_context.  Not in mmzone.h, so as not to have every file compiled again.
  */
 #define MEMINIT_DEFERRED	((enum meminit_context)(MEMINIT_HOTPLUG + 1))
 
@@ -32,22 +28,16 @@ unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
 unsigned long memmap_step_end(unsigned long pfn, unsigned long end_pfn);
 void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 		       unsigned long zone, int nid, enum memmap_state state);
-void memmap_init_section_info(unsigned long pfn, unsigned long end_pfn,
-			      unsigned long zone, int nid,
-			      unsigned long section_nr);
 void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 			    int migratetype);
 void memmap_free_pages(struct zone *zone, unsigned long pfn,
 		       unsigned long end_pfn, enum meminit_context context);
-bool memmap_free_used(struct zone *zone, unsigned long pfn,
-		      unsigned long end_pfn);
+void memmap_free_used(unsigned long pfn, unsigned long end_pfn);
 unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);
 void set_zone_contiguous_boot(struct zone *zone);
 
 /* In page_alloc.c */
-bool prepare_new_pages(struct page *page, struct page *end);
-void add_new_blocks(struct page *page, struct page *end, struct zone *zone,
-		    int migratetype);
+void free_new_blocks(struct page *page, struct page *end);
 
 /* The first pfn of a node whose struct page is not initialised, or ULONG_MAX. */
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT

@@ -28,7 +28,6 @@ MAX_USE_OF_STOCK = 1.02  # of other uses, in which the memory decides: no slower
 # What struct pages are initialised for, by the program's names: to be freed together, or else.
 DEFERRED = "deferred"
 USES = {
-    "singly": "deferred pages that are freed block by block",
     "hotplug": "hotplug, 128 MiB at a time",
     "hotplug_large": "hotplug, 2 GiB at a time",
     "early": "early pages, 64 MiB of struct pages",

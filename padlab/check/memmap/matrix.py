@@ -4,7 +4,7 @@
 A case boots both kernels and holds their memmaps against each other (oracle.py).
 What else it asks for is in asked.py.
 
-The short set has each command line and each slow path once; the full one has each
+The short set has each command line and each watcher of pages once; the full one has each
 command line on every small machine, and the large machines.
 
 Not here, and why:
@@ -19,9 +19,8 @@ from dataclasses import replace
 
 from padlab.check.base import expected
 from padlab.check.memmap import oracle
-from padlab.check.memmap.asked import FREED_SINGLY, LITTLE, Case
+from padlab.check.memmap.asked import LITTLE, Case
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import machine as machines
 from padlab.vm.boot import SYNC
 from padlab.vm.machine import Machine
@@ -42,21 +41,15 @@ MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
 GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
 
 # Where boot waits for struct pages before it goes on, it does not say so at its end.
-WAITS = (FREED_SINGLY, r"boot waited")
+WAITS = (r"boot waited",)
 
 # Of 2 MiB each.  A block is what the page allocator has at once.
 _POOL = re.compile(r"\bhugepagesz=2M hugepages=(\d+)")
 BLOCK_MIB = 4
+BLOCK = 1 / 1024  # of a page
 
 # A walk over the struct pages of many GiB holds all zone locks for a while.
 LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
-
-
-def slow(
-    name: str, watcher: str, *append: str, machine: str = LITTLE, config: Config = kconfig.DEBUG
-) -> Case:
-    """``watcher`` has to see each page, so blocks are freed one by one: as in stock."""
-    return Case(name, machine, append, config, says=(f"{FREED_SINGLY} because of {watcher}",), never=())
 
 
 # Command lines for any machine, and the one of the short set.
@@ -95,7 +88,7 @@ SHAPES = (
         "one-cpu",
         ("mem=4355M", *GROWING),
         says=(r"oracle zone 0 Normal ",),
-        never=(FREED_SINGLY, r"node 0 initialised"),
+        never=(r"node 0 initialised",),
     ),
     Case("many ranges", LITTLE, (MANY_RANGES,), says=(r"oracle violations 0$",)),
 )
@@ -151,14 +144,14 @@ HOTPLUG = (
         "dimms",
         ("padlab_online=online_movable",),
         says=(_ONLINED, r"zone 0 Movable .*present=262144 ", r"zone 1 Movable .*present=163840 ", _AS_NEW),
-        never=(FREED_SINGLY, _NOT_AS_NEW),
+        never=(_NOT_AS_NEW,),
     ),
     Case(
         "DIMMs online",
         "dimms",
         ("padlab_online=online_kernel",),
         says=(_ONLINED, r"zone 1 Normal .*present=", _AS_NEW),
-        never=(FREED_SINGLY, _NOT_AS_NEW),
+        never=(_NOT_AS_NEW,),
     ),
     Case(
         "DIMMs, memhp_default_state=online_movable",
@@ -173,7 +166,7 @@ HOTPLUG = (
         "dimms",
         ("memory_hotplug.memmap_on_memory=1", "padlab_online=online_movable"),
         says=(_ONLINED, _AS_NEW),
-        never=(FREED_SINGLY, _NOT_AS_NEW),
+        never=(_NOT_AS_NEW,),
         short=False,
         stock_breaks=True,  # pages that hold struct pages are not managed, and not reserved
     ),
@@ -211,24 +204,17 @@ FEATURES = (
     Case(
         "page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), kconfig.FEATURES, never=WAITS, short=False
     ),
-    replace(
-        slow(
-            "sysctl.vm.mem_profiling=1",
-            "allocation profiling",
-            "sysctl.vm.mem_profiling=1",
-            config=kconfig.FEATURES,
-        ),
-        short=False,
-    ),
+    Case("sysctl.vm.mem_profiling=1", LITTLE, ("sysctl.vm.mem_profiling=1",), kconfig.FEATURES, short=False),
 )
 
-SLOW_PATHS = (
-    slow("page_poison=1 init_on_free=1", "page_poison", "page_poison=1", "init_on_free=1"),
-    slow("init_on_free=1", "init_on_free", "init_on_free=1", config=PERF),
-    slow("debug_pagealloc=on", "debug_pagealloc", "debug_pagealloc=on"),
-    slow("mm_page_free traced", "the mm_page_free trace event", "trace_event=kmem:mm_page_free", config=PERF),
-    # The struct pages' own slow path, which says nothing, but shows in the trace:
-    # each is given a reference when it is made and loses it when it is free.
+# What has to see pages that are freed, or made, sees what it does in stock.
+WATCHERS = (
+    Case("page_poison=1 init_on_free=1", LITTLE, ("page_poison=1", "init_on_free=1"), kconfig.DEBUG),
+    Case("init_on_free=1", LITTLE, ("init_on_free=1",), says=(r"heap free:on",)),
+    Case("debug_pagealloc=on", LITTLE, ("debug_pagealloc=on",), kconfig.DEBUG),
+    # An event for each block.
+    Case("mm_page_free traced", LITTLE, ("trace_event=kmem:mm_page_free",), seen_per_page=BLOCK),
+    # Each page is given a reference when it is made and loses it when it is free.
     Case(
         "page_ref_set traced", LITTLE, ("trace_event=page_ref:page_ref_set",), kconfig.DEBUG, seen_per_page=2
     ),
@@ -250,15 +236,18 @@ SLOW_PATHS = (
         ("page_owner=on", "early_page_ext"),
         kconfig.DEBUG,
         says=(r"page owner found early allocated",),
-        never=(FREED_SINGLY, r"node \d+ initialised"),
+        never=(r"node \d+ initialised",),
     ),
-    replace(slow("plain", "a sanitizer", config=kconfig.KASAN), never=WAITS[1:], short=False),
+    Case("plain", LITTLE, (), kconfig.KASAN, never=WAITS, short=False),
     # It sees whether memblock is asked when it has retired.  Stock does so in a
     # place that the series leaves as it is: node_dev_init() has memblock look for the node of each page.
     # With ours that may come before memblock retires; and KASAN is not told of what is freed
     # until deferred init is over, of which memblock's arrays are the last.
-    replace(
-        slow("many ranges", "a sanitizer", MANY_RANGES, config=kconfig.KASAN),
+    Case(
+        "many ranges",
+        LITTLE,
+        (MANY_RANGES,),
+        kconfig.KASAN,
         stock_reports=" in memblock_search_pfn_nid+",  # free, or another object by now
         short=False,
     ),
@@ -276,7 +265,7 @@ DEBUG = (
         ("padlab_online=online_movable",),
         kconfig.DEBUG,
         says=(_ONLINED, _AS_NEW),
-        never=(FREED_SINGLY, _NOT_AS_NEW),
+        never=(_NOT_AS_NEW,),
         short=False,
     ),
 )
@@ -284,7 +273,7 @@ DEBUG = (
 
 def cases(full: bool) -> list[Case]:
     """What ``./lab test`` boots, or with ``full`` all there is."""
-    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *SLOW_PATHS, *DEBUG]
+    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *WATCHERS, *DEBUG]
     if full:
         table += [*_everywhere(), *(_large(name) for name in large_machines())]
     return [_of_base(case) for case in table if full or case.short]

@@ -13,7 +13,7 @@ from padlab.core.errors import LabError
 from padlab.vm import channel, dmesg, machine
 
 NODE = "[    0.6] node 0 initialised, 1000 pages in 22ms, 4 threads (4 took part)\n"
-SINGLY = "[    0.5] memmap: blocks are freed one by one because of page_poison\n"
+ZEROED = "[    0.1] mem auto-init: stack:off, heap alloc:off, heap free:on\n"
 IRQ = (
     "deferred_init_irq: 40 interrupts, 900 allocations, 700 while jobs ran: "
     "12 found no block, 3 made a zone grow; 80 failed"
@@ -49,7 +49,7 @@ def test_full_is_short_and_more() -> None:
     assert {(name, line.append) for name in small for line in matrix.COMMAND_LINES} <= booted
 
 
-POISONED = matrix.slow("x", "page_poison", "page_poison=1")
+ZEROES = case(says=("heap free:on",), never=("boot waited",))
 SEEN = case(seen_per_page=2)
 BLOCKS = case(says=(r"^blocks +\d+ online *$",))
 DIMMS = next(case for case in matrix.HOTPLUG if "online_kernel" in case.append[0])
@@ -61,12 +61,10 @@ NOT_SAID = "the console does not say: "
 @pytest.mark.parametrize(
     ("wanted", "console", "guest", "problem"),
     [
-        # The fast path says nothing, and a slow one why.
         (case(), NODE, "", None),
-        (case(), SINGLY + NODE, "", f"the console says: {asked.FREED_SINGLY}"),
-        (POISONED, SINGLY + NODE, "", None),
-        (POISONED, NODE, "", f"{NOT_SAID}memmap: blocks are freed"),
-        (POISONED, SINGLY.replace("page_p", "p") + NODE, "", f"{NOT_SAID}memmap: blocks are freed"),
+        (ZEROES, ZEROED + NODE, "", None),
+        (ZEROES, NODE, "", f"{NOT_SAID}heap free:on"),
+        (ZEROES, ZEROED + NODE + "boot waited 3ms", "", "the console says: boot waited"),
         # Pages that are seen one by one are counted.
         (SEEN, NODE, "events 2000\n", None),
         (SEEN, NODE, "events 1999\n", "1999 trace events, less than 2 for each of 1000"),

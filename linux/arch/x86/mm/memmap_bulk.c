@@ -2,13 +2,9 @@
 /*
  * memmap_bulk.c - stores for runs of struct pages on x86-64
  *
- * A plain store first reads the cache line that it is going to overwrite, and
- * the line is written back later, when it is evicted.  For a memmap, which is
- * larger than any cache, that is 128 bytes of traffic for each struct page of 64.
- * Non-temporal stores gather a whole line in a buffer and write it out, which is
- * 64 bytes, and leave the caches to others.
- *
- * Struct pages that are used again soon are stored plainly, see mm/memmap_bulk.c.
+ * A plain store first reads the cache line that it is going to overwrite, and the
+ * line is written back when it is evicted: 128 bytes of traffic for a struct page of
+ * 64.  Non-temporal stores write whole lines, and leave the caches to others.
  */
 
 #include <linux/compiler.h>

@@ -167,7 +167,6 @@ static void check_state(struct page *ours, enum memmap_state state)
 	unsigned long zone = shim_random() % 2 ? BENCH_ZONE : SHIM_HIGHMEM_ZONE;
 	unsigned long *words = (unsigned long *)shim_memmap;
 
-	shim_free_singly = shim_random() % 2;
 	check_fill(words, nr_words);
 	memmap_init_pages(from, from + nr, zone, BENCH_NODE, state);
 	memcpy(ours, words, nr_words * sizeof(*words));
@@ -179,7 +178,6 @@ static void check_state(struct page *ours, enum memmap_state state)
 			bench_fail("state %u, run of %lu from %lu: page %lu is wrong, seed %#lx",
 				   state, nr, from, i, options.seed);
 	}
-	shim_free_singly = false;
 }
 
 static void check_states(void)

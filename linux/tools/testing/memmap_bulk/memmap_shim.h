@@ -41,6 +41,7 @@ struct list_head {
 #endif
 
 #define BIT(nr)			(1UL << (nr))
+#define CONCATENATE(a, b)	__CONCAT(a, b)
 #define BUILD_BUG_ON(condition)	static_assert(!(condition), #condition)
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
@@ -98,8 +99,10 @@ enum migratetype { MIGRATE_UNMOVABLE, MIGRATE_MOVABLE, MIGRATE_TYPES };
  */
 #ifdef WANT_PAGE_VIRTUAL
 #define SHIM_PAGE_MORE		((SHIM_PAGE_BYTES - 64) / sizeof(unsigned long))
+#define SHIM_PAGES_DIFFER	true
 #else
 #define SHIM_PAGE_MORE		((SHIM_PAGE_BYTES - 56) / sizeof(unsigned long))
+#define SHIM_PAGES_DIFFER	false
 #endif
 
 struct page {
@@ -137,12 +140,15 @@ struct zone {
 	bool			contiguous;
 };
 
+static inline unsigned long *page_flags(struct page *page)
+{
+	return (unsigned long *)&page->flags;
+}
+
 /* The memmap, the types of its pageblocks, and the zone they belong to. */
 extern struct page *shim_memmap;
 extern unsigned char *shim_pageblocks;
 extern struct zone shim_zone;
-/* Blocks cannot be freed together. */
-extern bool shim_free_singly;
 
 #define pfn_to_page(pfn)	(shim_memmap + (pfn))
 #define page_to_pfn(page)	((unsigned long)((page) - shim_memmap))
@@ -159,12 +165,12 @@ static inline void set_page_count(struct page *page, int count)
 
 static inline void __SetPageReserved(struct page *page)
 {
-	page->flags |= PG_RESERVED;
+	*page_flags(page) |= PG_RESERVED;
 }
 
 static inline void __ClearPageReserved(struct page *page)
 {
-	page->flags &= ~PG_RESERVED;
+	*page_flags(page) &= ~PG_RESERVED;
 }
 
 /* <linux/bootmem_info.h>; what is of a section's memmap is only made in the kernel. */
@@ -214,8 +220,8 @@ static inline void __init_single_page(struct page *page, unsigned long pfn,
 {
 	unsigned int i;
 
-	page->flags = zone << PAGE_ZONE_SHIFT |
-		      (unsigned long)nid << PAGE_NODE_SHIFT | PAGE_CPUPID_NONE;
+	*page_flags(page) = zone << PAGE_ZONE_SHIFT |
+			    (unsigned long)nid << PAGE_NODE_SHIFT | PAGE_CPUPID_NONE;
 	page->lru.next = &page->lru;
 	page->lru.prev = &page->lru;
 	page->mapping = NULL;
@@ -253,29 +259,7 @@ static inline void wmb(void)
 	asm volatile("sfence" : : : "memory");
 }
 
-/* Nothing here looks at freed pages, but shim_free_singly pretends that it does. */
-
-static inline bool page_poisoning_enabled_static(void)
-{
-	return false;
-}
-
-static inline bool want_init_on_free(void)
-{
-	return shim_free_singly;
-}
-
-static inline bool debug_pagealloc_enabled_static(void)
-{
-	return false;
-}
-
 static inline bool mem_alloc_profiling_enabled(void)
-{
-	return false;
-}
-
-static inline bool trace_mm_page_free_enabled(void)
 {
 	return false;
 }
@@ -286,25 +270,16 @@ static inline bool range_contains_unaccepted_memory(unsigned long start,
 	return false;
 }
 
-static inline void arch_free_page(struct page *page, int order)
-{
-}
-
 #define PFN_PHYS(pfn)		((pfn) << PAGE_SHIFT)
 #define atomic_long_add(nr, counter) \
 	__atomic_fetch_add(counter, nr, __ATOMIC_RELAXED)
 
-enum vm_event { PGFREE };
-
-void count_vm_events(int event, unsigned long nr);
-
-/* No other task is waiting for this CPU. */
 static inline bool irqs_disabled(void)
 {
-	return true;
+	return false;
 }
 
-/* mm/internal.h, mm/page_alloc.c */
+/* Headers of mm/, mm/page_alloc.c */
 
 enum meminit_context { MEMINIT_EARLY, MEMINIT_HOTPLUG };
 
@@ -350,29 +325,13 @@ static inline int early_pfn_to_nid(unsigned long pfn)
 static const bool check_pages_enabled;
 #define static_branch_unlikely(key) (*(key))
 
-static inline bool PageMappingFlags(const struct page *page)
+static inline int memblock_search_pfn_nid(unsigned long pfn, unsigned long *start,
+					  unsigned long *end)
 {
-	return (unsigned long)page->mapping & 3;
-}
-
-static inline void page_cpupid_reset_last(struct page *page)
-{
-	page->flags |= PAGE_CPUPID_NONE;
-}
-
-/* One range: the whole zone. */
-static inline bool shim_mem_range(int *i, int nid, unsigned long *start,
-				  unsigned long *end, int *out_nid)
-{
-	*i = 0;
 	*start = shim_zone.zone_start_pfn;
 	*end = zone_end_pfn(&shim_zone);
-	return true;
+	return 0;
 }
-
-#define for_each_mem_pfn_range(i, nid, start, end, out_nid)		\
-	for (bool __once = shim_mem_range(&(i), nid, start, end, out_nid); \
-	     __once; __once = false)
 
 static inline struct page *pfn_to_online_page(unsigned long pfn)
 {

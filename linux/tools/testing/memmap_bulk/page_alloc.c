@@ -49,44 +49,42 @@ static void add_to_free_list(struct page *page, struct zone *zone, int type)
 	zone->nr_free++;
 }
 
-bool shim_free_singly;
-
-/* Freed pages are not checked here. */
-bool prepare_new_pages(struct page *page, struct page *end)
+/* What free_pages_prepare() does to the first page of a block. */
+static void prepare_block(struct page *page)
 {
-	return true;
+	*page_flags(page) |= PAGE_CPUPID_NONE;
+	*page_flags(page) &= ~PAGE_FLAGS_CHECK_AT_PREP;
+	page->private = 0;
 }
 
 /* As patched: all blocks are added in one critical section, and counted once. */
-void add_new_blocks(struct page *page, struct page *end, struct zone *zone,
-		    int migratetype)
+void free_new_blocks(struct page *page, struct page *end)
 {
+	int type = get_pageblock_migratetype(page);
+	struct zone *zone = page_zone(page);
+	struct page *block;
+
+	for (block = page; block < end; block += MAX_ORDER_NR_PAGES)
+		prepare_block(block);
+	vm_event_pgfree += end - page;
+
 	pthread_spin_lock(&zone->lock);
 	zone->nr_free_pages += end - page;
 	for (; page < end; page += MAX_ORDER_NR_PAGES)
-		add_to_free_list(page, zone, migratetype);
+		add_to_free_list(page, zone, type);
 	pthread_spin_unlock(&zone->lock);
 }
 
-void count_vm_events(int event, unsigned long nr)
-{
-	vm_event_pgfree += nr;
-}
-
-/* What free_pages_prepare() does to pages on which there is nothing to check. */
-static void free_pages_prepare(struct page *page, unsigned int order)
+/* And to the others, if there is nothing to check. */
+static void prepare_tails(struct page *page, unsigned int order)
 {
 	int i;
 
 	for (i = 1; i < 1 << order; i++)
-		page[i].flags &= ~PAGE_FLAGS_CHECK_AT_PREP;
-
-	page->flags |= PAGE_CPUPID_NONE;
-	page->flags &= ~PAGE_FLAGS_CHECK_AT_PREP;
-	page->private = 0;
+		*page_flags(page + i) &= ~PAGE_FLAGS_CHECK_AT_PREP;
 }
 
-/* As in stock, and also in patched kernels where blocks cannot be freed together. */
+/* As in stock. */
 void __free_pages_core(struct page *page, unsigned int order,
 		       enum meminit_context context)
 {
@@ -108,7 +106,8 @@ void __free_pages_core(struct page *page, unsigned int order,
 	}
 	__atomic_fetch_add(&zone->managed_pages, nr_pages, __ATOMIC_RELAXED);
 
-	free_pages_prepare(page, order);
+	prepare_tails(page, order);
+	prepare_block(page);
 
 	pthread_spin_lock(&zone->lock);
 	add_to_free_list(page, zone, get_pageblock_migratetype(page));

@@ -3,7 +3,7 @@
  * ways.c - how struct pages are initialised and what the kernel then does with them,
  * before and in bulk; and how fast memory takes the same number of bytes
  *
- * Stock's way reproduces what Linux 6.12 does in mm/mm_init.c and kernel/padata.c.
+ * Stock's way reproduces what Linux does in mm/mm_init.c and kernel/padata.c.
  * Its helpers are threads that exist already, like ours: the cost of starting them
  * is not compared here.
  */
@@ -19,7 +19,7 @@ static struct cpumask all_cpus(unsigned int threads)
 
 /* Stock */
 
-/* deferred_init_maxorder(): a block is initialised, and freed while in the cache. */
+/* deferred_init_memmap(): a block is initialised, and freed while in the cache. */
 static void stock_init_block(unsigned long pfn)
 {
 	struct page *page = pfn_to_page(pfn);
@@ -276,17 +276,11 @@ static void free_reserved(unsigned long pfn, unsigned long end_pfn)
 	free_deferred(pfn, end_pfn);
 }
 
-static void free_singly(unsigned long pfn, unsigned long end_pfn)
-{
-	memmap_free_pages(&shim_zone, pfn, end_pfn, MEMINIT_EARLY);
-}
-
 static void leave(unsigned long pfn, unsigned long end_pfn)
 {
 }
 
 /* In pages. */
-#define BLOCK			MAX_ORDER_NR_PAGES
 #define SECTION			PAGES_PER_SECTION
 #define MIB_OF_STRUCT_PAGES(mib) (((mib) << 20) / 64)
 
@@ -300,8 +294,6 @@ static void leave(unsigned long pfn, unsigned long end_pfn)
 }
 
 const struct use uses[] = {
-	/* Deferred pages, where blocks cannot be freed together. */
-	USE("singly", FREE, BLOCK, free_deferred, free_singly),
 	/* A memory block of 128 MiB, and one of 2 GiB. */
 	USE("hotplug", OFFLINE, SECTION, online, online),
 	USE("hotplug_large", OFFLINE, 16 * SECTION, online, online),
@@ -318,18 +310,19 @@ const unsigned int nr_uses = ARRAY_SIZE(uses);
 static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
 			     unsigned long zone, int nid, enum memmap_state state)
 {
-	/* Stock frees pages that hold a reference. */
-	if (state == MEMMAP_FREE)
-		state = MEMMAP_USED;
 	page_by_page(pfn, end_pfn, zone, state);
 }
 
-/* With x86's stores, whatever the state. */
+/* With x86's stores, whatever the state, if a template will do. */
 static void movnti_init_pages(unsigned long pfn, unsigned long end_pfn,
 			      unsigned long zone, int nid, enum memmap_state state)
 {
 	struct memmap_template template;
 
+	if (SHIM_PAGES_DIFFER) {
+		page_by_page(pfn, end_pfn, zone, state);
+		return;
+	}
 	page_by_page(pfn, pfn + 1, zone, state);
 	template.page = *pfn_to_page(pfn);
 	arch_memmap_stamp(pfn_to_page(pfn), pfn_to_page(end_pfn), &template);
@@ -365,14 +358,9 @@ void use_pages(const struct use *use, enum use_way way, unsigned long pfn,
 	};
 	unsigned long next;
 
-	shim_free_singly = use->state == MEMMAP_FREE;
 	for (; pfn < end_pfn; pfn = next) {
 		next = pfn + min(use->window, end_pfn - pfn);
-		/* The kernel's code decides where the block ends. */
-		if (use->state == MEMMAP_FREE && way != USE_STOCK)
-			next = memmap_step_end(pfn, end_pfn);
 		use_window(use, pfn, next, init_pages[way],
 			   way == USE_STOCK ? use->stock_next : use->next);
 	}
-	shim_free_singly = false;
 }
