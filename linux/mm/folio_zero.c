@@ -2,30 +2,28 @@
 /*
  * folio_zero.c - zero huge pages for user space, on many threads where it pays
  *
- * A huge page is zeroed when it is first touched, or allocated for a file, by the
- * task that wants it.  Page by page, one CPU takes 35 ms (AMD Zen 4) to 138 ms (Intel
- * Sapphire Rapids) for 1 GiB.  So:
+ * A huge page is zeroed when it is first touched, or allocated for a file, by the task
+ * that wants it.  One CPU takes 14 ms (AMD Zen 4) to 136 ms (Intel Emerald Rapids) for
+ * 1 GiB.  So:
  *
- *  - What is contiguous is zeroed in extents, one call for many pages, where the
- *    architecture has something better than going page by page.
+ *  - Folios at or above a threshold are zeroed by a multithreaded padata job, on behalf
+ *    of the task: helpers use idle CPUs that the task may use, and their time is charged
+ *    to its CPU bandwidth.
  *
- *  - The page that was touched is zeroed last, by the task itself and through the
- *    cache; without a job, so is some of what follows it, which is likely to be used
- *    next.  All else bypasses the cache where the architecture has stores for that.
+ *  - What is likely to be used soon goes through the cache: a folio that was touched and
+ *    is small enough for caches to hold, if it has no job; of any other folio the page
+ *    that was touched.  All else bypasses the cache where the architecture can do that.
  *
- *  - Folios at or above a threshold are zeroed by a multithreaded padata job, on
- *    behalf of the task: helpers use idle CPUs that the task may use, and their time
- *    is charged to its CPU bandwidth.
+ *  - The page that was touched is zeroed last, by the task itself.
  *
- * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the
- * locks of hugetlbfs, the folio's.  A helper needs none of them.  The thread function
- * takes no lock, allocates nothing, and touches nothing but the memory that is to be
- * zeroed, which nobody else may look at yet.
+ * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the locks
+ * of hugetlbfs, the folio's.  A helper needs none of them.  The thread function takes no
+ * lock, allocates nothing, and touches nothing but the memory that is to be zeroed, which
+ * nobody else may look at yet.
  */
 
 #include <linux/align.h>
 #include <linux/folio_zero.h>
-#include <linux/highmem.h>
 #include <linux/init.h>
 #include <linux/kconfig.h>
 #include <linux/minmax.h>
@@ -36,83 +34,28 @@
 #include <linux/sched/rt.h>
 #include <linux/sizes.h>
 #include <linux/sysctl.h>
+#include <linux/zero_user.h>
 
 /*
  * Chunk sizes of the job: below the first, a chunk costs as much as it gains; at the
- * second, a helper that has to stop takes half a millisecond to do so at 10 GB/s.  The
- * CPU time that two threads with CLZERO use for 1 GiB differs by less than 5 % between
- * chunks of 1, 4, 16 and 64 MiB (AMD EPYC, Zen 4).
+ * second, a helper that has to stop takes half a millisecond to do so at 10 GB/s.
  */
 #define FOLIO_ZERO_MIN_CHUNK	(SZ_512K / PAGE_SIZE)
 #define FOLIO_ZERO_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
 
-/*
- * At most this much is zeroed without a chance to reschedule: 0.1 ms at 10 GB/s.  CLZERO
- * in extents of 256 KiB, each with its fence, took 7 % longer than in 1 to 4 MiB.
- *
- * A preemptible kernel needs no limit.  It gains on CPUs that no longer read what one
- * string instruction overwrites once that is more than their last-level cache: an AMD
- * EPYC (Zen 4) without its CLZERO zeroes 1 GiB in 16 to 18 ms in extents of 64 MiB and
- * more, and in 39 to 41 ms in extents of 24 MiB and less.  Other kernels cannot have this
- * gain: such an extent takes longer than a millisecond.
- */
-#define FOLIO_ZERO_EXTENT	(SZ_1M / PAGE_SIZE)
-
-/* A step when zeroing downwards, towards the page that was touched. */
-#define FOLIO_ZERO_STEP		(SZ_256K / PAGE_SIZE)
-
-/*
- * How much from the touched page on is assumed to be used soon.  Measured with CLZERO on
- * an AMD EPYC (Zen 4, 1 MiB of L2), for 2 MiB touched at the start: with 128, 256 or 512
- * KiB of it through the cache, zeroing takes 32, 37 or 41 us, and using half of it takes
- * another 32, 29 or 26 us from there on, or 120, 114 or 98 us at random.  Folios up to
- * this size, which are likely to be used as a whole, do not bypass the cache.
- */
-#define FOLIO_ZERO_SOON		(SZ_512K / PAGE_SIZE)
-
 #define FOLIO_ZERO_NO_PAGE	ULONG_MAX
 
-/*
- * See Documentation/admin-guide/sysctl/vm.rst for both.
- *
- * Most faults are for huge pages of 2 MiB, which are below the threshold.  Without a job,
- * what the task uses first of them is in its cache, and helpers gain little: on AMD EPYCs
- * (Zen 3 to 5), where one thread with CLZERO nearly saturates memory bandwidth, two
- * threads take 0.76 to 1.11 of its time from 4 MiB on.  On an Intel Xeon (Sapphire
- * Rapids), without CLZERO, they take 0.57 for 1 GiB.
- *
- * How many threads saturate memory bandwidth depends on the machine, and no more than two
- * have been timed.  Eight limits how many of the idle CPUs one page fault takes.
- */
-static unsigned long huge_page_zero_threshold_kbytes __read_mostly = SZ_4M / SZ_1K;
+/* See Documentation/admin-guide/sysctl/vm.rst for both. */
+static unsigned long huge_page_zero_threshold_kbytes __read_mostly;
 static int huge_page_zero_max_threads __read_mostly = 8;
 
-/* What is to be zeroed: folios of one size, whose pages are numbered consecutively. */
+/* What is to be zeroed.  Pages are numbered from the start of the folio. */
 struct folio_zero {
-	struct folio		**folios;
-	unsigned int		order;
-	unsigned long		nr_pages;
+	struct folio		*folio;
 	unsigned long		addr;		/* of the first page */
 	unsigned long		last;		/* a page that is left for the end */
+	bool			cached;		/* through the cache */
 };
-
-/**
- * zero_user_pages - zero pages of a folio for user space
- * @page: The first of them.
- * @addr: The user address that it is going to have, for caches that depend on it.
- * @nr: How many, at least one, and none past the end of the folio.
- *
- * An architecture that can zero many pages at once overrides this.
- *
- * Context: Any that clear_user_highpage() may be called from.
- */
-void __weak zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
-{
-	unsigned long i;
-
-	for (i = 0; i < nr; i++)
-		clear_user_highpage(nth_page(page, i), addr + i * PAGE_SIZE);
-}
 
 /**
  * zero_user_pages_uncached - zero pages of a folio that are not used soon
@@ -120,157 +63,117 @@ void __weak zero_user_pages(struct page *page, unsigned long addr, unsigned long
  * @addr: The user address that it is going to have, for caches that depend on it.
  * @nr: How many, at least one, and none past the end of the folio.
  *
- * As zero_user_pages(), but the pages need not be in a cache afterwards.  An
+ * As clear_user_highpages(), but the pages need not be in a cache afterwards.  An
  * architecture whose stores can bypass the cache overrides this.  When this returns, the
  * stores are ordered before those that publish the pages, just as plain stores are.
  *
- * Context: Any that clear_user_highpage() may be called from.
+ * Context: Any that clear_user_highpages() may be called from.
  */
 void __weak zero_user_pages_uncached(struct page *page, unsigned long addr,
 				     unsigned long nr)
 {
-	zero_user_pages(page, addr, nr);
-}
-
-/* The range lies within one folio. */
-static void folio_zero_pages(const struct folio_zero *fz, unsigned long start,
-			     unsigned long end, bool soon)
-{
-	struct folio *folio = fz->folios[start >> fz->order];
-	unsigned long in_folio = start & (BIT(fz->order) - 1);
-	unsigned long addr = fz->addr + start * PAGE_SIZE;
-
-	if (soon)
-		zero_user_pages(folio_page(folio, in_folio), addr, end - start);
-	else
-		zero_user_pages_uncached(folio_page(folio, in_folio), addr, end - start);
-	cond_resched();
-}
-
-static void folio_zero_forward(const struct folio_zero *fz, unsigned long start,
-			       unsigned long end, bool soon)
-{
-	unsigned long most = BIT(fz->order);
-
-	if (!preempt_model_preemptible())
-		most = min(most, FOLIO_ZERO_EXTENT);
-	while (start < end) {
-		unsigned long to = min(end, ALIGN_DOWN(start, most) + most);
-
-		folio_zero_pages(fz, start, to, soon);
-		start = to;
-	}
-}
-
-/* The range lies within one folio. */
-static void folio_zero_backward(const struct folio_zero *fz, unsigned long start,
-				unsigned long end, bool soon)
-{
-	while (start < end) {
-		unsigned long from = max(start, ALIGN_DOWN(end - 1, FOLIO_ZERO_STEP));
-
-		folio_zero_pages(fz, from, end, soon);
-		end = from;
-	}
-}
-
-/*
- * The thread function, which is also called without a job.  Small folios are likely to
- * be used as a whole, and soon.
- */
-static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
-{
-	const struct folio_zero *fz = arg;
-	bool soon = BIT(fz->order) <= FOLIO_ZERO_SOON;
-
-	if (start <= fz->last && fz->last < end) {
-		folio_zero_forward(fz, start, fz->last, soon);
-		start = fz->last + 1;
-	}
-	folio_zero_forward(fz, start, end, soon);
-}
-
-/*
- * Without a job, for a folio that caches may hold.  The task is likely to go on from
- * the page that it touched, so some of what comes after that page is zeroed last and
- * through the cache, backwards from its end.
- *
- * All of the folio goes through the cache if it was touched in its second half.  Then the
- * task did not begin at its start, and may go on anywhere: on the same CPU, zeroing 2 MiB
- * that are touched at their end and writing to half of them at random takes 98 us through
- * the cache, 146 past it.
- */
-static void folio_zero_towards_last(const struct folio_zero *fz)
-{
-	unsigned long soon = fz->last, next = fz->last + 1;
-	unsigned long soon_end = min(fz->nr_pages, soon + FOLIO_ZERO_SOON);
-
-	if (fz->nr_pages <= FOLIO_ZERO_SOON || fz->last >= fz->nr_pages / 2) {
-		soon = 0;
-		soon_end = fz->nr_pages;
-	}
-	folio_zero_forward(fz, 0, soon, false);
-	folio_zero_backward(fz, soon_end, fz->nr_pages, false);
-	folio_zero_forward(fz, soon, fz->last, true);
-	folio_zero_backward(fz, next, soon_end, true);
-}
-
-/*
- * Not for kernel threads, which may fault in the memory of a task whose limits do not
- * apply to them, nor for realtime and deadline tasks: no helper has their priority.
- */
-static bool folio_zero_may_have_helpers(void)
-{
-	return IS_ENABLED(CONFIG_PADATA) && READ_ONCE(huge_page_zero_max_threads) > 1 &&
-	       !(current->flags & PF_KTHREAD) && !rt_or_dl_task(current);
+	clear_user_highpages(page, addr, nr);
 }
 
 /**
- * folio_zero_job_pages - the fewest pages that are zeroed by a job
+ * zero_user_pages_job_kbytes - from which size on helpers are worth their CPU time
  *
- * Any threshold can be set, up to ULONG_MAX.  Less than two chunks cannot be shared.
+ * An architecture that knows this of its CPUs overrides it.  The default is between the
+ * sizes of huge pages that most systems have, 2 MiB and 1 GiB: what is used of the former
+ * right after a fault should be in the cache of the task.
  *
- * Return: The number of pages from which on the current task may have helpers, or
- * %ULONG_MAX if it may have none.
+ * Return: The initial value of vm.huge_page_zero_threshold_kbytes, 0 for no jobs.
  */
-unsigned long folio_zero_job_pages(void)
+unsigned long __init __weak zero_user_pages_job_kbytes(void)
 {
-	unsigned long threshold = READ_ONCE(huge_page_zero_threshold_kbytes);
-	const unsigned long page_kbytes = PAGE_SIZE / SZ_1K;
-
-	if (!threshold || !folio_zero_may_have_helpers())
-		return ULONG_MAX;
-	return max(threshold / page_kbytes + !!(threshold % page_kbytes),
-		   2 * FOLIO_ZERO_MIN_CHUNK);
+	return SZ_4M / SZ_1K;
 }
 
-/* Helpers are near the first folio. */
+/*
+ * On a kernel that is not preemptible, extents are as long as clear_user_highpages() may
+ * go on without a chance to reschedule.  On any other, one extent is best: some CPUs do
+ * not read what one instruction overwrites if that is more than their cache holds.
+ */
+static void folio_zero_part(const struct folio_zero *fz, unsigned long start,
+			    unsigned long end)
+{
+	unsigned long most = ULONG_MAX;
+
+	if (!preempt_model_preemptible())
+		most = PROCESS_PAGES_NON_PREEMPT_BATCH;
+	while (start < end) {
+		unsigned long addr = fz->addr + start * PAGE_SIZE;
+		struct page *page = folio_page(fz->folio, start);
+		unsigned long nr = min(end - start, most);
+
+		if (fz->cached)
+			clear_user_highpages(page, addr, nr);
+		else
+			zero_user_pages_uncached(page, addr, nr);
+		cond_resched();
+		start += nr;
+	}
+}
+
+/* The thread function, which is also called without a job. */
+static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
+{
+	const struct folio_zero *fz = arg;
+
+	if (start <= fz->last && fz->last < end) {
+		folio_zero_part(fz, fz->last + 1, end);
+		end = fz->last;
+	}
+	folio_zero_part(fz, start, end);
+}
+
+/*
+ * How many threads zero so many pages.  The only place that decides who has helpers, from
+ * which size on, and how many: what differs by CPU has to come in here.
+ *
+ * Less than two chunks cannot be shared.  Kernel threads may fault in the memory of a task
+ * whose limits do not apply to them.  No helper has the priority of a realtime or deadline
+ * task.  How many threads saturate memory bandwidth depends on the machine; the default of
+ * eight limits how many of the idle CPUs one page fault takes.
+ */
+static int folio_zero_threads(unsigned long nr_pages)
+{
+	unsigned long threshold = READ_ONCE(huge_page_zero_threshold_kbytes);
+
+	if (!IS_ENABLED(CONFIG_PADATA) || !threshold ||
+	    nr_pages < 2 * FOLIO_ZERO_MIN_CHUNK || nr_pages * (PAGE_SIZE / SZ_1K) < threshold)
+		return 1;
+	if ((current->flags & PF_KTHREAD) || rt_or_dl_task(current))
+		return 1;
+	return READ_ONCE(huge_page_zero_max_threads);
+}
+
+/* Past the cache are all folios that caches cannot hold, that are shared, or not touched. */
 static void folio_zero_do(struct folio_zero *fz)
 {
+	unsigned long nr_pages = folio_nr_pages(fz->folio);
 	struct padata_mt_job job = {
 		.thread_fn	= folio_zero_fn,
 		.fn_arg		= fz,
-		.size		= fz->nr_pages,
+		.size		= nr_pages,
 		.align		= FOLIO_ZERO_MIN_CHUNK,
 		.min_chunk	= FOLIO_ZERO_MIN_CHUNK,
 		.max_chunk	= FOLIO_ZERO_MAX_CHUNK,
-		.max_threads	= READ_ONCE(huge_page_zero_max_threads),
-		.nid		= folio_nid(fz->folios[0]),
+		.max_threads	= folio_zero_threads(nr_pages),
+		.nid		= folio_nid(fz->folio),
 		.near_nid	= true,
 	};
+	bool touched = fz->last != FOLIO_ZERO_NO_PAGE, alone = job.max_threads <= 1;
 
-	if (fz->nr_pages >= folio_zero_job_pages()) {
-		/* Old contents must not show, even if padata refuses the job. */
-		if (WARN_ON_ONCE(padata_do_multithreaded(&job)))
-			folio_zero_fn(0, fz->nr_pages, fz);
-	} else if (fz->last != FOLIO_ZERO_NO_PAGE && fz->nr_pages <= MAX_ORDER_NR_PAGES) {
-		folio_zero_towards_last(fz);
-	} else {
-		folio_zero_fn(0, fz->nr_pages, fz);
-	}
+	might_sleep();
+	fz->cached = touched && alone && nr_pages <= MAX_ORDER_NR_PAGES;
+	/* Old contents must not show, even if padata refuses the job. */
+	if (alone || WARN_ON_ONCE(padata_do_multithreaded(&job)))
+		folio_zero_fn(0, nr_pages, fz);
 
-	if (fz->last != FOLIO_ZERO_NO_PAGE)
-		folio_zero_pages(fz, fz->last, fz->last + 1, true);
+	fz->cached = true;
+	if (touched)
+		folio_zero_part(fz, fz->last, fz->last + 1);
 }
 
 /**
@@ -279,8 +182,7 @@ static void folio_zero_do(struct folio_zero *fz)
  * @addr_hint: The user address that is going to be accessed, or that of the folio.
  *
  * The page at @addr_hint is zeroed last, by the caller.  Folios at or above
- * vm.huge_page_zero_threshold_kbytes are zeroed with the help of other CPUs; in others,
- * what follows that page is left for the end, too.
+ * vm.huge_page_zero_threshold_kbytes are zeroed with the help of other CPUs.
  *
  * Context: Process context, may sleep.
  */
@@ -288,48 +190,32 @@ void folio_zero_user(struct folio *folio, unsigned long addr_hint)
 {
 	unsigned long addr = ALIGN_DOWN(addr_hint, folio_size(folio));
 	struct folio_zero fz = {
-		.folios		= &folio,
-		.order		= folio_order(folio),
-		.nr_pages	= folio_nr_pages(folio),
+		.folio		= folio,
 		.addr		= addr,
 		.last		= (addr_hint - addr) >> PAGE_SHIFT,
 	};
 
-	might_sleep();
 	folio_zero_do(&fz);
 }
 
 /**
- * folios_zero_user - zero folios, with one job for all that are on the same node
- * @folios: Folios of the same size, whose contents nobody else can see yet.  Those of one
- *          node are next to each other when this returns.
- * @nr: How many.
+ * folio_zero_user_uncached - zero a folio for user space which nobody is about to access
+ * @folio: The folio, whose contents nobody else can see yet.
+ * @addr: A user address that the folio may have, for caches that depend on it.
  *
- * As folio_zero_user(), for folios that nobody is about to access.
+ * As folio_zero_user(), but none of the folio need be in a cache afterwards.
  *
  * Context: Process context, may sleep.
  */
-void folios_zero_user(struct folio **folios, unsigned int nr)
+void folio_zero_user_uncached(struct folio *folio, unsigned long addr)
 {
-	unsigned int i, same;
+	struct folio_zero fz = {
+		.folio		= folio,
+		.addr		= addr,
+		.last		= FOLIO_ZERO_NO_PAGE,
+	};
 
-	might_sleep();
-	for (; nr; folios += same, nr -= same) {
-		struct folio_zero fz = {
-			.folios		= folios,
-			.order		= folio_order(folios[0]),
-			.last		= FOLIO_ZERO_NO_PAGE,
-		};
-
-		for (i = 1, same = 1; i < nr; i++) {
-			if (folio_nid(folios[i]) != folio_nid(folios[0]))
-				continue;
-			swap(folios[i], folios[same]);
-			same++;
-		}
-		fz.nr_pages = (unsigned long)same << fz.order;
-		folio_zero_do(&fz);
-	}
+	folio_zero_do(&fz);
 }
 
 static struct ctl_table folio_zero_sysctls[] = {
@@ -353,6 +239,7 @@ static struct ctl_table folio_zero_sysctls[] = {
 
 static int __init folio_zero_init(void)
 {
+	huge_page_zero_threshold_kbytes = zero_user_pages_job_kbytes();
 	register_sysctl_init("vm", folio_zero_sysctls);
 	return 0;
 }

@@ -111,10 +111,6 @@ def limits() -> Table:
         ("1 GiB zeroed by two threads, of one's time", zeroing.MAX_OF_ONE),
         ("or, where two bare threads gain less: of these", zeroing.MAX_OF_SPLIT),
         ("a folio zeroed and used, of stock's time", firstuse.MAX_RATIO),
-        ("2 MiB touched in their first half, with CLZERO: zeroed, of stock's time", firstuse.MAX_ZERO_CLZERO),
-        ("the same on a CPU that gains nothing through the cache", firstuse.MAX_ZERO_CACHE_AS_STOCK),
-        ("the same, zeroed and used forward", firstuse.MAX_BOTH_CLZERO),
-        ("2 MiB touched in their first half, without CLZERO: used forward", firstuse.MAX_USE_RATIO),
         ("1 GiB, and a folio zeroed and used, of stock's time on 7.3", zeroing.MAX_OF_EXTENTS),
     ]
     return Table(("what", "at most"), [[name, f"{most:.2f}"] for name, most in at_most])

@@ -19,23 +19,8 @@ MAX_RATIO = 1.02  # of stock's time, both together: no slower, and noise
 # The same where stock zeroes in extents, too.  Ours does as stock then, at all of these sizes,
 # so this is noise alone, of as many ratios as there are rows.
 MAX_RATIO_EXTENTS = 1.05
-# 2 MiB that are touched in their first half, on a CPU with CLZERO: to zero them, and
-# both if they are then used forward.
-MAX_ZERO_CLZERO, MAX_BOTH_CLZERO = 0.45, 0.8
-# To zero them where the quarter that goes through the cache gains nothing: as long as stock for
-# that, and for the rest 0.31 of it, as for 1 GiB on a Zen 3 (results/cpus/amd-family-25-model-1-2cpus).
-MAX_ZERO_CACHE_AS_STOCK = 0.48
-# Of stock's time for a folio that goes through the cache as a whole; on a Zen 3 0.99 to 1.00, on
-# CPUs that gain something there 0.50 to 0.64.
-CACHE_AS_STOCK = 0.9
-# On other CPUs, of stock's time to use a huge page forward.  Extents gain more there than
-# may be lost, so the sum would not show it: zeroed in ascending order, a page takes 2.5
-# times as long to use.
-MAX_USE_RATIO = 1.3
-HUGE = 2048  # in KiB
-SIZES = (64, 512, 1024, HUGE)
+SIZES = (64, 512, 1024, 2048)  # in KiB
 HOW = ("forward", "backward", "random")
-FORWARD = HOW[0]
 # Reads at random, each of which needs the outcome of the one before.  Shown, not judged:
 # what is not in the cache is fetched line by line then.
 DEPENDENT = "dependent"
@@ -126,32 +111,10 @@ def _times(uses: Iterable[Use], what: str) -> list[float]:
     return [getattr(use, what) / 1000 for use in uses]
 
 
-def limits(table_rows: Iterable[Row], clzero: bool, extents: bool = False) -> list[Limit]:
-    """What ours may take; ``clzero``: the CPU has that instruction; ``extents``: stock zeroes in these."""
-    result: list[Limit] = []
-    table_rows = list(table_rows)
-    for row in table_rows:
-        if not (row.of_stock and row.zero_of_stock and row.use_of_stock):
-            continue
-        result.append(Limit(row.name, row.of_stock, MAX_RATIO_EXTENTS if extents else MAX_RATIO))
-        if extents:
-            continue
-        first_half = row.kib >= HUGE and row.page < row.kib // 8
-        if first_half and clzero:
-            most = MAX_ZERO_CACHE_AS_STOCK if _cache_as_stock(row, table_rows) else MAX_ZERO_CLZERO
-            result.append(Limit(f"{row.name}: to zero it", row.zero_of_stock, most))
-            if row.how == FORWARD:
-                result.append(Limit(row.name, row.of_stock, MAX_BOTH_CLZERO))
-        elif first_half and row.how == FORWARD:
-            result.append(Limit(f"{row.name}: to use it", row.use_of_stock, MAX_USE_RATIO))
-    return result
-
-
-def _cache_as_stock(row: Row, table_rows: Iterable[Row]) -> bool:
-    """Whether the CPU gains nothing through the cache, by the same folio touched at its last page."""
-    wanted = (row.kib, touched(row.kib)[-1], row.how)
-    ratios = [other.zero_of_stock for other in table_rows if (other.kib, other.page, other.how) == wanted]
-    return any(ratio and ratio.value >= CACHE_AS_STOCK for ratio in ratios)
+def limits(table_rows: Iterable[Row], extents: bool = False) -> list[Limit]:
+    """What ours may take to zero and use a folio; ``extents``: stock zeroes in these."""
+    most = MAX_RATIO_EXTENTS if extents else MAX_RATIO
+    return [Limit(row.name, row.of_stock, most) for row in table_rows if row.of_stock]
 
 
 def grid(table_rows: Iterable[Row]) -> Table:

@@ -47,7 +47,6 @@ ALLOWED = {
         1,
         "before a job, which is repeated without help",
     ),
-    "linux/tools/testing/selftests/padata/hugefile.c": (1, WORK),
     "linux/tools/testing/selftests/padata/hugepages.c": (1, REPORTED),
     "linux/tools/testing/selftests/padata/load.c": (1, "for test_time_*"),
     "checks/faults/test-beside.patch": (2, HANGS),

@@ -3,15 +3,14 @@
 #ifndef _LINUX_FOLIO_ZERO_H
 #define _LINUX_FOLIO_ZERO_H
 
-#include <linux/types.h>
-
 struct folio;
 struct page;
 
 void folio_zero_user(struct folio *folio, unsigned long addr_hint);
-void folios_zero_user(struct folio **folios, unsigned int nr);
-unsigned long folio_zero_job_pages(void);
-void zero_user_pages(struct page *page, unsigned long addr, unsigned long nr);
+void folio_zero_user_uncached(struct folio *folio, unsigned long addr);
+
+/* An architecture may have functions of its own in place of these. */
 void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
+unsigned long zero_user_pages_job_kbytes(void);
 
 #endif /* _LINUX_FOLIO_ZERO_H */

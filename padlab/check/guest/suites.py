@@ -136,10 +136,8 @@ def selftests_of_huge_pages(config: Config) -> Outcome:
 
 
 def kasan() -> Outcome:
-    """Deferred init, then jobs of a fallocate(), also of files whose pages come and go."""
-    return _judged(
-        guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_fallocate"))
-    )
+    """Deferred init, then jobs that zero huge pages."""
+    return _judged(guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_pages")))
 
 
 def selftests_of_nodes(config: Config) -> Outcome:

@@ -24,7 +24,6 @@ AFTER_BOOT = {
     "kernel/padata_mt_task.c",
     "kernel/sched/charge.c",
     "mm/folio_zero.c",
-    "fs/hugetlbfs/populate.c",
     "arch/x86/mm/zero_pages.c",
 }
 

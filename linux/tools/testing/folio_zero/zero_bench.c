@@ -12,10 +12,10 @@
  *	which depends on the result of the one before (--dependent).
  *
  * --preemptible models a preemptible kernel, which does not limit how much one thread
- * zeroes at once.
+ * zeroes at once, as stock is from 7.0 on.
  *
- * --store=NAME stands for another CPU: one that lacks those of clzero, stosb, stosq and
- * page that come before NAME in this list.
+ * --store=NAME stands for another CPU: one that lacks those of clzero, movnti, stosb, stosq
+ * and page that come before NAME in this list.
  *
  * Folios are zeroed one after the other in memory much larger than the cache.  Each
  * round starts with a different way.
@@ -50,7 +50,7 @@ static void choose_store(const char *name)
 	enum store store = store_find(name);
 
 	if (store == NR_STORES)
-		bench_fail("there is no store %s, but clzero, stosb, stosq and page", name);
+		bench_fail("there is no store %s, but clzero, movnti, stosb, stosq and page", name);
 	if (!store_works(store))
 		bench_fail("store %s: not on this CPU", name);
 	store_choose(store);

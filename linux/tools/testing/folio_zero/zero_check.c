@@ -7,14 +7,15 @@
  *   zero_check-generic [--seed=N]
  *	as on an architecture without functions of its own to zero pages
  *
- * Tests folios and arrays of folios of any size, with and without jobs.  All zeroing goes
- * through functions of this file, which record when each page was zeroed, by whom and
- * how: in zero_check, mm/folio_zero.c calls check_zero_user_pages() and its sibling instead
- * of x86's functions, and for a job check_padata_do_multithreaded_key(), see the Makefile;
- * in zero_check-generic its own weak functions are linked, which call
- * clear_user_highpage().
+ * Tests folios of any size, touched or not, with and without jobs.  All zeroing goes through
+ * functions of this file, which record when each page was zeroed, by whom and how:
+ * clear_user_highpages(); and in zero_check, where mm/folio_zero.c calls it instead of x86's
+ * function, check_zero_user_pages_uncached(), and for a job
+ * check_padata_do_multithreaded_key(), see the Makefile.  In zero_check-generic its own weak
+ * functions are linked.
  */
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -28,16 +29,17 @@
 #define MIB			0x100000UL
 #define PATTERN			0xa5
 #define CHECKS			200
-#define MAX_FOLIOS		64
 #define MEMORY_MIB		512UL
 /* Approximate amount of memory that a check writes and reads. */
 #define CHECKED_MIB		120UL
 
 /* The constants of mm/folio_zero.c, in pages. */
-#define EXTENT			256UL
 #define MIN_CHUNK		128UL
 #define MAX_CHUNK		1024UL
-#define SOON			128UL
+#define DEFAULT_KBYTES		4096UL
+#define DEFAULT_THREADS		8
+
+#define UNTOUCHED		ULONG_MAX
 
 #ifdef ZERO_CHECK_GENERIC
 const char *const bench_name = "zero_check-generic";
@@ -52,14 +54,12 @@ static const char *store_name;
 static char *memory;
 static pthread_t caller;
 
-/* What is being zeroed: one folio, touched at page @touched, or several. */
+/* The folio that is being zeroed. */
 static struct {
-	bool			one;
-	unsigned long		addr;		/* of the folio, in the task */
+	unsigned long		addr;		/* in the task */
 	const char		*start;
 	unsigned long		pages;
-	unsigned long		touched;
-	unsigned long		step;		/* from one of several to the next */
+	unsigned long		touched;	/* a page, or UNTOUCHED */
 	const struct padata_mt_job *job;	/* if a job zeroes it */
 	unsigned int		nr_jobs;
 	bool			cached;		/* some of it went through the cache */
@@ -77,6 +77,9 @@ static struct {
 	bool			by_caller;
 	bool			cached;
 } last_call;
+
+/* Whether this thread is in x86's zero_user_pages_uncached(). */
+static __thread bool in_uncached;
 
 #define check_fail(what) \
 	bench_fail("%s, store %s, seed %#lx", what, store_name, seed)
@@ -103,13 +106,14 @@ static void check_length(const struct page *page, unsigned long nr)
 {
 	unsigned long pos = page - (struct page *)zeroing.start;
 
-	if (!kernel_is_preemptible && nr > EXTENT)
+	if (!kernel_is_preemptible && nr > PROCESS_PAGES_NON_PREEMPT_BATCH)
 		check_fail("an extent is too long for a kernel that is not preemptible");
 	if (!zeroing.job)
 		return;
 	if (nr >= MAX_CHUNK + MIN_CHUNK)
 		check_fail("a chunk is too long");
-	if (zeroing.one && pos % MIN_CHUNK && pos != zeroing.touched + 1)
+	/* What follows the page that was touched begins after it. */
+	if (pos % MIN_CHUNK && (pos - zeroing.touched - 1) % PROCESS_PAGES_NON_PREEMPT_BATCH)
 		check_fail("a chunk begins anywhere");
 }
 
@@ -118,23 +122,12 @@ static int node_of(const void *start)
 	return folio_nid(&(struct folio){ (struct page *)start, 0 });
 }
 
-/* Helpers are near what they zero. */
-static void check_node(const struct page *page)
-{
-	unsigned long before = (char *)page - memory;
-
-	if (zeroing.job && !zeroing.one &&
-	    zeroing.job->nid != node_of(memory + before / zeroing.step * zeroing.step))
-		check_fail("a page was zeroed by a job for another node");
-}
-
 static void check_before(struct page *page, unsigned long addr, unsigned long nr)
 {
 	unsigned long first = page - (struct page *)memory, i;
 
 	check_length(page, nr);
-	check_node(page);
-	if (zeroing.one && addr - zeroing.addr != (unsigned long)((char *)page - zeroing.start))
+	if (addr - zeroing.addr != (unsigned long)((char *)page - zeroing.start))
 		check_fail("a page has another user address than it was told");
 	for (i = 0; i < nr; i++) {
 		if (zeroed[first + i]++)
@@ -155,21 +148,17 @@ static void check_after(struct page *page, unsigned long nr, bool cached)
 	note_call(page, nr, cached);
 }
 
-void clear_user_highpage(struct page *page, unsigned long addr)
+/* x86 calls it, too, where the CPU has no stores that bypass the cache. */
+void clear_user_highpages(struct page *page, unsigned long addr, unsigned int nr)
 {
-	check_before(page, addr, 1);
-	clear_page(page);
-	check_after(page, 1, true);
-}
-
-void check_zero_user_pages(struct page *page, unsigned long addr, unsigned long nr)
-{
+	if (in_uncached) {
+		zero_by_string(page, nr * PAGE_SIZE);
+		return;
+	}
 	check_before(page, addr, nr);
-	asked_for_clzero = false;
-	zero_user_pages(page, addr, nr);
-	if (asked_for_clzero)
-		check_fail("what is used soon may bypass the cache");
-	zeroing.cached = true;
+	zero_by_string(page, nr * PAGE_SIZE);
+	if (!generic)
+		zeroing.cached = true;
 	check_after(page, nr, true);
 }
 
@@ -179,7 +168,9 @@ void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsig
 		check_fail("what is used soon was zeroed before something else");
 	check_before(page, addr, nr);
 	asked_for_clzero = false;
+	in_uncached = true;
 	zero_user_pages_uncached(page, addr, nr);
+	in_uncached = false;
 	if (!asked_for_clzero)
 		check_fail("what is not used soon cannot bypass the cache");
 	check_after(page, nr, false);
@@ -202,7 +193,7 @@ int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_cla
 		check_fail("there is a job");
 	if (job->max_threads != *max_threads)
 		check_fail("the job has another number of threads than it was told");
-	if (!job->near_nid || (zeroing.one && job->nid != node_of(zeroing.start)))
+	if (!job->near_nid || job->nid != node_of(zeroing.start))
 		check_fail("helpers are not near what they zero");
 	zeroing.nr_jobs++;
 	/* The engine itself never refuses the job, which is valid. */
@@ -252,7 +243,6 @@ static void begin(unsigned long bytes, unsigned long nr_pages)
 	*threshold_kbytes = random_threshold_kbytes(nr_pages);
 	*max_threads = shim_random() % 5;
 	kernel_is_preemptible = shim_random() % 2;
-	cpu_is_zen3 = shim_random() % 2;
 	caller_is_realtime = !(shim_random() % 8);
 	current->flags = shim_random() % 8 ? 0 : PF_KTHREAD;
 }
@@ -279,19 +269,12 @@ static void check_last(const struct page *touched)
 		check_fail("the page that was touched is not in the cache");
 }
 
-/*
- * The cache is used for what is small and what is likely to be used next: without a job,
- * some of what follows the page that was touched, or all if that is in the second half.
- */
+/* The cache is used for the page that was touched, and for all that it holds without a job. */
 static bool wants_cache(unsigned long pos)
 {
-	unsigned long nr = zeroing.pages, touched = zeroing.touched;
-
-	if (nr <= SOON)
-		return true;
-	if (zeroing.nr_jobs || nr > MAX_ORDER_NR_PAGES)
-		return pos == touched;
-	return touched >= nr / 2 || (pos >= touched && pos < touched + SOON);
+	if (zeroing.touched == UNTOUCHED)
+		return false;
+	return pos == zeroing.touched || (!zeroing.nr_jobs && zeroing.pages <= MAX_ORDER_NR_PAGES);
 }
 
 static void check_cache(void)
@@ -306,7 +289,7 @@ static void check_cache(void)
 	}
 }
 
-static void check_folio(void)
+static void check_folio(bool is_touched)
 {
 	unsigned int order = shim_random() % 15;
 	unsigned long before = shim_random() % 16, size = PAGE_SIZE << order;
@@ -314,50 +297,22 @@ static void check_folio(void)
 	unsigned long touched = shim_random() % size;
 
 	begin(size + 32 * PAGE_SIZE, 1UL << order);
-	zeroing.one = true;
 	zeroing.addr = size * (shim_random() % 100);
 	zeroing.start = (char *)folio.pages;
 	zeroing.pages = 1UL << order;
-	zeroing.touched = touched / PAGE_SIZE;
-	folio_zero_user(&folio, zeroing.addr + touched);
+	zeroing.touched = is_touched ? touched / PAGE_SIZE : UNTOUCHED;
+	if (is_touched)
+		folio_zero_user(&folio, zeroing.addr + touched);
+	else
+		folio_zero_user_uncached(&folio, zeroing.addr);
 	if (!generic && zeroing.nr_jobs != may_be_job(zeroing.pages))
 		check_fail("there is no job");
 	check_cache();
 	check_zeroed(memory, before * PAGE_SIZE, 0);
 	check_zeroed(zeroing.start, size, 1);
 	check_zeroed(zeroing.start + size, 16 * PAGE_SIZE, 0);
-	check_last(folio_page(&folio, touched / PAGE_SIZE));
-}
-
-/* Folios in random order, with gaps in between; fewer if larger than a chunk. */
-static void check_folios(void)
-{
-	unsigned int order = shim_random() % 10;
-	unsigned int nr = 1 + shim_random() % (order < 8 ? MAX_FOLIOS : MAX_FOLIOS / 4);
-	struct folio folio[MAX_FOLIOS], *folios[MAX_FOLIOS];
-	unsigned long step = 2 * PAGE_SIZE << order;
-	unsigned int i;
-
-	begin(step * nr, (unsigned long)nr << order);
-	for (i = 0; i < nr; i++) {
-		folio[i] = (struct folio){ (struct page *)(memory + step * i), order };
-		folios[i] = &folio[i];
-	}
-	for (i = 0; i < nr; i++) {
-		unsigned int other = shim_random() % nr;
-		struct folio *swap = folios[i];
-
-		folios[i] = folios[other];
-		folios[other] = swap;
-	}
-	zeroing.one = false;
-	zeroing.start = memory;
-	zeroing.step = step;
-	folios_zero_user(folios, nr);
-	for (i = 0; i < nr; i++) {
-		check_zeroed(folio[i].pages, step / 2, 1);
-		check_zeroed((char *)folio[i].pages + step / 2, step / 2, 0);
-	}
+	if (is_touched)
+		check_last(folio_page(&folio, zeroing.touched));
 }
 
 static void check_store(void)
@@ -366,13 +321,41 @@ static void check_store(void)
 
 	shim_random_seed(seed);
 	for (i = 0; i < CHECKS; i++) {
-		check_folio();
-		check_folios();
+		check_folio(true);
+		check_folio(false);
 		if (bench_is_time())
 			bench_say("%u of %u, store %s", i + 1, CHECKS, store_name);
 	}
-	bench_say("checked %u folios and %u arrays of folios, store %s, seed %#lx",
+	bench_say("checked %u folios, and %u that are not touched, store %s, seed %#lx",
 		  CHECKS, CHECKS, store_name, seed);
+}
+
+/* Zen CPUs that lack CLZERO have no jobs by default. */
+static void check_default(bool zen, enum store store, unsigned long kbytes)
+{
+	if (!store_works(store))
+		return;
+	store_choose(store);
+	cpu_is_zen = zen;
+	kernel_init();
+	if (*threshold_kbytes != kbytes)
+		bench_fail("the default threshold is %lu with store %s", *threshold_kbytes,
+			   store_names[store]);
+}
+
+static void check_defaults(void)
+{
+	if (generic && *threshold_kbytes != DEFAULT_KBYTES)
+		bench_fail("the default threshold is %lu", *threshold_kbytes);
+	if (*max_threads != DEFAULT_THREADS)
+		bench_fail("the default is %d threads", *max_threads);
+	if (generic)
+		return;
+	check_default(true, STORE_CLZERO, DEFAULT_KBYTES);
+	check_default(true, STORE_STOSB, 0);
+	check_default(true, STORE_PAGE, 0);
+	check_default(false, STORE_MOVNTI, DEFAULT_KBYTES);
+	check_default(false, STORE_PAGE, DEFAULT_KBYTES);
 }
 
 static void check_stores(void)
@@ -422,6 +405,7 @@ int main(int argc, char **argv)
 	kernel_init();
 	bench_say_work(rounds, rounds * CHECKS * CHECKED_MIB * MIB);
 	memory = bench_memory(MEMORY_MIB * MIB);
+	check_defaults();
 	if (generic) {
 		store_name = "generic";
 		check_store();

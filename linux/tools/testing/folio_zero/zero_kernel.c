@@ -10,15 +10,15 @@
 #include "zero_kernel.h"
 #include "../padata/bench.h"
 
-const char *const store_names[NR_STORES] = { "clzero", "stosb", "stosq", "page" };
+const char *const store_names[NR_STORES] = { "clzero", "movnti", "stosb", "stosq", "page" };
 
 /* Checked once: in a guest, the check takes longer than zeroing 100 KiB. */
 static bool works[NR_STORES];
 static enum store chosen;
 
 struct shim_cpuinfo boot_cpu_data;
-bool cpu_is_zen3;
-bool kernel_is_preemptible;
+bool cpu_is_zen;
+bool kernel_is_preemptible = STOCK_ZEROES_EXTENTS;
 bool caller_is_realtime;
 __thread bool asked_for_clzero;
 
@@ -44,33 +44,22 @@ static bool rep_is_good(void)
 	return good || !listed;
 }
 
-/*
- * By family, 0x19, and model, as in the kernel's bsp_init_amd().  No other vendor has that
- * family.  @signature is of CPUID's leaf 1.
- */
-static bool is_zen3(unsigned int signature)
-{
-	unsigned int model = (signature >> 4 & 0xf) + (signature >> 12 & 0xf0);
-
-	if ((signature >> 8 & 0xf) != 0xf || (signature >> 20 & 0xff) != 0xa)
-		return false;
-	return model < 0x10 || (model >= 0x20 && model < 0x60);
-}
-
 void stores_init(void)
 {
 	unsigned int a, b, c, d;
+	bool intel = __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx;
+	enum store store = STORE_CLZERO;
 
-	if (__get_cpuid(1, &a, &b, &c, &d)) {
+	if (__get_cpuid(1, &a, &b, &c, &d))
 		boot_cpu_data.x86_clflush_size = (b >> 8 & 0xff) * 8;
-		cpu_is_zen3 = is_zen3(a);
-	}
 	works[STORE_CLZERO] = __get_cpuid(0x80000008, &a, &b, &c, &d) && b & 1;
+	works[STORE_MOVNTI] = true;
 	works[STORE_STOSB] = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1 << 9;
 	works[STORE_STOSQ] = rep_is_good();
 	works[STORE_PAGE] = true;
-	while (!works[chosen])
-		chosen++;
+	while (!works[store] || (store == STORE_MOVNTI && !intel))
+		store++;
+	store_choose(store);
 }
 
 bool store_works(enum store store)
@@ -81,6 +70,7 @@ bool store_works(enum store store)
 void store_choose(enum store store)
 {
 	chosen = store;
+	boot_cpu_data.x86_vendor = store == STORE_MOVNTI ? X86_VENDOR_INTEL : X86_VENDOR_AMD;
 }
 
 enum store store_find(const char *name)
@@ -102,19 +92,17 @@ bool has_clzero(void)
 	return has(STORE_CLZERO);
 }
 
+bool uses_movnti(void)
+{
+	return chosen == STORE_MOVNTI;
+}
+
 bool cpu_feature_enabled(int feature)
 {
-	switch (feature) {
-	case X86_FEATURE_CLZERO:
-		asked_for_clzero = true;
-		return has(STORE_CLZERO);
-	case X86_FEATURE_ZEN3:
-		return cpu_is_zen3;
-	case X86_FEATURE_ERMS:
-		return has(STORE_STOSB);
-	default:
-		return has(STORE_STOSQ);
-	}
+	if (feature == X86_FEATURE_ZEN)
+		return cpu_is_zen;
+	asked_for_clzero = true;
+	return has(STORE_CLZERO);
 }
 
 static void zero_bytes(void *to, unsigned long bytes)
@@ -166,12 +154,12 @@ void clear_page(void *page)
 }
 
 /* zero_check.c has its own. */
-__weak void clear_user_highpage(struct page *page, unsigned long addr)
+__weak void clear_user_highpages(struct page *page, unsigned long addr, unsigned int nr)
 {
-	clear_page(page);
+	zero_by_string(page, nr * PAGE_SIZE);
 }
 
-void register_sysctl_init(const char *path, struct ctl_table *table)
+void register_sysctl_init(const char *path, const struct ctl_table *table)
 {
 	int i;
 

@@ -10,8 +10,11 @@
 
 #include "zero_shim.h"
 
-/* The stores that arch/x86/mm/zero_pages.c chooses from, the best first. */
-enum store { STORE_CLZERO, STORE_STOSB, STORE_STOSQ, STORE_PAGE, NR_STORES };
+/* Whether the stock kernel zeroes many pages by one instruction, and may be preempted then. */
+#define STOCK_ZEROES_EXTENTS	false
+
+/* The stores that the kernel's code chooses from, the best first. */
+enum store { STORE_CLZERO, STORE_MOVNTI, STORE_STOSB, STORE_STOSQ, STORE_PAGE, NR_STORES };
 
 extern const char *const store_names[NR_STORES];
 
@@ -20,19 +23,20 @@ void stores_init(void);
 bool store_works(enum store store);
 /*
  * From now on, act as on a CPU whose best store is @store, which must work on this CPU.
- * The initial choice is the best store that this CPU has.
+ * The initial choice is that of the kernel on this CPU: movnti is for Intel's.
  */
 void store_choose(enum store store);
 /* The store called @name, or NR_STORES. */
 enum store store_find(const char *name);
-/* Whether CLZERO is available, for ours and for others. */
+/* Whether CLZERO is available, and if not whether movnti is chosen; for ours and for others. */
 bool has_clzero(void);
+bool uses_movnti(void);
 
 /* rep stosb or rep stosq; clear_page() for each page where neither is fast. */
 void zero_by_string(void *to, unsigned long bytes);
 
-/* Whether to act as on a Zen 3.  Initially whether this CPU is one. */
-extern bool cpu_is_zen3;
+/* Whether to act as on a Zen CPU. */
+extern bool cpu_is_zen;
 
 /* Whether this thread has asked for CLZERO since this was last reset. */
 extern __thread bool asked_for_clzero;
@@ -45,7 +49,6 @@ void kernel_init(void);
 
 /* What mm/folio_zero.c calls in zero_check: zero_check.c's, which call the kernel's. */
 int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
-void check_zero_user_pages(struct page *page, unsigned long addr, unsigned long nr);
 void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
 
 #endif /* _ZERO_KERNEL_H */

@@ -16,14 +16,12 @@
 #define PAGE_SIZE		4096UL
 #define SZ_1K			0x400
 #define SZ_512K			0x80000
-#define SZ_256K			0x40000
 #define SZ_1M			0x100000
 #define SZ_4M			0x400000
 #define MAX_ORDER_NR_PAGES	1024UL
 #define BIT(nr)			(0x1UL << (nr))
 #define ALIGN_DOWN(x, a)	zero_align_down(x, a)
 #define __read_mostly
-#define DIV_ROUND_UP(n, d)	zero_div_round_up(n, d)
 #define PF_KTHREAD		0x00200000
 
 struct page {
@@ -45,45 +43,36 @@ static inline unsigned long zero_align_down(unsigned long x, unsigned long a)
 	return x / a * a;
 }
 
-static inline unsigned long zero_div_round_up(unsigned long n, unsigned long d)
-{
-	return (n + d - 1) / d;
-}
-
 /* Set by the program, see zero_kernel.c. */
 extern bool caller_is_realtime;
 #define rt_or_dl_task(task)	((void)(task), caller_is_realtime)
 
-/* One of three nodes, in no order: each job zeroes the folios of a single node. */
+/* One of three nodes, in no order. */
 static inline int folio_nid(const struct folio *folio)
 {
 	return (uintptr_t)folio->pages / PAGE_SIZE * 0x9e3779b1UL / 1024 % 3;
 }
 
-#define swap(a, b)							\
-	do {								\
-		typeof(a) *__a = &(a), *__b = &(b), __was = *__a;	\
-									\
-		*__a = *__b;						\
-		*__b = __was;						\
-	} while (0)
-#define nth_page(page, n)	((page) + (n))
 #define page_address(page)	((void *)(page))
 
 /* As the kernel decides on this CPU, see zero_kernel.c. */
 void clear_page(void *page);
 
-void clear_user_highpage(struct page *page, unsigned long addr);
+void clear_user_highpages(struct page *page, unsigned long addr, unsigned int nr);
+
+#define PROCESS_PAGES_NON_PREEMPT_BATCH	(SZ_1M / PAGE_SIZE)
 
 static inline void kmsan_unpoison_memory(const void *p, size_t bytes)
 {
 }
 
-enum { X86_FEATURE_ERMS, X86_FEATURE_REP_GOOD, X86_FEATURE_CLZERO, X86_FEATURE_ZEN3 };
+enum { X86_FEATURE_ZEN, X86_FEATURE_CLZERO };
+enum { X86_VENDOR_INTEL, X86_VENDOR_AMD };
 
-/* As reported by CPUID, see zero_kernel.c. */
+/* See zero_kernel.c. */
 extern struct shim_cpuinfo {
 	unsigned int		x86_clflush_size;
+	int			x86_vendor;
 } boot_cpu_data;
 
 /* Of the features this CPU has, those that the program lets the kernel's code see. */
@@ -119,6 +108,6 @@ enum { proc_doulongvec_minmax, proc_dointvec_minmax };
 #define subsys_initcall(fn)	int (*zero_initcall)(void) = fn
 
 extern int (*zero_initcall)(void);
-void register_sysctl_init(const char *path, struct ctl_table *table);
+void register_sysctl_init(const char *path, const struct ctl_table *table);
 
 #endif /* _ZERO_SHIM_H */

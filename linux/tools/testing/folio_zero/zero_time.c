@@ -17,6 +17,8 @@
 #define NS_PER_S		1000000000UL
 /* Smaller folios cannot be shared between threads, and so have no job. */
 #define LEAST_SHARED_KIB	1024UL
+/* Larger ones are zeroed alike without a job, whether they are touched or not. */
+#define MOST_CACHED_KIB		(MAX_ORDER_NR_PAGES * PAGE_SIZE / SZ_1K)
 
 static const unsigned long sizes_kib[] = {
 	64, 512, 1024, 2048, 4096, 8192, 16384, 32768, GIB_KIB,
@@ -28,7 +30,7 @@ struct way {
 	unsigned int		threads;
 };
 
-static struct way ways[SHIM_NR_CPUS + 6];
+static struct way ways[SHIM_NR_CPUS + 7];
 static unsigned int nr_ways;
 
 /* folio_zero_user() does not promise to leave the struct folio unchanged. */
@@ -37,6 +39,14 @@ static void zero_ours(const struct folio *folio, unsigned long addr)
 	struct folio copy = *folio;
 
 	folio_zero_user(&copy, addr);
+}
+
+/* A page of a fallocate() */
+static void zero_fallocate(const struct folio *folio, unsigned long addr)
+{
+	struct folio copy = *folio;
+
+	folio_zero_user_uncached(&copy, addr);
 }
 
 static void add_way(const char *name, void (*zero)(const struct folio *, unsigned long),
@@ -57,6 +67,8 @@ static void find_ways(void)
 		add_way("clzero", zero_clzero, 1);
 	for (nr = 1; nr <= options.threads; nr++)
 		add_way("ours", zero_ours, nr);
+	if (options.min_kib <= MOST_CACHED_KIB)
+		add_way("fallocate", zero_fallocate, 1);
 	if (options.threads > 1)
 		add_way("split", zero_split, 2);
 }
@@ -64,6 +76,8 @@ static void find_ways(void)
 /* The split shows whether memory is the limit. */
 static bool way_is_for(const struct way *way, unsigned long kib)
 {
+	if (way->zero == zero_fallocate)
+		return kib <= MOST_CACHED_KIB;
 	if (way->zero == zero_split)
 		return kib == GIB_KIB;
 	return way->threads == 1 || kib >= LEAST_SHARED_KIB;

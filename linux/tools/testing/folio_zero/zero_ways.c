@@ -6,11 +6,15 @@
  * CPU, but without the kernel's function calls.
  */
 
+#include <limits.h>
+
 #include "zero_kernel.h"
 #include "zero_ways.h"
 
 #define CACHE_LINE		64
 #define MAINLINE_EXTENT		(32UL << 20)
+/* In pages, on either side of the one that was touched. */
+#define STOCK_RADIUS		2
 /* For CLZERO and for non-temporal stores, each followed by a fence. */
 #define WEAK_EXTENT		(2UL << 20)
 
@@ -41,7 +45,7 @@ static void store_words(char *to, unsigned long bytes)
 			     "movnti %1, 56(%0)"
 			     : : "r" (to), "r" (0UL) : "memory");
 
-	/* The kernel would need this fence, too. */
+	/* The kernel needs this fence, too. */
 	wmb();
 }
 
@@ -54,6 +58,8 @@ static void in_extents(void (*zero)(char *to, unsigned long bytes), char *to, un
 }
 
 /* Ways */
+
+/* Linux 6.12 */
 
 static void stock_gigantic(const struct folio *folio)
 {
@@ -77,12 +83,47 @@ static void stock_converging(const struct folio *folio, unsigned long target)
 	}
 }
 
-void zero_stock(const struct folio *folio, unsigned long addr)
+static void stock_by_page(const struct folio *folio, unsigned long target)
 {
 	if (folio_nr_pages(folio) > MAX_ORDER_NR_PAGES)
 		stock_gigantic(folio);
 	else
-		stock_converging(folio, (addr & (folio_size(folio) - 1)) >> PAGE_SHIFT);
+		stock_converging(folio, target);
+}
+
+/* Linux 7.0 and later */
+
+/* From page @start to before page @end, either of which may be outside the folio. */
+static void stock_extents(const struct folio *folio, long start, long end)
+{
+	long most = kernel_is_preemptible ? LONG_MAX : MAINLINE_EXTENT / PAGE_SIZE;
+	long nr = folio_nr_pages(folio), to;
+
+	end = min(end, nr);
+	for (start = max(start, 0L); start < end; start = to) {
+		to = start + min(end - start, most);
+		zero_by_string(folio_page(folio, start), (to - start) * PAGE_SIZE);
+	}
+}
+
+/* What is around the touched page comes last. */
+static void stock_by_extent(const struct folio *folio, long target)
+{
+	long from = target - STOCK_RADIUS, to = target + STOCK_RADIUS + 1;
+
+	stock_extents(folio, to, folio_nr_pages(folio));
+	stock_extents(folio, 0, from);
+	stock_extents(folio, from, to);
+}
+
+void zero_stock(const struct folio *folio, unsigned long addr)
+{
+	unsigned long target = (addr & (folio_size(folio) - 1)) >> PAGE_SHIFT;
+
+	if (STOCK_ZEROES_EXTENTS)
+		stock_by_extent(folio, target);
+	else
+		stock_by_page(folio, target);
 }
 
 void zero_mainline(const struct folio *folio, unsigned long addr)
@@ -119,6 +160,8 @@ static void split_zero(char *to, unsigned long bytes)
 {
 	if (has_clzero())
 		in_extents(clzero, to, bytes);
+	else if (uses_movnti())
+		in_extents(store_words, to, bytes);
 	else
 		zero_by_string(to, bytes);
 }

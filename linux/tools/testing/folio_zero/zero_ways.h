@@ -10,10 +10,10 @@
 
 /*
  * Ways to zero a folio that is touched at @addr, all but the last by one thread:
- * stock 6.12's loops; extents of 32 MiB as mainline has them since 7.0, and all of it at
- * once, as mainline does where the kernel can be preempted; CLZERO; non-temporal stores
- * of words; and the best of CLZERO and all at once by two threads, each with half of
- * the folio.
+ * stock's, that of Linux 6.12 or of 7.0 and later (see zero_kernel.h); extents of 32 MiB
+ * as mainline has them since 7.0, and all of it at once, as mainline does where the kernel
+ * can be preempted; CLZERO; non-temporal stores of words; and by two threads, each with half
+ * of the folio: CLZERO, on Intel's CPUs non-temporal stores, elsewhere all at once.
  */
 void zero_stock(const struct folio *folio, unsigned long addr);
 void zero_mainline(const struct folio *folio, unsigned long addr);

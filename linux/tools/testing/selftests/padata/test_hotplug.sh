@@ -92,7 +92,8 @@ if have_huge_pages $NR 1024; then
 		pages_while_toggling hugepages zero private 2048 $NR
 	check "huge pages that others read meanwhile" \
 		pages_while_toggling hugepages poll file 2048 $NR
-	check "huge pages of a fallocate()" pages_while_toggling hugefile plain 2048 $NR
+	check "huge pages of a fallocate()" \
+		pages_while_toggling hugepages zero fallocate 2048 $NR
 else
 	for name in touched read "of a fallocate()"; do
 		skip "huge pages, $name" "needs $NR huge pages of 2 MiB"

@@ -79,6 +79,31 @@ zero_and_poll()
 	with_jobs zero "$@" && with_jobs poll "$@"
 }
 
+# With init_on_alloc=1 the page allocator zeroes transparent huge pages.
+allocator_zeroes()
+{
+	dmesg 2>/dev/null | grep -q 'mem auto-init:.*heap alloc:on'
+}
+
+# without_jobs WORD...: there are none, and all is well
+without_jobs()
+{
+	jobs=$(jobs_of "$@")
+	[ "$jobs" = 0 ] && return 0
+	ktap_print_msg "hugepages $*: $jobs jobs"
+	return 1
+}
+
+# transparent KIND: jobs zero them, unless that was done before
+transparent()
+{
+	if allocator_zeroes; then
+		without_jobs zero "$1" 2048 $NR && without_jobs poll "$1" 2048 $NR
+	else
+		zero_and_poll "$1" 2048 $NR
+	fi
+}
+
 # refuses FILE VALUE
 refuses()
 {
@@ -213,16 +238,21 @@ else
 	done
 fi
 if grep -q '\[always\]\|\[madvise\]' $THP/enabled 2>/dev/null; then
-	check "transparent, private" zero_and_poll thp 2048 $NR
-	check "1 MiB is a job, 512 KiB is not, however low the threshold" no_job_below_two_chunks
+	check "transparent, private" transparent thp
+	name="1 MiB is a job, 512 KiB is not, however low the threshold"
+	if allocator_zeroes; then
+		skip "$name" "init_on_alloc=1"
+	else
+		check "$name" no_job_below_two_chunks
+	fi
 else
 	skip "transparent, private" "transparent huge pages are off"
 	skip "1 MiB is a job, 512 KiB is not, however low the threshold" \
 		"transparent huge pages are off"
 fi
 if huge_shmem; then
-	check "transparent, shmem" zero_and_poll shmem 2048 $NR
-	check "transparent, shmem, allocated before" zero_and_poll shmem-fallocate 2048 $NR
+	check "transparent, shmem" transparent shmem
+	check "transparent, shmem, allocated before" transparent shmem-fallocate
 else
 	skip "transparent, shmem" "shmem has no transparent huge pages"
 	skip "transparent, shmem, allocated before" "shmem has no transparent huge pages"

@@ -9,8 +9,6 @@
 
 FAULTS="failslab fail_page_alloc"
 THP=/sys/kernel/mm/transparent_hugepage
-# The slab cache for what the page cache needs to add a page
-NODES=/sys/kernel/slab/radix_tree_node/failslab
 NR=16
 RUNS=20
 # Decremented with each allocation that is made to fail.
@@ -19,7 +17,6 @@ TIMES=1000000
 restore()
 {
 	stop_failing
-	[ ! -e $NODES ] || only_nodes_fail 0
 	workers_may_fail 0
 	restore_huge_pages
 }
@@ -90,21 +87,6 @@ while_failing()
 	[ "$(nr_failed "$failing")" -gt 0 ] && return "$while_failing_status"
 }
 
-# only_nodes_fail 0|1
-only_nodes_fail()
-{
-	echo "$1" > $NODES
-	set_fault failslab cache-filter="$1"
-}
-
-# A page is refused if an allocation fails twice.  A node has 8 huge pages of 512 small
-# ones, so the last of 9 needs a node, too: an error in the last batch shows.
-page_cache_refuses()
-{
-	with_event padata_mt_job_start program hugefile nomem 2048 9 &&
-		[ "$said" != "failed 0 times" ]
-}
-
 # Only the allocation for helpers does not wait for memory, and so only that fails.
 is_done_alone()
 {
@@ -135,7 +117,7 @@ done
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 have_huge_pages $NR 1024 || skip_all "needs $NR free pages of 2 MiB, and jobs that zero them"
 workers_may_fail 1
-ktap_set_plan 14
+ktap_set_plan 12
 
 for rules in boot now; do
 	check "without memory for helpers a job is done alone, rules=$rules" \
@@ -157,16 +139,6 @@ for fault in $FAULTS; do
 		skip "$fault, transparent huge pages" "they are off"
 	fi
 done
-check "failslab, huge pages of a fallocate()" while_failing failslab 10 \
-	with_event padata_mt_job_start program hugefile nomem 2048 $NR
-name="failslab, pages of a fallocate() that the page cache refuses"
-if [ -e $NODES ]; then
-	only_nodes_fail 1
-	check "$name" while_failing failslab 70 page_cache_refuses
-	only_nodes_fail 0
-else
-	skip "$name" "needs $NODES"
-fi
 check "workers have nothing left of the tasks" workers_are_as_before
 
 finish
