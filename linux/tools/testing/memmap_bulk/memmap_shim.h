@@ -333,9 +333,9 @@ static inline int memblock_search_pfn_nid(unsigned long pfn, unsigned long *star
 	return 0;
 }
 
-static inline struct page *pfn_to_online_page(unsigned long pfn)
+static inline int pfn_in_present_section(unsigned long pfn)
 {
-	return pfn_to_page(pfn);
+	return 1;
 }
 
 static inline struct page *__pageblock_pfn_to_page(unsigned long pfn,
