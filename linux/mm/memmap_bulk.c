@@ -18,7 +18,6 @@
 #include <linux/alloc_tag.h>
 #include <linux/atomic.h>
 #include <linux/bitops.h>
-#include <linux/bootmem_info.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/init.h>
@@ -398,14 +397,4 @@ void __init set_zone_contiguous_boot(struct zone *zone)
 	}
 
 	zone->contiguous = true;
-}
-
-/* As memmap_init_pages() does for %MEMMAP_RESERVED, and then get_page_bootmem(). */
-void __init memmap_init_section_info(unsigned long pfn, unsigned long end_pfn,
-				     unsigned long zone, int nid,
-				     unsigned long section_nr)
-{
-	memmap_init_pages(pfn, end_pfn, zone, nid, MEMMAP_RESERVED);
-	for (; pfn < end_pfn; pfn++)
-		get_page_bootmem(section_nr, pfn_to_page(pfn), SECTION_INFO);
 }

@@ -22,9 +22,6 @@ unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
 unsigned long memmap_step_end(unsigned long pfn, unsigned long end_pfn);
 void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 		       unsigned long zone, int nid, enum memmap_state state);
-void memmap_init_section_info(unsigned long pfn, unsigned long end_pfn,
-			      unsigned long zone, int nid,
-			      unsigned long section_nr);
 void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 			    int migratetype);
 void memmap_free_pages(struct zone *zone, unsigned long pfn,

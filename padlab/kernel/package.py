@@ -45,7 +45,7 @@ _KEYS = {
     "CONFIG_MODULE_SIG_KEY": "certs/signing_key.pem",
 }
 _VERSION = "CONFIG_LOCALVERSION"
-# With which boot waits for all struct pages: deferred_can_go_on() in mm/deferred_init.c.
+# With which boot waits for all struct pages: DEFERRED_INIT_ASYNC in mm/Kconfig.
 _WAITS = ("CONFIG_KASAN",)
 # Facts about the compiler that a configuration was made with.
 _COMPILER = re.compile(r"CONFIG_(?:AS|BINDGEN|CC|CLANG|GCC|LD|LLD|PAHOLE|RUSTC?|TOOLS)_")

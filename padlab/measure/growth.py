@@ -43,8 +43,9 @@ MAX_PER_PAGE = 10.5
 MAX_LOWER = 1 / 3
 MAX_REST = 1 / 10
 MAX_BOOT = 0.40
-# Millions of instructions a GiB that one CPU executes while no job is under way.
-MAX_SERIAL = 0.01
+# Millions of instructions a GiB that one CPU executes while no job is under way, nearly all for
+# struct pages of the memmap's own pages.
+MAX_SERIAL = 0.10
 # Of stock's: memory blocks, whose code the series does not touch.
 MAX_BLOCKS = 1.01
 # Boot to init beside a sleeping initcall, with much memory, of that with little.

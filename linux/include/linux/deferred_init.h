@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Deferred initialisation of struct pages: what the rest of the kernel uses of it, and
- * what architectures may override.
+ * deferred_init.h - struct pages that are initialised while boot goes on
  *
- * Boot continues while struct pages are initialised.  Code that goes by pfn either calls
- * pfn_to_online_page(), which returns NULL until the struct page is initialised, or has
- * it initialised by deferred_init_pfns().
+ * Where boot goes on (CONFIG_DEFERRED_INIT_ASYNC), code that has a pfn from elsewhere than an
+ * allocation either calls pfn_to_online_page(), which returns NULL until the struct page is
+ * initialised, or has it initialised by deferred_init_pfns().
  */
 #ifndef _LINUX_DEFERRED_INIT_H
 #define _LINUX_DEFERRED_INIT_H
 
-#include <linux/init.h>
 #include <linux/jump_label.h>
 #include <linux/types.h>
-
-struct cpumask;
-struct page;
-struct zone;
-
-unsigned int deferred_page_init_max_threads(const struct cpumask *node_cpumask);
-unsigned int deferred_init_cores(const struct cpumask *cpus);
-void page_alloc_init_rest(void);
 
 /* In page_ext.c: whether page_ext_init() will have something to do. */
 #ifdef CONFIG_PAGE_EXTENSION
@@ -32,23 +22,14 @@ static inline bool page_ext_needed(void)
 }
 #endif
 
-#ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
+#ifdef CONFIG_DEFERRED_INIT_ASYNC
 DECLARE_STATIC_KEY_TRUE(deferred_pages);
-
-void deferred_init_prepare(void);
-void deferred_init_start(void);
-void deferred_init_finish(void);
-unsigned long deferred_init_reserved(unsigned long pfn, unsigned long end_pfn,
-				     int nid);
-bool deferred_get_page_bootmem(unsigned long section_nr, struct page *page);
-
-bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp);
 
 bool __deferred_pfn_pending(unsigned long pfn);
 unsigned long __nr_deferred_pages(void);
 void __deferred_init_pfns(unsigned long pfn, unsigned long end_pfn);
-void __deferred_init_vmemmap(unsigned long start, unsigned long end);
 void __deferred_init_wait(const char *who);
+void deferred_init_finish(void);
 
 /**
  * deferred_pfn_pending - whether a struct page is not initialised yet
@@ -95,21 +76,6 @@ static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
 }
 
 /**
- * deferred_init_vmemmap - have struct pages of the memmap's own pages initialised
- * @start: address of a struct page
- * @end: the end of a range of struct pages
- *
- * For callers that change how the range is mapped, and free pages that it lies in.
- *
- * Context: As for deferred_init_pfns().
- */
-static inline void deferred_init_vmemmap(unsigned long start, unsigned long end)
-{
-	if (static_branch_unlikely(&deferred_pages))
-		__deferred_init_vmemmap(start, end);
-}
-
-/**
  * deferred_init_wait - wait until all struct pages are initialised
  * @who: the caller, for the kernel log.  Not copied: a string literal.
  *
@@ -125,27 +91,6 @@ static inline void deferred_init_wait(const char *who)
 		__deferred_init_wait(who);
 }
 #else
-static inline void deferred_init_start(void)
-{
-	page_alloc_init_rest();
-}
-
-static inline void deferred_init_finish(void)
-{
-}
-
-static inline unsigned long deferred_init_reserved(unsigned long pfn,
-						   unsigned long end_pfn, int nid)
-{
-	return end_pfn;
-}
-
-static inline bool deferred_get_page_bootmem(unsigned long section_nr,
-					     struct page *page)
-{
-	return false;
-}
-
 static inline bool deferred_pfn_pending(unsigned long pfn)
 {
 	return false;
@@ -160,11 +105,11 @@ static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
 {
 }
 
-static inline void deferred_init_vmemmap(unsigned long start, unsigned long end)
+static inline void deferred_init_wait(const char *who)
 {
 }
 
-static inline void deferred_init_wait(const char *who)
+static inline void deferred_init_finish(void)
 {
 }
 #endif

@@ -28,8 +28,8 @@ SLOW = "deferred_init_slow=500,1000000"
 # initcall that takes longer than all of them.
 UNHURRIED = ("deferred_init_slow=1,1000000", "test_over")
 LAST_TRIES = 3
-# One section only; and then threads stay for a while in code that boot is about to free.
-HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=500")
+# One section only; and then threads stay for a while where they are when boot frees init memory.
+HUNG = ("deferred_init_slow=45000,1", "deferred_init_late=200")
 EVENTS = "initcall:*,padata:*"
 LEAST_INITCALLS = 20
 CHUNK = "padata_mt_chunk"
@@ -42,10 +42,20 @@ HUNG_S = 25
 
 # Who waits, by the name it gives: machine, and how to make it.
 WAITS = {
-    "pools of huge pages": (SMALL, ("hugepages=64", SLOW)),
     "memory hotplug": ("dimms", ("memhp_default_state=online_movable", SLOW)),
     "alloc_contig_pages()": (SMALL, ("test_contig", SLOW)),
 }
+
+# A pool of 2 GiB of 16, more than is free when drivers start.
+POOL_PAGES = 1024
+POOL = (f"hugepages={POOL_PAGES}", SLOW)
+
+# Allocations that may not sleep initialise a block of the largest order at a time where pages are
+# freed one by one, and nothing if initcalls take what boot has waited for, or can do without.
+BLOCK_PAGES = 1024
+SLOW_AHEAD = f"{SLOW},3"
+ATOMIC = ("test_take=40,irq", "init_on_free=1", SLOW_AHEAD)
+NOT_ATOMIC = (("test_take=2,irq", SLOW_AHEAD), ("test_take=40,kmalloc", SLOW_AHEAD))
 
 BULK = ("test_bulk", SLOW)
 TAKEN = ("small", "order9", "irq")
@@ -65,6 +75,7 @@ ASKED_ARGS = (
 ASKS = (
     "free_reserved_page()",
     "memblock_free_late()",
+    "an allocation without locks",
     "ioremap()",
     "deferred_init_pfns()",
     "looked at pages that were not there",
@@ -169,6 +180,49 @@ def nices(console: str) -> tuple[int, int, int]:
     return (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
 
 
+def pool(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """A pool of huge pages is filled while jobs are at work, and nobody waits for all of them."""
+    result = guests.boot(SMALL, kernel, append=POOL, limit=limit_s)
+    return judge(guests.trouble(result) + pool_problems(result.dmesg), result.log)
+
+
+def pool_problems(console: Dmesg) -> list[str]:
+    """What is wrong with a pool, and with when it was filled.  Pure."""
+    filled = re.search(rf"registered 2.00 MiB page size, pre-allocated {POOL_PAGES} pages", console.text)
+    done = re.search(NODE_DONE, console.text)
+    if not (filled and done):
+        return ["the pool is not full, or jobs are not over"]
+    problems = ["the pool was filled when jobs were over"] * (filled.start() > done.start())
+    if console.waited and console.waited.who:
+        problems.append(f"{console.waited.who} waited for all pages")
+    return problems
+
+
+def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
+    """Zones grow with interrupts off seldom, and little at a time."""
+    result = guests.boot(SMT, kernel, append=ATOMIC, limit=limit_s)
+    problems = guests.trouble(result) + taken_problems(result.dmesg.text, "irq")
+    times, most = grown(result.dmesg.text)
+    if not 0 < most <= BLOCK_PAGES:
+        problems.append(f"zones grew {times} times in atomic context, by {most} pages at a time")
+    for append in NOT_ATOMIC:
+        result = guests.boot(SMT, kernel, append=append, limit=limit_s)
+        problems += guests.trouble(result) + taken_problems(result.dmesg.text, append[0].partition(",")[2])
+        times, _ = grown(result.dmesg.text)
+        if times:
+            problems.append(f"{append[0]}: zones grew {times} times in atomic context")
+    return judge(problems, result.log)
+
+
+def grown(console: str) -> tuple[int, int]:
+    """How often zones grew in atomic context, and by how many pages at most.  Pure.
+
+    As a faulty kernel says.
+    """
+    match = re.search(r"deferred_grow: (\d+) times in atomic context, by at most (\d+) pages", console)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
 def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Several pages in one call, from a zone below its watermark, initialise no more than one page does."""
     result = guests.boot(SMALL, kernel, append=BULK, limit=limit_s)
@@ -249,9 +303,9 @@ def hung(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     said = "boot waits for struct pages of node 0 to be initialised"
     if said not in result.dmesg.text:
         problems.append(f"the kernel does not say: {said}")
-    left = result.dmesg.text.find("deferred_init_late: a thread leaves")
-    if not 0 <= left < result.dmesg.text.find("boot waited"):
-        problems.append("boot did not wait for the job's thread to leave")
+    waited = result.dmesg.text.find("boot waited")
+    if not 0 <= waited < result.dmesg.text.find("deferred_init_late: a thread leaves"):
+        problems.append("no thread of the jobs was there when boot had gone on")
     return judge(problems, result.log)
 
 

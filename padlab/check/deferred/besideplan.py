@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from padlab.check.base import expected
-from padlab.check.base.guests import SMALL
+from padlab.check.base.guests import SMALL, SMT
 from padlab.check.deferred import beside, handover, hibernate, sizes
 from padlab.core.outcome import Outcome
 from padlab.kernel.kconfig import PERF, Config
@@ -40,6 +40,8 @@ def checks() -> Iterator[Beside]:
         yield Beside(f"{who}: waits for deferred init", partial(beside.waits, who), name, boots_each=2)
     yield Beside("boot says what it waits for", beside.hung, SMALL, boots_each=2)
     yield Beside("the last sections beside boot", beside.last_sections, SMALL, boots_each=beside.LAST_TRIES)
+    yield Beside("a pool of huge pages beside deferred init", beside.pool, SMALL)
+    yield Beside("interrupts are off for a block at most", beside.atomic, SMT, boots_each=3)
     yield Beside("a bulk allocation beside deferred init", beside.bulk, SMALL)
     for name in sizes.MACHINES:
         yield Beside(f"sizes beside deferred init, {name}", partial(sizes.same, name), name, boots_each=3)

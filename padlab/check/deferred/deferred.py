@@ -35,7 +35,7 @@ class Parameter:
         return machine.load(self.machine).config
 
 
-# On nodes of four CPUs, which belong to two cores on arm64: one thread for each there if not asked.
+# On nodes of four CPUs, which belong to two cores on arm64: one for each if not asked.
 DEFAULT_THREADS = 4
 PARAMETERS = (
     Parameter("1", 1),

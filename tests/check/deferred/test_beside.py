@@ -67,6 +67,7 @@ def test_each_pressure_has_a_check_of_its_own() -> None:
     assert all(bool(slow) == ("slow" in title) for title, (_, _, slow) in pressures.items())
 
 
+NODE = "node 0 initialised, 12 pages in 3ms, 4 threads (4 took part)\n"
 CONSOLE = "".join(f"test_beside: {who}: right (1)\n" for who in ("cma", "zones"))
 FREE = "test_beside: free memory changed by {} pages\n"
 
@@ -90,12 +91,35 @@ def test_all_who_ask_for_pages_have_to_get_them(
     assert beside.asked_problems(console, asks, 4) == problems
 
 
+POOL = "HugeTLB: registered 2.00 MiB page size, pre-allocated 1024 pages\n"
+WAITED = "boot waited 9ms for struct pages at its end, others 3ms before, longest a driver\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "problems"),
+    [
+        ("{pool}{node}", 0),
+        ("{node}{pool}", 1),
+        ("{node}", 1),
+        ("{pool}{node}{waited}", 1),
+    ],
+)
+def test_pools_are_filled_while_jobs_are_at_work(lines: str, problems: int) -> None:
+    console = lines.format(pool=POOL, node=NODE, waited=WAITED)
+    stamped = "".join(f"[    1.000000] {line}\r\n" for line in console.splitlines())
+    assert len(beside.pool_problems(dmesg.parse(stamped))) == problems
+
+
+def test_how_zones_grew_with_interrupts_off() -> None:
+    assert beside.grown("deferred_grow: 7 times in atomic context, by at most 1024 pages") == (7, 1024)
+    assert beside.grown("") == (0, 0)
+
+
 def test_priorities_of_sections() -> None:
     assert beside.nices("deferred_init_slow: 8 sections at nice 19, 13 not, the last at 0") == (8, 13, 0)
     assert beside.nices("") == (0, 0, 0)
 
 
-NODE = "node 0 initialised, 12 pages in 3ms, 4 threads (4 took part)\n"
 DRIVERS = "devtmpfs: initialized\n"
 
 

@@ -173,14 +173,6 @@ static inline void __ClearPageReserved(struct page *page)
 	*page_flags(page) &= ~PG_RESERVED;
 }
 
-/* <linux/bootmem_info.h>; what is of a section's memmap is only made in the kernel. */
-enum { SECTION_INFO };
-
-static inline void get_page_bootmem(unsigned long info, struct page *page,
-				    unsigned long type)
-{
-}
-
 static inline void __SetPageOffline(struct page *page)
 {
 	page->_mapcount = PAGE_TYPE_OFFLINE;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * deferred_grow.c - zones with deferred pages grow on demand
+ *
+ * An allocation that finds its zone below a watermark initialises some of the zone's deferred
+ * pages itself, and takes from them.  Until the jobs of deferred_init.c are ready, boot is on
+ * one CPU, and the zone grows from its first deferred page on.  Then, growers claim sections
+ * like threads of the jobs, but from the end, as the jobs begin with the first.
+ *
+ * An allocation that may not sleep has interrupts off meanwhile.  So it initialises no more
+ * than what memmap_step_end() says: the rest of a section if its blocks are freed together,
+ * which takes some tenths of a millisecond, or else one block of MAX_ORDER_NR_PAGES.
+ */
+
+#include <linux/atomic.h>
+#include <linux/gfp.h>
+#include <linux/init.h>
+#include <linux/irqflags.h>
+#include <linux/memory_hotplug.h>
+#include <linux/mmzone.h>
+
+#include "deferred_init.h"
+#include "internal.h"
+#include "memmap_bulk.h"
+
+/* Grow a zone before the jobs are ready, by enough for the allocation. */
+static bool __ref deferred_grow_early(struct zone *zone, unsigned int order)
+{
+	pg_data_t *pgdat = zone->zone_pgdat;
+	unsigned long first_pfn = READ_ONCE(pgdat->first_deferred_pfn);
+	unsigned long flags, nr = 0;
+	struct deferred_walk walk;
+
+	/* Pairs with the lock in deferred_prepare_node(), and with other growers. */
+	pgdat_resize_lock(pgdat, &flags);
+
+	/* Another thread was faster.  There may be enough now, or the jobs are ready. */
+	if (first_pfn == ULONG_MAX || pgdat->first_deferred_pfn != first_pfn)
+		goto out;
+
+	deferred_walk_init(&walk, zone, NULL, first_pfn);
+	while (walk.spfn != ULONG_MAX && nr < 1UL << order)
+		nr += deferred_init_step(&walk, memmap_step_end(walk.spfn, ULONG_MAX));
+	WRITE_ONCE(pgdat->first_deferred_pfn, walk.spfn);
+out:
+	pgdat_resize_unlock(pgdat, &flags);
+	return true;
+}
+
+/* Claim a section for a grower, the last that can be claimed.  As for deferred_claim(). */
+static int deferred_claim_last(struct deferred_node *node, unsigned long *section)
+{
+	unsigned long nr = node->nr_sections, i, next = READ_ONCE(node->next_grown);
+	int left;
+
+	/* All of them, as one may have been left in the middle. */
+	for (i = 0; i < nr; i++) {
+		next = next ? next - 1 : nr - 1;
+		left = deferred_claim(node, next);
+		if (left) {
+			WRITE_ONCE(node->next_grown, next + 1);
+			*section = next;
+			return left;
+		}
+	}
+	return 0;
+}
+
+/* With interrupts off, memmap_init_pages() does not sleep.  On PREEMPT_RT it never does. */
+static void deferred_init_atomic(struct deferred_node *node, unsigned long section, int left)
+{
+	unsigned long flags;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		deferred_init_section(node, section, left, true);
+		return;
+	}
+	local_irq_save(flags);
+	deferred_init_section(node, section, left, true);
+	local_irq_restore(flags);
+}
+
+/* Return false if no page is left, or all that are left are claimed and @gfp may not sleep. */
+static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
+{
+	bool may_sleep = gfpflags_allow_blocking(gfp);
+	long nr_left = atomic_long_read(&node->nr_left);
+	unsigned long section;
+	int left;
+
+	/* Until this or another thread has added some pages. */
+	while (nr_left && atomic_long_read(&node->nr_left) == nr_left) {
+		left = deferred_claim_last(node, &section);
+		if (left && may_sleep)
+			deferred_init_section(node, section, left, false);
+		else if (left)
+			deferred_init_atomic(node, section, left);
+		else if (may_sleep)
+			deferred_sleep();
+		else
+			return false;
+	}
+	return nr_left;
+}
+
+/**
+ * deferred_init_zone - initialise some deferred pages of a zone on demand
+ * @zone: where an allocation found nothing
+ * @order: of the allocation
+ * @gfp: of the allocation
+ *
+ * If other threads are at work on all that is left, it waits for one of these, if @gfp allows.
+ * With neither direct nor kswapd reclaim in @gfp, which means that the caller can do without,
+ * nothing is done.
+ *
+ * Context: Any context that may allocate, interrupts included, and from
+ * alloc_pages_nolock() when the jobs are ready.
+ * Return: true if the zone may have grown, by this or another thread: the allocation is
+ * worth one more try.
+ */
+bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp)
+{
+	struct deferred_node *node;
+
+	if (zone_end_pfn(zone) != pgdat_end_pfn(zone->zone_pgdat))
+		return false;
+	/* Pairs with the release in deferred_prepare_node(), so that its node is found below. */
+	if (smp_load_acquire(&zone->zone_pgdat->first_deferred_pfn) != ULONG_MAX)
+		return deferred_grow_early(zone, order);
+	if (!(gfp & __GFP_RECLAIM))
+		return false;
+
+	for_each_deferred_node(node) {
+		if (node->zone == zone)
+			return deferred_grow_node(node, gfp);
+	}
+	return false;
+}
