@@ -26,7 +26,6 @@
 #include <linux/kernel.h>
 #include <linux/memblock.h>
 #include <linux/memmap_bulk.h>
-#include <linux/memory_hotplug.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
@@ -388,7 +387,7 @@ void __init set_zone_contiguous_boot(struct zone *zone)
 			mem_end = 0;
 
 		next = memmap_run_end(pfn, end_pfn);
-		if (next <= mem_end && pfn != zone->zone_start_pfn && pfn_to_online_page(pfn))
+		if (next <= mem_end && pfn != zone->zone_start_pfn && pfn_in_present_section(pfn))
 			continue;
 
 		next = min(pageblock_end_pfn(pfn), end_pfn);

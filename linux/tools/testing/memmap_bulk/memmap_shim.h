@@ -173,14 +173,6 @@ static inline void __ClearPageReserved(struct page *page)
 	*page_flags(page) &= ~PG_RESERVED;
 }
 
-/* <linux/bootmem_info.h>; what is of a section's memmap is only made in the kernel. */
-enum { SECTION_INFO };
-
-static inline void get_page_bootmem(unsigned long info, struct page *page,
-				    unsigned long type)
-{
-}
-
 static inline void __SetPageOffline(struct page *page)
 {
 	page->_mapcount = PAGE_TYPE_OFFLINE;
@@ -333,9 +325,9 @@ static inline int memblock_search_pfn_nid(unsigned long pfn, unsigned long *star
 	return 0;
 }
 
-static inline struct page *pfn_to_online_page(unsigned long pfn)
+static inline int pfn_in_present_section(unsigned long pfn)
 {
-	return pfn_to_page(pfn);
+	return 1;
 }
 
 static inline struct page *__pageblock_pfn_to_page(unsigned long pfn,
