@@ -51,6 +51,7 @@ ALLOWED = {
     "linux/tools/testing/selftests/padata/load.c": (1, "for test_time_*"),
     "checks/faults/test-beside.patch": (2, HANGS),
     "checks/faults/test-initcalls.patch": (1, WORK),
+    "checks/faults/deferred-init-faults.patch": (2, WORK),
     "checks/faults/deferred-init-irq.patch": (1, WORK),
 }
 # Their guests' clock counts instructions.

@@ -11,9 +11,10 @@
 #include <linux/minmax.h>
 
 /*
- * Every hardware thread of the node, as measured on x86.  In the thread sweeps published with "mm: parallelize
- * deferred_init_memmap()" (2020) each of six machines is fastest with all threads.
- * Deferred init took, in ms, with as many threads as the node has cores, and with all:
+ * Every hardware thread of the node, as measured on x86.  In the thread sweeps published with
+ * "mm: parallelize deferred_init_memmap()" (2020) each of six machines is fastest with all
+ * threads.  Deferred init took, in ms, with as many threads as the node has cores, and with
+ * all:
  *
  *   Skylake, 2 nodes, 52 threads each		174	138
  *   Haswell, 2 nodes, 36 threads each		101	 90

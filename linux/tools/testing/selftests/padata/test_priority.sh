@@ -47,6 +47,8 @@ workers_are_normal()
 # $others.  Sets caller; returns when it works and has as many helpers as there are $others
 start()
 {
+	# Word splitting is intended.
+	# shellcheck disable=SC2086
 	list=$(echo "$home" $others | tr ' ' ',')
 	nr=$(echo "$others" | wc -l)
 	progress
@@ -68,12 +70,12 @@ start()
 
 have_begun_or_ended()
 {
-	have_begun || ! kill -0 $caller 2>/dev/null
+	have_begun || ! kill -0 "$caller" 2>/dev/null
 }
 
 have_helpers()
 {
-	have_begun && kill -0 $caller 2>/dev/null
+	have_begun && kill -0 "$caller" 2>/dev/null
 }
 
 end()
@@ -147,7 +149,7 @@ compete()
 
 has_ended()
 {
-	! kill -0 $caller 2>/dev/null
+	! kill -0 "$caller" 2>/dev/null
 }
 
 # ends_beside COMMAND...: other tasks, started through the command, take the helpers' CPUs in
