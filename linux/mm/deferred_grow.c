@@ -8,8 +8,8 @@
  * like threads of the jobs, but from the end, as the jobs begin with the first.
  *
  * An allocation that may not sleep has interrupts off meanwhile.  So it initialises no more
- * than what memmap_step_end() says: the rest of a section if its blocks are freed together,
- * which takes some tenths of a millisecond, or else one block of MAX_ORDER_NR_PAGES.
+ * than what memmap_step_end() says: one block of MAX_ORDER_NR_PAGES, as pages may be zeroed or
+ * poisoned when they are freed.
  */
 
 #include <linux/atomic.h>
@@ -66,7 +66,7 @@ static int deferred_claim_last(struct deferred_node *node, unsigned long *sectio
 	return 0;
 }
 
-/* With interrupts off, memmap_init_pages() does not sleep.  On PREEMPT_RT it never does. */
+/* With interrupts off, memmap_step_end() is a block.  PREEMPT_RT has them on here. */
 static void deferred_init_atomic(struct deferred_node *node, unsigned long section, int left)
 {
 	unsigned long flags;
