@@ -72,6 +72,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         Check("memblock in userspace", memblock.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
+        *building.shared(),
         *building.compilers(everything),
         *building.installing(everything),
         # It changes the environment, which all threads share.

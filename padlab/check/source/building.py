@@ -10,11 +10,13 @@ from padlab.check.fresh import installed
 from padlab.check.guest import races
 from padlab.check.memmap import matrix
 from padlab.check.source import checkers, eachstep, remarks
-from padlab.core.outcome import Outcome
-from padlab.kernel import kconfig
+from padlab.core import progress
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import kconfig, sharing
 from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, OUTSIDE, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
+MOST_UNSHARED = 60
 BUILD_LIMIT_S = 3600
 STEPS_LIMIT_S = 3 * 3600
 CLOUD_LIMIT_S = 4 * 3600
@@ -52,6 +54,21 @@ def kernels(everything: bool) -> Iterator[Check]:
 def _build(kernel: str, config: Config) -> Outcome:
     guests.build(kernel, config)
     return Outcome(1)
+
+
+def shared() -> Iterator[Check]:
+    """No hook is in a header that most files include: what a second kernel of a configuration costs."""
+    for config in (PERF, DEBUG):
+        name = f"stock and patched share all but {MOST_UNSHARED} objects ({config})"
+        yield Check(name, partial(_shared, config), BUILD_LIMIT_S)
+
+
+def _shared(config: Config) -> Outcome:
+    unshared = sharing.unshared(guests.built("patched", config), guests.built("stock", config))
+    progress.note(f"{len(unshared)} objects of patched ({config}) are not those of stock")
+    if len(unshared) <= MOST_UNSHARED:
+        return Outcome(1)
+    return judge([f"{len(unshared)} objects are to be compiled anew:", *unshared])
 
 
 def compilers(everything: bool) -> Iterator[Check]:
