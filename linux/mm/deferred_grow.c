@@ -24,7 +24,7 @@
 #include "memmap_bulk.h"
 
 /* Grow a zone before the jobs are ready, by enough for the allocation. */
-static bool __ref deferred_grow_early(struct zone *zone, unsigned int order)
+bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 {
 	pg_data_t *pgdat = zone->zone_pgdat;
 	unsigned long first_pfn = READ_ONCE(pgdat->first_deferred_pfn);
@@ -118,7 +118,7 @@ static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
  * Return: true if the zone may have grown, by this or another thread: the allocation is
  * worth one more try.
  */
-bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp)
+bool __ref deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp)
 {
 	struct deferred_node *node;
 
@@ -126,7 +126,7 @@ bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp)
 		return false;
 	/* Pairs with the release in deferred_prepare_node(), so that its node is found below. */
 	if (smp_load_acquire(&zone->zone_pgdat->first_deferred_pfn) != ULONG_MAX)
-		return deferred_grow_early(zone, order);
+		return deferred_grow_zone(zone, order);
 	if (!(gfp & __GFP_RECLAIM))
 		return false;
 

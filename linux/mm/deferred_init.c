@@ -521,7 +521,7 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	pg_data_t *pgdat = node->zone->zone_pgdat;
 	unsigned long flags;
 
-	/* Pairs with the lock in deferred_grow_early(): a page is its or the node's. */
+	/* Pairs with the lock in deferred_grow_zone(): a page is its or the node's. */
 	pgdat_resize_lock(pgdat, &flags);
 	deferred_fill(node, pgdat->first_deferred_pfn);
 	/* Counted now, so that what boot sizes by managed pages gets its full size. */

@@ -11,6 +11,7 @@
 
 #include <linux/atomic.h>
 #include <linux/gfp_types.h>
+#include <linux/init.h>
 #include <linux/mmzone.h>
 #include <linux/types.h>
 
@@ -114,6 +115,7 @@ void deferred_wait_over(const char *who);
 void deferred_init_end(void);
 
 /* deferred_grow.c */
+bool __init deferred_grow_zone(struct zone *zone, unsigned int order);
 bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp);
 #else
 static inline void deferred_init_start(void (*rest)(void))
