@@ -203,7 +203,7 @@ static void __init deferred_walk_memblock(struct deferred_walk *walk)
 			walk->epfn = ULONG_MAX;
 			return;
 		}
-		walk->spfn = PFN_UP(start);
+		walk->spfn = max(PFN_UP(start), walk->zone->zone_start_pfn);
 		walk->epfn = min(PFN_DOWN(end), zone_end_pfn(walk->zone));
 	} while (walk->spfn >= walk->epfn);
 }

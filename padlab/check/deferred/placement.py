@@ -52,7 +52,6 @@ class Job:
     helpers: list[int] = field(default_factory=list)  # CPUs, in order of placement
     chunks: list[Chunk] = field(default_factory=list)
     ran: int | None = None
-    charged: int = 0  # helpers whose CPU time was counted, as after boot
 
 
 @dataclass
@@ -116,8 +115,6 @@ def _event(trace: Trace, event: Event) -> None:
         job.helpers.append(args["cpu"])
     elif what == "chunk":
         job.chunks.append(Chunk(args["start"], args["end"], event.cpu, event.pid))
-    elif what == "helper_end":
-        job.charged += 1
     elif what == "job_end":
         job.ran = args["ran"]
 
@@ -141,8 +138,6 @@ def job_problems(job: Job, trace: Trace) -> list[str]:
     if job.cpu not in mask:
         wrong.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
     wrong += _zone(job, node)
-    if job.charged:
-        wrong.append(f"{job.charged} of its helpers were those of jobs after boot")
     return wrong + _sections(job) + _mask(job, mask) + _order(job, mask, trace)
 
 

@@ -122,10 +122,6 @@ def test_fault_is_seen(old: str, new: str, problem: str) -> None:
             .replace("threads=4", "threads=3"),
             "4 threads took part, 3 were allowed",
         ),
-        (
-            GOOD + "kworker/2:0-50 [002] helper_end: job=1 ns=12345",
-            "1 of its helpers were those of jobs after boot",
-        ),
         (OTHER.replace("chunk: job=7", "other: job=7"), "job 7: nobody got 0 to 2"),
         (WITHOUT_CPUS.replace("[005]", "[000]"), "called on CPU 0, not one of node 2's: 4,5,6,7"),
         (GOOD[GOOD.index("\npgdatinit0-40 [001] helper") :], "start of job 1"),
