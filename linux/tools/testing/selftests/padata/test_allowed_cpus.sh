@@ -47,7 +47,8 @@ jobs_in()
 	)
 }
 
-# only_allowed [CPUS]: no chunk is claimed elsewhere.  Sets checked and changes.
+# only_allowed [CPUS]: no chunk is claimed elsewhere, but for one by a helper that has just
+# looked, each time that the CPUs change.  Sets checked and changes.
 only_allowed()
 {
 	found=$(awk -v allowed="${1:-}" '
@@ -75,7 +76,7 @@ only_allowed()
 	ktap_print_msg "claimed elsewhere, by helpers in all, changes: $found"
 	checked=$(echo "$found" | cut -d ' ' -f 2)
 	changes=$(echo "$found" | cut -d ' ' -f 3)
-	[ "${found%% *}" -eq 0 ]
+	[ "${found%% *}" -le "$changes" ]
 }
 
 # stays_on CPUS COMMAND...: the command starts jobs that get help
