@@ -170,24 +170,14 @@ mostly_near()
 	return $mostly_status
 }
 
-# cores_first NODE NR: the first NR helpers are on different cores
-cores_first()
+# spread_first WHAT NODE NR: the first NR helpers are on different ones, core or cache
+spread_first()
 {
-	start_elsewhere "$1" near="$1" || return 1
-	cores=$(for cpu in $helpers; do
-		eval "echo \$core_$cpu"
-	done | head -n "$2" | sort -u | wc -l)
-	[ "$cores" = "$2" ]
-}
-
-# caches_first NODE NR: the first NR helpers are in different last-level caches
-caches_first()
-{
-	start_elsewhere "$1" near="$1" || return 1
-	caches=$(for cpu in $helpers; do
-		eval "echo \$cache_$cpu"
-	done | head -n "$2" | sort -u | wc -l)
-	[ "$caches" = "$2" ]
+	start_elsewhere "$2" near="$2" || return 1
+	different=$(for cpu in $helpers; do
+		eval "echo \$${1}_$cpu"
+	done | head -n "$3" | sort -u | wc -l)
+	[ "$different" = "$3" ]
 }
 
 one_for_a_cpu()
@@ -251,10 +241,10 @@ check "near the data" mostly near_the_data "$there" "${nr% *}"
 check "near the caller, if it is not said where that is" \
 	mostly_near "$there" "${nr% *}"
 check "or if there is no such node" mostly_near "$there" "${nr% *}" near=77
-check "whole cores first" mostly cores_first "$there" "${nr#* }"
+check "whole cores first" mostly spread_first core "$there" "${nr#* }"
 nr_caches=$(caches_of "$there")
 if [ "$nr_caches" -gt 1 ]; then
-	check "and spread over caches" mostly caches_first "$there" "$nr_caches"
+	check "and spread over caches" mostly spread_first cache "$there" "$nr_caches"
 else
 	skip "and spread over caches" "a node has one cache"
 fi
