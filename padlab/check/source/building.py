@@ -23,8 +23,9 @@ CLOUD_LIMIT_S = 4 * 3600
 
 
 def sources(everything: bool = False) -> Iterator[Check]:
-    """The kernel's checkers of source, on the files of the series."""
+    """The kernel's checkers of source on the files of the series, and who looks at struct pages."""
     yield Check("kernel-doc says nothing new", checkers.kernel_doc, SOURCE_LIMIT_S)
+    yield Check("who looks at struct pages by pfn has a verdict", checkers.pfn_users, SOURCE_LIMIT_S)
     if everything:
         yield Check("Coccinelle says nothing new", checkers.coccinelle, BUILD_LIMIT_S)
         yield Check("Sphinx says nothing new of the manuals", checkers.htmldocs, BUILD_LIMIT_S)

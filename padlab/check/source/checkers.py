@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's checkers of source on the files of the series: kernel-doc, Coccinelle, and Sphinx."""
+"""The kernel's checkers of source on the files of the series: kernel-doc, Coccinelle, and Sphinx.
+
+And one of the lab's own, on the whole tree.
+"""
 
 import os
 import shutil
@@ -10,7 +13,7 @@ from padlab.check.source import remarks
 from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
 from padlab.core.progress import Step
-from padlab.kernel import tree
+from padlab.kernel import pfnusers, tree
 
 _PLACE = paths.BUILD / "checkers"
 # Of the documents that include files which the series edits: all in the first, some in the others.
@@ -103,3 +106,9 @@ def _htmldocs(top: Path, place: Path, log: Path, _step: Step) -> list[str]:
     lines: list[str] = []
     process.stream(command, lines.append, what="make htmldocs", log=log)
     return lines
+
+
+def pfn_users() -> Outcome:
+    """Who gets from a pfn to a struct page in the whole tree has a verdict in checks/pfn-users.toml."""
+    found = pfnusers.scan(tree.ensure_tree("patched"))
+    return judge(pfnusers.problems(found, pfnusers.read(), paths.BASE))

@@ -59,6 +59,7 @@ def test_all_that_boots_says_what_it_takes() -> None:
             "kernel-doc",
             "Coccinelle",
             "Sphinx",
+            "who looks at struct pages",
             "stock and patched share",
         )
         if not check.alone and not name.startswith(no_boot):
