@@ -10,7 +10,7 @@ from padlab.docs import markers, tables
 from padlab.docs.markers import MAIL, MARKDOWN, Style
 
 # Documents in which all tables are generated: one between no markers is an error.
-GENERATED = ("README.md", "docs/results.md", "docs/hooks.md")
+GENERATED = ("README.md", "docs/results.md", "docs/hooks.md", "docs/pfn-users.md")
 
 
 def documents() -> list[Path]:

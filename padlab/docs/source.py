@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of the source itself: parts of the series with their lines, hooks, and limits of the benches."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from padlab.core import paths
 from padlab.docs import records
 from padlab.docs.form import Table, figure
-from padlab.kernel import hooks, hooktable, owned, steps
+from padlab.kernel import hooks, hooktable, owned, pfnusers, steps
 from padlab.kernel.hooktable import CODE, DOCS, Hook
 from padlab.measure import firstuse, structpages, zeroing
 
@@ -96,6 +97,30 @@ def differing(base: str) -> Table:
         share = 100 * sum(max(hook.added, hook.removed) for hook in edits) / lines
         rows.append([name, f"{lines:,}", f"+{added} -{removed}", f"{share:.1f}"])
     return Table(("owned files", "lines", f"otherwise on {base}", "%"), rows)
+
+
+def pfn_verdicts() -> Table:
+    """What each verdict on who looks at struct pages by pfn means, and how many functions have it."""
+    verdicts = pfnusers.read()
+    counts = {base: Counter(name for _, name in pfnusers.listed(verdicts, base)) for base in paths.bases()}
+    rows = [
+        [name, one.means, *(str(counts[base][name]) for base in counts)] for name, one in verdicts.items()
+    ]
+    return Table(("verdict", "means", *(f"functions, {base}" for base in counts)), rows)
+
+
+def pfn_users(verdict: str) -> Table:
+    """Those with this verdict."""
+    rows = []
+    for row, why in pfnusers.read()[verdict].calls.items():
+        file, *functions = (_coded(name) for name in row.replace(":", "").split())
+        rows.append([file, ", ".join(functions), why])
+    return Table(("file", "functions", "why"), rows)
+
+
+def _coded(name: str) -> str:
+    name, _, base = name.partition("@")
+    return f"`{name}`" + (f" ({base})" if base else "")
 
 
 def limits() -> Table:

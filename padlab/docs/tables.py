@@ -32,6 +32,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "hooks": source.hooked,
     "differing": source.differing,
     "bench-limits": source.limits,
+    "pfn-verdicts": source.pfn_verdicts,
+    "pfn-users": source.pfn_users,
     # Of messages.
     "cover": instructions.cover,
     "lower-zones": instructions.lower,
