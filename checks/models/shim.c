@@ -226,11 +226,6 @@ u64 task_sched_runtime(struct task_struct *task)
 	return 0;
 }
 
-u64 ktime_get_ns(void)
-{
-	return 0;
-}
-
 unsigned long kernel_jiffies(const struct mc_site *site)
 {
 	if (W->ticks < W->setup->ticks && mc_choose(2, site))
@@ -254,12 +249,12 @@ void sched_charge(struct task_struct *p, u64 ns)
 	SELF->unpaid = false;
 }
 
-bool sched_cpu_wants_helper(int cpu)
+bool sched_cpu_may_help(int cpu)
 {
 	return cpu;
 }
 
-bool sched_core_is_idle(int cpu)
+bool available_idle_cpu(int cpu)
 {
 	return true;
 }

@@ -31,8 +31,6 @@
 #define __counted_by(...)
 #define CONFIG_PADATA		1
 #define IS_ENABLED(option)	0
-#define _RET_IP_		0UL
-#define _THIS_IP_		0UL
 #define EXPORT_SYMBOL_GPL(symbol)
 #define IS_MODULE(option) 0
 #define KERNEL_PASTE(a, b)	a##b
@@ -321,6 +319,7 @@ struct task_struct {
 	int			nr;		/* of the thread */
 	unsigned int		flags;
 	int			policy;
+	char			comm[16];
 	bool			killed;		/* a fatal signal is pending */
 	bool			realtime;
 	struct task_cpumask	cpus_mask;
@@ -346,6 +345,7 @@ int kernel_cpu(void);
 #define fatal_signal_pending(task)	kernel_killed(task, MC_SITE("fatal_signal_pending(" #task ")"))
 #define send_sig(sig, task, priv)	kernel_send_sig(sig, task, MC_SITE("send_sig(" #task ")"))
 #define sched_set_normal(task, nice)	kernel_set_normal(task, nice, MC_SITE("sched_set_normal(" #task ", " #nice ")"))
+#define dl_task(task)		false
 #define rt_or_dl_task(task)		kernel_realtime(task, MC_SITE("rt_or_dl_task(" #task ")"))
 #define sched_setscheduler_nocheck(task, policy, param)	((void)(param), kernel_set_policy(task, policy))
 
@@ -358,13 +358,13 @@ int task_nice(struct task_struct *task);
 void allow_kernel_signal(int sig);
 void disallow_signal(int sig);
 u64 task_sched_runtime(struct task_struct *task);
-u64 ktime_get_ns(void);
-#define mul_u64_u64_div_u64(a, b, c)	((a) * (b) / (c))
+bool available_idle_cpu(int cpu);
 
 #define is_percpu_thread()		true
 
 unsigned long kernel_jiffies(const struct mc_site *site);
 #define jiffies			kernel_jiffies(MC_SITE("jiffies"))
+#define HZ			100
 #define time_after(a, b)	((long)((b) - (a)) < 0)
 
 /* How a thread allocates memory: one of each, to see that it is put back */
@@ -393,8 +393,8 @@ nodemask_t kernel_cpuset_mems(const struct mc_site *site);
 struct lock_class_key { };
 struct lockdep_map { };
 #define lockdep_init_map(map, name, key, subclass)	((void)(name), (void)(key))
-#define lock_acquire(...)	((void)0)
-#define lock_release(...)	((void)0)
+#define lock_map_acquire(map)	((void)0)
+#define lock_map_release(map)	((void)0)
 
 /* <linux/workqueue.h> */
 
@@ -435,6 +435,7 @@ int kernel_padata_mt_task_init(void);
 struct padata_mt_job;
 #define trace_padata_mt_job_start(...)	((void)0)
 #define trace_padata_mt_helper_start(...)	((void)0)
+#define trace_padata_mt_helper_end_enabled()	false
 #define trace_padata_mt_helper_end(nr, ns)	((void)(ns))
 #define trace_padata_mt_job_end(...)	((void)0)
 #define trace_padata_mt_chunk(nr, start, end)	kernel_on_claim(start, end)

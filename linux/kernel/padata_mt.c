@@ -48,7 +48,6 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/init.h>
-#include <linux/instruction_pointer.h>
 #include <linux/kernel.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -73,14 +72,36 @@
 
 static struct workqueue_struct *padata_mt_wq __ro_after_init;
 
-/* The divisor that keeps a chunk within thread->max_units.  @pos is below the end. */
-static unsigned long padata_mt_divisor(const struct padata_mt_run *run,
-				       const struct padata_mt_thread *thread,
-				       unsigned long pos)
+/*
+ * The end of the chunk that begins at @pos: 1/@shares of what remains, at most max_chunk
+ * but no less than min_chunk, rounded up to the next boundary.  If less than min_chunk
+ * would be left over, the chunk takes that, too.  No sum can overflow: each is compared
+ * with what is left before it is computed.
+ */
+static unsigned long padata_mt_chunk_end(const struct padata_mt_job *job, unsigned long pos,
+					 unsigned long shares)
 {
-	if (!thread->max_units)
-		return run->divisor;
-	return max(run->divisor, (run->end - pos - 1) / thread->max_units + 1);
+	unsigned long end = job->start + job->size, left = end - pos;
+	unsigned long least = max(job->min_chunk, 1UL), align = max(job->align, 1UL);
+	unsigned long size = left / shares;
+	unsigned long past, gap;
+
+	if (job->max_chunk)
+		size = min(size, job->max_chunk);
+	size = max(size, least);
+	if (size >= left)
+		return end;
+
+	past = (pos + size) % align;
+	gap = past ? align - past : 0;
+	if (gap >= left - size)
+		return end;
+
+	size += gap;
+	if (left - size < least)
+		return end;
+
+	return pos + size;
 }
 
 /*
@@ -102,7 +123,7 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 	do {
 		if (pos == run->end)
 			return false;
-		to = padata_mt_chunk_end(run->job, pos, padata_mt_divisor(run, thread, pos));
+		to = padata_mt_chunk_end(run->job, pos, run->divisor);
 	} while (!try_cmpxchg_relaxed(&run->next, &pos, to));
 
 	thread->start = pos;
@@ -125,7 +146,7 @@ void padata_mt_stop(struct padata_mt_run *run, int err)
 
 	if (pos == run->end)
 		return;
-	WRITE_ONCE(run->stopped, pos);
+	run->stopped = pos;
 	cmpxchg_relaxed(&run->job->error, 0, err);
 }
 
@@ -173,26 +194,7 @@ void padata_mt_fail(struct padata_mt_job *job, int err)
 	cmpxchg_relaxed(&job->error, 0, err);
 	padata_mt_stop(run, err);
 }
-EXPORT_SYMBOL_GPL(padata_mt_fail);
-
-/*
- * Tell lockdep that the caller waits for its threads: the job acts as a lock that
- * they hold while they work.  If thread_fn takes a lock that the caller holds, that is
- * then a circular dependency, and is reported whether or not it deadlocks.
- */
-static void padata_mt_dep_init(struct padata_mt_run *run, struct lock_class_key *key)
-{
-	static const char name[] = "padata_mt_job";
-
-	lockdep_init_map(&run->dep_map, name, key, 0);
-	run->dep_depth = padata_mt_dep_depth(name);
-}
-
-static void padata_mt_dep_wait(struct padata_mt_run *run)
-{
-	lock_acquire(&run->dep_map, run->dep_depth, 0, 0, 1, NULL, _THIS_IP_);
-	lock_release(&run->dep_map, _THIS_IP_);
-}
+EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_fail);
 
 /*
  * Work until nothing is left to claim, or until the back end makes this thread leave.
@@ -202,18 +204,15 @@ static void padata_mt_do_chunks(struct padata_mt_run *run, struct padata_mt_thre
 {
 	const struct padata_mt_job *job = run->job;
 
-	lock_acquire(&run->dep_map, run->dep_depth, 0, 0, 1, NULL, _THIS_IP_);
+	lock_map_acquire(&run->dep_map);
 	while (run->backend->claim(run, thread)) {
-		if (!thread->ran)
-			atomic_inc(&run->nr_ran);
 		thread->ran = true;
-
 		job->thread_fn(thread->start, thread->end, job->fn_arg);
 		if (thread->failed)
 			break;
 		cond_resched_tasks_rcu_qs();
 	}
-	lock_release(&run->dep_map, _THIS_IP_);
+	lock_map_release(&run->dep_map);
 }
 
 static void padata_mt_team_put(struct padata_mt_team *team)
@@ -229,7 +228,8 @@ static void padata_mt_team_put(struct padata_mt_team *team)
 static void padata_mt_helper_work(struct padata_mt_helper *helper)
 {
 	const struct padata_mt_backend *backend = helper->team->run.backend;
-	u64 began = task_sched_runtime(current);
+	bool traced = trace_padata_mt_helper_end_enabled();
+	u64 began = traced ? task_sched_runtime(current) : 0;
 
 	WRITE_ONCE(helper->thread.task, current);
 	set_worker_desc("job %u %ps", helper->team->run.nr, helper->team->run.job->thread_fn);
@@ -238,7 +238,9 @@ static void padata_mt_helper_work(struct padata_mt_helper *helper)
 	padata_mt_do_chunks(&helper->team->run, &helper->thread);
 	if (backend->leave)
 		backend->leave(helper);
-	trace_padata_mt_helper_end(helper->team->run.nr, task_sched_runtime(current) - began);
+	if (traced)
+		trace_padata_mt_helper_end(helper->team->run.nr,
+					   task_sched_runtime(current) - began);
 	WRITE_ONCE(helper->thread.task, NULL);
 }
 
@@ -311,17 +313,16 @@ static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned
 	cpumask_andnot(&state->free_cores, &state->free,
 		       topology_sibling_cpumask(this_cpu));
 	state->nid = cpu_to_node(this_cpu);
-	state->rotate = job->numa_aware;
 	return nr;
 }
 
 /* The CPU in @from nearest to the caller or, when rotating, to the next node. */
-static int padata_mt_boot_nearest(struct padata_mt_boot_state *state,
-				  const struct cpumask *from)
+static int padata_mt_boot_nearest(struct padata_mt_team *team, const struct cpumask *from)
 {
+	struct padata_mt_boot_state *state = &team->boot;
 	int cpu;
 
-	if (state->rotate)
+	if (team->run.job->numa_aware)
 		state->nid = next_node_in(state->nid, node_states[N_CPU]);
 
 	cpu = sched_numa_find_nth_cpu(from, 0, state->nid);
@@ -340,8 +341,8 @@ static int padata_mt_boot_choose_cpu(struct padata_mt_team *team)
 	if (cpumask_empty(&state->free))
 		return state->caller_cpu;
 
-	cpu = padata_mt_boot_nearest(state, cpumask_empty(&state->free_cores) ?
-					    &state->free : &state->free_cores);
+	cpu = padata_mt_boot_nearest(team, cpumask_empty(&state->free_cores) ?
+					   &state->free : &state->free_cores);
 	/* Clear it explicitly: once offline, it is no longer its own sibling. */
 	cpumask_clear_cpu(cpu, &state->free);
 	cpumask_clear_cpu(cpu, &state->free_cores);
@@ -404,38 +405,31 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 		.nr		= atomic_inc_return_relaxed(&last_nr),
 		.caller.task	= current,
 	};
-	padata_mt_dep_init(run, key);
-}
-
-/*
- * Allocate a team with *@nr slots, halving *@nr until that succeeds: a large team
- * needs physically contiguous memory.  The allocation neither reclaims, nor wakes
- * kswapd, nor uses reserves.
- */
-static struct padata_mt_team *padata_mt_team_zalloc(unsigned int *nr)
-{
-	struct padata_mt_team *team;
-
-	for (; *nr; *nr /= 2) {
-		team = kzalloc(struct_size(team, helpers, *nr),
-			       __GFP_NOWARN | __GFP_NOMEMALLOC);
-		if (team)
-			return team;
-	}
-	return NULL;
+	/*
+	 * Tell lockdep that the caller waits for its threads: the job acts as a lock that they
+	 * hold while they work.  If thread_fn takes a lock that the caller holds, that is then
+	 * a circular dependency, and is reported whether or not it deadlocks.
+	 */
+	lockdep_init_map(&run->dep_map, "padata_mt_job", key, 0);
+	lock_map_acquire(&run->dep_map);
+	lock_map_release(&run->dep_map);
 }
 
 /*
  * Helpers may look at the team after the caller has returned, so it cannot be
- * on the caller's stack.  Without memory for it, there are no helpers.
+ * on the caller's stack.  Without memory for it, there are no helpers.  The allocation
+ * neither reclaims, nor wakes kswapd, nor uses reserves.
  */
 static struct padata_mt_team *
 padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
 	unsigned int nr = backend->prepare ? padata_mt_max_helpers(job) : 0;
-	struct padata_mt_team *team = padata_mt_team_zalloc(&nr);
+	struct padata_mt_team *team;
 
+	if (!nr)
+		return NULL;
+	team = kzalloc(struct_size(team, helpers, nr), __GFP_NOWARN | __GFP_NOMEMALLOC);
 	if (!team)
 		return NULL;
 
@@ -459,16 +453,13 @@ padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
 static void padata_mt_queue_helper(struct padata_mt_team *team,
 				   struct padata_mt_helper *helper, int cpu)
 {
-	if (!helper->team) {
-		helper->team = team;
-		team->nr_used++;
-	}
 	/*
 	 * A new item each time.  The workqueue may not have noticed yet that the last
 	 * helper in this slot is gone, and would queue the same item where that one ran.
 	 */
 	INIT_WORK(&helper->work, padata_mt_helper_fn);
 
+	helper->team = team;
 	helper->in_use = true;
 	helper->cpu = cpu;
 	refcount_inc(&team->ref);
@@ -559,6 +550,20 @@ static void padata_mt_undo(const struct padata_mt_run *run)
 	}
 }
 
+static void padata_mt_count_threads(struct padata_mt_run *run)
+{
+	struct padata_mt_job *job = run->job;
+	int nr = run->team ? run->team->nr_helpers : 0;
+	int i;
+
+	job->nr_threads = 1;
+	job->nr_ran = run->caller.ran;
+	for (i = 0; i < nr; i++) {
+		job->nr_threads += !!run->team->helpers[i].team;
+		job->nr_ran += run->team->helpers[i].thread.ran;
+	}
+}
+
 static void padata_mt_run_job(struct padata_mt_run *run)
 {
 	struct padata_mt_job *job = run->job;
@@ -572,36 +577,26 @@ static void padata_mt_run_job(struct padata_mt_run *run)
 	if (team)
 		padata_mt_finish(team);
 
-	job->nr_threads = team ? team->nr_used + 1 : 1;
-	job->nr_ran = atomic_read(&run->nr_ran);
+	padata_mt_count_threads(run);
 	job->run = NULL;
 	if (job->error && job->undo_fn)
 		padata_mt_undo(run);
 	trace_padata_mt_job_end(run->nr, job->nr_ran, job->error);
 }
 
-/* @ip is an address in the function that started the job. */
-static int padata_mt_do_job_of(unsigned long ip, struct padata_mt_job *job,
-			       struct lock_class_key *key,
-			       const struct padata_mt_backend *backend)
+/* Make @job ready to run, or refuse it, with a warning the first time. */
+static int padata_mt_check_job(struct padata_mt_job *job)
 {
-	struct padata_mt_run alone;
-	struct padata_mt_team *team;
+	unsigned long end;
 
-	might_sleep();
-
-	if (padata_mt_job_check(job, ip))
-		return job->error;
-	if (!job->size)
-		return 0;
-
-	team = padata_mt_team_alloc(job, key, backend);
-	if (!team)
-		padata_mt_run_init(&alone, job, key, backend);
-	padata_mt_dep_wait(team ? &team->run : &alone);
-	padata_mt_run_job(team ? &team->run : &alone);
-	if (team)
-		padata_mt_team_put(team);
+	job->nr_threads = 0;
+	job->nr_ran = 0;
+	job->error = 0;
+	if (!job->thread_fn || check_add_overflow(job->start, job->size, &end)) {
+		pr_warn_once("padata: job from %s refused: thread_fn %ps, start %lu, size %lu\n",
+			     current->comm, job->thread_fn, job->start, job->size);
+		job->error = -EINVAL;
+	}
 	return job->error;
 }
 
@@ -613,7 +608,23 @@ static int padata_mt_do_job_of(unsigned long ip, struct padata_mt_job *job,
 int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
-	return padata_mt_do_job_of(_RET_IP_, job, key, backend);
+	struct padata_mt_run alone;
+	struct padata_mt_team *team;
+
+	might_sleep();
+
+	if (padata_mt_check_job(job))
+		return job->error;
+	if (!job->size)
+		return 0;
+
+	team = padata_mt_team_alloc(job, key, backend);
+	if (!team)
+		padata_mt_run_init(&alone, job, key, backend);
+	padata_mt_run_job(team ? &team->run : &alone);
+	if (team)
+		padata_mt_team_put(team);
+	return job->error;
 }
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_do_job);
 
@@ -628,11 +639,11 @@ int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key
 
 	if (system_state < SYSTEM_RUNNING)
 		backend = &padata_mt_boot_backend;
-	return padata_mt_do_job_of(_RET_IP_, job, key, backend);
+	return padata_mt_do_job(job, key, backend);
 }
-EXPORT_SYMBOL_GPL(padata_do_multithreaded_key);
+EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_do_multithreaded_key);
 
-/* All that matters is that it is queued: the pool then creates a spare worker. */
+/* Nothing to do: the pool creates a spare worker when this is queued. */
 static void padata_mt_spare_worker_fn(struct work_struct *work)
 {
 	kfree(work);

@@ -14,12 +14,9 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
-#include <linux/container_of.h>
 #include <linux/cpumask.h>
-#include <linux/debug_locks.h>
 #include <linux/export.h>
 #include <linux/lockdep.h>
-#include <linux/minmax.h>
 #include <linux/padata_mt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -42,8 +39,6 @@ struct padata_mt_thread {
 	struct task_struct	*task;		/* set while it works */
 	unsigned long		start;		/* the last chunk it claimed */
 	unsigned long		end;
-	unsigned long		max_units;	/* limit for the next one, 0: none */
-	u64			claimed_ns;	/* when it claimed the last one */
 	bool			ran;		/* it claimed a chunk */
 	bool			failed;		/* and did not complete it */
 };
@@ -86,11 +81,9 @@ struct padata_mt_run {
 	unsigned long		stopped;	/* where the cursor was stopped, or end */
 	unsigned long		divisor;	/* a claim takes remaining / divisor */
 	unsigned int		nr;		/* names the job in trace events */
-	atomic_t		nr_ran;		/* threads that got a chunk */
 	struct padata_mt_thread	caller;
 	/* Threads hold this while they work; the caller waits for it. */
 	struct lockdep_map	dep_map;
-	unsigned int		dep_depth;	/* how deep jobs are nested */
 };
 
 /* padata_mt_boot_backend's part of a team: which CPU is next. */
@@ -99,7 +92,6 @@ struct padata_mt_boot_state {
 	struct cpumask		free_cores;	/* of these, those on cores without one */
 	int			caller_cpu;	/* if helpers may run on it, else -1 */
 	int			nid;		/* the next helper goes near this node */
-	bool			rotate;		/* each helper near another node */
 };
 
 /*
@@ -135,7 +127,6 @@ struct padata_mt_team {
 		struct padata_mt_boot_state	boot;
 		struct padata_mt_task		*task;
 	};
-	int			nr_used;	/* slots that ever had a helper */
 	int			nr_helpers;	/* slots */
 	struct padata_mt_helper	helpers[] __counted_by(nr_helpers);
 };
@@ -143,7 +134,6 @@ struct padata_mt_team {
 /*
  * For tests that are modules.  In kernels without them nothing is exported: no other module
  * has a reason to choose a back end or, with padata_mt_boot_backend, to ignore all limits.
- * The struct is not used, it is there for the semicolon.
  */
 #if IS_MODULE(CONFIG_PADATA_MT_KUNIT_TEST) || IS_MODULE(CONFIG_TEST_PADATA_MT)
 #define EXPORT_SYMBOL_FOR_PADATA_TESTS(symbol) EXPORT_SYMBOL_GPL(symbol)
@@ -162,32 +152,5 @@ void padata_mt_helper_fn(struct work_struct *work);
 
 int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend);
-
-#ifdef CONFIG_LOCKDEP
-/*
- * Nesting depth of the current thread's jobs.  Each depth is a lockdep subclass of its
- * own.  Skips held locks with a reference count, whose instance may be gone, and all of
- * them once lockdep is off.  A ninth nested job shares the last subclass, which lockdep
- * reports as recursive locking.
- */
-static inline unsigned int padata_mt_dep_depth(const char *name)
-{
-	unsigned int i, depth = 0;
-
-	for (i = 0; debug_locks && i < current->lockdep_depth; i++) {
-		const struct held_lock *held = &current->held_locks[i];
-
-		if (!held->references && held->instance->name == name)
-			depth = container_of(held->instance, struct padata_mt_run,
-					     dep_map)->dep_depth + 1;
-	}
-	return min(depth, MAX_LOCKDEP_SUBCLASSES - 1);
-}
-#else
-static inline unsigned int padata_mt_dep_depth(const char *name)
-{
-	return 0;
-}
-#endif
 
 #endif /* _KERNEL_PADATA_MT_H */

@@ -124,7 +124,7 @@ struct mt_trial {
 };
 
 /* One lockdep class for all jobs: none takes a lock that the caller of another holds. */
-static struct lock_class_key mt_key;
+static struct lock_class_key mt_keys[3];	/* for each depth, see mt_trial */
 
 static void mt_note_most(struct mt_trial *t, int inside)
 {
@@ -265,7 +265,8 @@ static void mt_run(struct mt_trial *t)
 	atomic_set(&t->arrived, 0);
 	init_completion(&t->all_here);
 
-	t->ret = padata_mt_do_job(&t->job, &mt_key, t->backend ?: &padata_mt_boot_backend);
+	t->ret = padata_mt_do_job(&t->job, &mt_keys[t->depth],
+				  t->backend ?: &padata_mt_boot_backend);
 
 	WRITE_ONCE(t->returned, true);
 	t->stragglers = atomic_read(&t->inside);
@@ -1441,7 +1442,9 @@ static void mt_start_alone(struct mt_trial *t, unsigned long start, unsigned lon
 		return;
 	}
 	inner->backend = padata_mt_runtime_backend;
+	inner->depth = t->depth + 1;
 	inner->job.size = 1000;
+	inner->job.max_chunk = 10;
 	inner->job.max_threads = INT_MAX;
 	inner->body = mt_nap;
 	mt_run(inner);

@@ -39,14 +39,13 @@
 #include <linux/cpuset.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
-#include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/memcontrol.h>
 #include <linux/mempolicy.h>
 #include <linux/minmax.h>
 #include <linux/nodemask.h>
 #include <linux/sched.h>
 #include <linux/sched/cputime.h>
+#include <linux/sched/deadline.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
@@ -55,7 +54,6 @@
 #include <linux/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/time64.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
@@ -76,7 +74,6 @@ struct padata_mt_task_helper {
 	bool			may_kill;	/* K: may be sent SIGKILL */
 	u64			charged;	/* the thread's CPU time that is paid for, in ns */
 	struct mempolicy	mempolicy;	/* a copy of the team's */
-	struct mem_cgroup	*memcg;
 };
 
 /*
@@ -89,7 +86,7 @@ struct padata_mt_task_helper {
  * P: under prio_lock.  Raw, as no thread may be preempted while it holds the lock and is
  *    SCHED_IDLE.  Not taken in interrupts.
  * K: under kill_lock.  Not raw, as signals are sent with it held.  Not taken in interrupts,
- *    nor by helpers that are SCHED_IDLE.
+ *    nor by a helper while it is SCHED_IDLE: on PREEMPT_RT, others would wait for it.
  */
 struct padata_mt_task {
 	struct task_struct	*user;		/* its limits apply; NULL: a kthread */
@@ -100,8 +97,7 @@ struct padata_mt_task {
 	struct cpumask		allowed;	/* CPUs of the job */
 	struct cpumask		candidates;	/* C: of these, those not looked at yet */
 	struct cpumask		spread;		/* C: of these, those that share no cache */
-	struct cpumask		scan;		/* C: a temporary mask */
-	unsigned long		last_search;	/* C: jiffies when CPUs were last looked at */
+	unsigned long		next_search;	/* C: jiffies: then look at CPUs again */
 	raw_spinlock_t		prio_lock;
 	bool			caller_waits;	/* P: it has nothing else left to do */
 	spinlock_t		kill_lock;
@@ -145,6 +141,18 @@ static bool padata_mt_task_cpu_allowed(const struct padata_mt_task *task, int cp
 	       (!task->user || cpumask_test_cpu(cpu, &task->user->cpus_mask));
 }
 
+/* Whether all hardware threads of a core are idle, of which @cpu is one. */
+static bool padata_mt_task_core_is_idle(int cpu)
+{
+	int sibling;
+
+	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
+		if (!available_idle_cpu(sibling))
+			return false;
+	}
+	return true;
+}
+
 /* The next helper goes where no thread of the job shares a cache with it. */
 static void padata_mt_task_spread(struct padata_mt_task *task, int cpu)
 {
@@ -167,11 +175,13 @@ static int padata_mt_task_find_cpu(struct padata_mt_task *task, const struct cpu
 {
 	int cpu;
 
-	cpumask_and(&task->scan, hop, from);
-	for_each_cpu_wrap(cpu, &task->scan, raw_smp_processor_id()) {
-		bool usable = padata_mt_task_cpu_allowed(task, cpu) && sched_cpu_wants_helper(cpu);
+	for_each_cpu_wrap(cpu, from, raw_smp_processor_id()) {
+		bool usable;
 
-		if (usable && whole_core && !sched_core_is_idle(cpu))
+		if (!cpumask_test_cpu(cpu, hop))
+			continue;
+		usable = padata_mt_task_cpu_allowed(task, cpu) && sched_cpu_may_help(cpu);
+		if (usable && whole_core && !padata_mt_task_core_is_idle(cpu))
 			continue;
 		cpumask_clear_cpu(cpu, &task->candidates);
 		cpumask_clear_cpu(cpu, &task->spread);
@@ -221,6 +231,9 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 		if (cpu >= 0)
 			return cpu;
 	}
+
+	/* With many CPUs and none idle, looking at all of them in each tick costs too much. */
+	task->next_search = jiffies + HZ / 100;
 	return -1;
 }
 
@@ -228,8 +241,6 @@ static int padata_mt_task_nid(const struct padata_mt_job *job)
 {
 	int nid = job->near_nid ? job->nid : NUMA_NO_NODE;
 
-	if (!IS_ENABLED(CONFIG_NUMA))
-		return NUMA_NO_NODE;
 	if (!numa_valid_node(nid) || !node_online(nid))
 		nid = numa_node_id();
 	return numa_nearest_node(nid, N_CPU);
@@ -412,7 +423,7 @@ static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned
 	struct padata_mt_task *task;
 
 	if (padata_mt_task_current_helper() || !padata_mt_task_may_have_help(current) ||
-	    (current->flags & PADATA_MT_TASK_ALONE))
+	    (current->flags & PADATA_MT_TASK_ALONE) || !team->run.job->max_chunk)
 		return 0;
 	task = kzalloc(struct_size(task, helpers, nr), __GFP_NOWARN | __GFP_NOMEMALLOC);
 	if (!task)
@@ -427,7 +438,7 @@ static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned
 	cpumask_copy(&task->candidates, &task->allowed);
 	cpumask_copy(&task->spread, &task->allowed);
 	padata_mt_task_spread(task, raw_smp_processor_id());
-	task->last_search = jiffies;
+	task->next_search = jiffies;
 	raw_spin_lock_init(&task->prio_lock);
 	spin_lock_init(&task->kill_lock);
 	team->task = task;
@@ -464,22 +475,22 @@ static void padata_mt_task_lower(struct padata_mt_helper *helper)
 	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 }
 
+/* A deadline policy that somebody has set stays: cpuset's mutex would be taken to change it. */
+static void padata_mt_task_set_nice(struct task_struct *helper, int nice)
+{
+	if (!dl_task(helper))
+		sched_set_normal(helper, nice);
+}
+
 /* From here on the caller leaves this thread's priority alone. */
-static void padata_mt_task_unlower(struct padata_mt_helper *helper)
+static void padata_mt_task_restore(struct padata_mt_helper *helper)
 {
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
 
 	guard(raw_spinlock)(&helper->team->task->prio_lock);
 	if (part->lowered)
-		sched_set_normal(current, part->nice);
+		padata_mt_task_set_nice(current, part->nice);
 	part->lowered = false;
-}
-
-static void padata_mt_task_boost(struct padata_mt_helper *helper)
-{
-	guard(raw_spinlock)(&helper->team->task->prio_lock);
-	if (padata_mt_task_part(helper)->lowered)
-		sched_set_normal(helper->thread.task, task_nice(current));
 }
 
 /*
@@ -495,12 +506,11 @@ static void padata_mt_task_boost_all(struct padata_mt_team *team)
 {
 	int i;
 
-	scoped_guard(raw_spinlock, &team->task->prio_lock)
-		team->task->caller_waits = true;
-
+	guard(raw_spinlock)(&team->task->prio_lock);
+	team->task->caller_waits = true;
 	for (i = 0; i < team->nr_helpers; i++) {
-		if (team->helpers[i].team)
-			padata_mt_task_boost(&team->helpers[i]);
+		if (team->task->helpers[i].lowered)
+			padata_mt_task_set_nice(team->helpers[i].thread.task, task_nice(current));
 	}
 }
 
@@ -534,8 +544,8 @@ static void padata_mt_task_disallow_kill(struct padata_mt_helper *helper)
 }
 
 /*
- * Called by the caller or a helper when it finds the caller killed.  Once is enough: a
- * helper that enters after that finds the caller killed before it claims anything.
+ * Called by the caller when it finds that it has been killed.  A helper that enters after
+ * that finds the caller killed before it claims anything, so once is enough.
  */
 static void padata_mt_task_kill_helpers(struct padata_mt_team *team)
 {
@@ -571,9 +581,6 @@ static void padata_mt_task_wait(struct padata_mt_team *team)
  * Helpers
  */
 
-/* About as long as a chunk may take, in ns, if the job does not say how large it is */
-#define PADATA_MT_TASK_CHUNK_NS	NSEC_PER_MSEC
-
 /* Charge what the current thread has used since it was last charged. */
 static void padata_mt_task_charge(struct padata_mt_helper *helper)
 {
@@ -590,21 +597,18 @@ static void padata_mt_task_enter(struct padata_mt_helper *helper)
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
 
 	padata_mt_task_allow_kill(helper);
+	set_active_memcg(helper->team->task->memcg);
+	padata_mt_task_enter_policy(helper);
 	padata_mt_task_lower(helper);
 	part->charged = task_sched_runtime(current);
-	helper->thread.max_units = 0;
-	part->memcg = set_active_memcg(helper->team->task->memcg);
-	padata_mt_task_enter_policy(helper);
 }
 
 static void padata_mt_task_leave(struct padata_mt_helper *helper)
 {
-	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
-
-	padata_mt_task_leave_policy();
-	set_active_memcg(part->memcg);
 	padata_mt_task_charge(helper);
-	padata_mt_task_unlower(helper);
+	padata_mt_task_restore(helper);
+	padata_mt_task_leave_policy();
+	set_active_memcg(NULL);
 	padata_mt_task_disallow_kill(helper);
 }
 
@@ -645,33 +649,6 @@ static bool padata_mt_task_helper_claim(struct padata_mt_helper *helper)
 	       padata_mt_claim(&helper->team->run, &helper->thread);
 }
 
-/*
- * Without max_chunk, a thread begins with the smallest possible chunk, and each chunk
- * that follows is larger, up to what the thread does in PADATA_MT_TASK_CHUNK_NS.  That is
- * how late it may notice that it has to stop, and by how much a helper may exceed what
- * its cgroup has left.  This applies to a caller that works alone, too: it may be killed.
- */
-static void padata_mt_task_set_pace(struct padata_mt_run *run, struct padata_mt_thread *thread)
-{
-	unsigned long units = thread->end - thread->start;
-	u64 now, ns;
-
-	if (run->job->max_chunk)
-		return;
-
-	now = ktime_get_ns();
-	ns = now - thread->claimed_ns;
-	thread->claimed_ns = now;
-	if (!thread->max_units)
-		thread->max_units = 1;
-	else if (ns <= PADATA_MT_TASK_CHUNK_NS / 2)
-		thread->max_units = 2 * min(units, ULONG_MAX / 2);
-	else
-		thread->max_units = clamp(mul_u64_u64_div_u64(min(units, ULONG_MAX / 2),
-							      PADATA_MT_TASK_CHUNK_NS, ns),
-					  1, ULONG_MAX);
-}
-
 /* Is there a chunk for a helper, besides the one that the caller is about to get? */
 static bool padata_mt_task_has_more(const struct padata_mt_run *run)
 {
@@ -684,11 +661,13 @@ static bool padata_mt_task_has_more(const struct padata_mt_run *run)
  * Called by any thread that finds the caller killed.  If the job is not killable, the
  * caller does the rest of it.
  */
-static void padata_mt_task_caller_killed(struct padata_mt_run *run)
+static void padata_mt_task_caller_killed(struct padata_mt_run *run,
+					 const struct padata_mt_thread *thread)
 {
 	if (run->job->killable)
 		padata_mt_stop(run, -EINTR);
-	if (run->team)
+	/* Helpers leave it to the caller, see kill_lock. */
+	if (run->team && thread == &run->caller)
 		padata_mt_task_kill_helpers(run->team);
 }
 
@@ -700,14 +679,13 @@ static bool padata_mt_task_claim(struct padata_mt_run *run, struct padata_mt_thr
 	struct padata_mt_team *team = run->team;
 
 	if (fatal_signal_pending(padata_mt_task_outer_caller(run)))
-		padata_mt_task_caller_killed(run);
-	padata_mt_task_set_pace(run, thread);
+		padata_mt_task_caller_killed(run, thread);
 	if (thread != &run->caller)
 		return padata_mt_task_helper_claim(container_of(thread, struct padata_mt_helper,
 								thread));
 
-	if (team && time_after(jiffies, team->task->last_search) && padata_mt_task_has_more(run)) {
-		team->task->last_search = jiffies;
+	if (team && time_after(jiffies, team->task->next_search) && padata_mt_task_has_more(run)) {
+		team->task->next_search = jiffies;
 		padata_mt_task_reset_candidates(team);
 		padata_mt_start_helpers(team);
 	}

@@ -3,25 +3,22 @@
  * deferred_grow.c - zones with deferred pages grow on demand
  *
  * An allocation that finds its zone below a watermark initialises some of the zone's deferred
- * pages itself, and takes from them.  Until the jobs of deferred_init.c are ready, boot is on
- * one CPU, and the zone grows from its first deferred page on.  Then, growers claim sections
- * like threads of the jobs, but from the end, as the jobs begin with the first.
+ * pages itself, and takes from them.  Until the jobs of deferred_init.c are ready, the zone
+ * grows from its first deferred page on.  Then, growers claim sections like threads of the
+ * jobs, but from the end, as the jobs begin with the first.
  *
- * An allocation that may not sleep has interrupts off meanwhile.  So it initialises no more
- * than what memmap_step_end() says: one block of MAX_ORDER_NR_PAGES, as pages may be zeroed or
- * poisoned when they are freed.
+ * An allocation that may not sleep may have interrupts off, and pages may be zeroed or poisoned
+ * when they are freed.  So it initialises one block of MAX_ORDER_NR_PAGES at a time.
  */
 
 #include <linux/atomic.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
-#include <linux/irqflags.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mmzone.h>
 
 #include "deferred_init.h"
 #include "internal.h"
-#include "memmap_bulk.h"
 
 /* Grow a zone before the jobs are ready, by enough for the allocation. */
 bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
@@ -40,7 +37,7 @@ bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 
 	deferred_walk_init(&walk, zone, NULL, first_pfn);
 	while (walk.spfn != ULONG_MAX && nr < 1UL << order)
-		nr += deferred_init_step(&walk, memmap_step_end(walk.spfn, ULONG_MAX));
+		nr += deferred_init_step(&walk, ALIGN(walk.spfn + 1, MAX_ORDER_NR_PAGES));
 	WRITE_ONCE(pgdat->first_deferred_pfn, walk.spfn);
 out:
 	pgdat_resize_unlock(pgdat, &flags);
@@ -66,20 +63,6 @@ static int deferred_claim_last(struct deferred_node *node, unsigned long *sectio
 	return 0;
 }
 
-/* With interrupts off, memmap_step_end() is a block.  PREEMPT_RT has them on here. */
-static void deferred_init_atomic(struct deferred_node *node, unsigned long section, int left)
-{
-	unsigned long flags;
-
-	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
-		deferred_init_section(node, section, left, true);
-		return;
-	}
-	local_irq_save(flags);
-	deferred_init_section(node, section, left, true);
-	local_irq_restore(flags);
-}
-
 /* Return false if no page is left, or all that are left are claimed and @gfp may not sleep. */
 static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
 {
@@ -91,10 +74,8 @@ static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
 	/* Until this or another thread has added some pages. */
 	while (nr_left && atomic_long_read(&node->nr_left) == nr_left) {
 		left = deferred_claim_last(node, &section);
-		if (left && may_sleep)
-			deferred_init_section(node, section, left, false);
-		else if (left)
-			deferred_init_atomic(node, section, left);
+		if (left)
+			deferred_init_section(node, section, left, !may_sleep);
 		else if (may_sleep)
 			deferred_sleep();
 		else
@@ -104,21 +85,21 @@ static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
 }
 
 /**
- * deferred_init_zone - initialise some deferred pages of a zone on demand
+ * deferred_grow - initialise some deferred pages of a zone on demand
  * @zone: where an allocation found nothing
  * @order: of the allocation
  * @gfp: of the allocation
  *
  * If other threads are at work on all that is left, it waits for one of these, if @gfp allows.
- * With neither direct nor kswapd reclaim in @gfp, which means that the caller can do without,
- * nothing is done.
+ * When the jobs are ready, nothing is done for an allocation with neither direct nor kswapd
+ * reclaim in @gfp: it takes pages of another zone, or does without.
  *
  * Context: Any context that may allocate, interrupts included, and from
  * alloc_pages_nolock() when the jobs are ready.
  * Return: true if the zone may have grown, by this or another thread: the allocation is
  * worth one more try.
  */
-bool __ref deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp)
+bool __ref deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp)
 {
 	struct deferred_node *node;
 

@@ -124,18 +124,9 @@ static unsigned int __init deferred_max_threads(const struct cpumask *cpus)
 /* The CPUs to initialise @nid with: its own if any is online, else the nearest. */
 static const struct cpumask * __init deferred_node_cpus(int nid)
 {
-	int other, nearest = nid;
+	const struct cpumask *cpus = cpumask_of_node(numa_nearest_node(nid, N_CPU));
 
-	if (cpumask_intersects(cpumask_of_node(nid), cpu_online_mask))
-		return cpumask_of_node(nid);
-
-	for_each_node_state(other, N_CPU) {
-		if (nearest == nid ||
-		    node_distance(nid, other) < node_distance(nid, nearest))
-			nearest = other;
-	}
-
-	return nearest == nid ? cpu_online_mask : cpumask_of_node(nearest);
+	return cpumask_intersects(cpus, cpu_online_mask) ? cpus : cpu_online_mask;
 }
 
 /*
@@ -223,6 +214,21 @@ static void __ref deferred_walk_next(struct deferred_walk *walk)
 	}
 }
 
+/* The first free range of @node that ends above @pfn.  There may be many ranges. */
+static unsigned long deferred_free_index(const struct deferred_node *node, unsigned long pfn)
+{
+	unsigned long first = 0, end = node->nr_free, middle;
+
+	while (first < end) {
+		middle = first + (end - first) / 2;
+		if (node->free[middle].epfn <= pfn)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
 /*
  * Start a walk over the free pfn ranges of @zone in order: [spfn, epfn) is what is left of the
  * current one.  Once past the last, spfn is ULONG_MAX.  The ranges are those of @node or,
@@ -234,10 +240,10 @@ void deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
 {
 	walk->zone = zone;
 	walk->node = node;
-	walk->idx = 0;
+	walk->idx = node ? deferred_free_index(node, pfn) : 0;
 	do {
 		deferred_walk_next(walk);
-	} while (walk->epfn <= pfn);
+	} while (walk->epfn <= pfn && walk->epfn != ULONG_MAX);
 	walk->spfn = max(walk->spfn, pfn);
 }
 
@@ -303,23 +309,21 @@ int deferred_claim(struct deferred_node *node, unsigned long section)
 
 /*
  * Initialise and free what is left of a section that this thread has claimed, or with
- * @one_step as much as there is in one step, see memmap_step_end().
+ * @one_block what is left of one of its blocks of MAX_ORDER_NR_PAGES.
  */
 void __ref deferred_init_section(struct deferred_node *node, unsigned long section, int left,
-				 bool one_step)
+				 bool one_block)
 {
 	unsigned long end_pfn = section_nr_to_pfn(pfn_to_section_nr(node->first_pfn) + section + 1);
-	unsigned long limit = min(end_pfn, node->end_pfn), nr;
+	unsigned long limit = min(end_pfn, node->end_pfn), end = limit, nr;
 	struct deferred_walk walk;
 
 	deferred_walk_init(&walk, node->zone, node, end_pfn - left);
-	while (walk.spfn < limit) {
-		nr = deferred_init_step(&walk, memmap_step_end(walk.spfn, limit));
-		/* Not before they are free: the sum may count a page twice, but misses none. */
-		atomic_long_sub(nr, &node->nr_left);
-		if (one_step)
-			break;
-	}
+	if (one_block)
+		end = min(ALIGN(walk.spfn + 1, MAX_ORDER_NR_PAGES), limit);
+	nr = deferred_init_step(&walk, end);
+	/* Not before they are free: the sum may count a page twice, but misses none. */
+	atomic_long_sub(nr, &node->nr_left);
 
 	/* Pairs with the acquire in deferred_pending(), and with deferred_claim(). */
 	atomic_set_release(&node->state[section],
@@ -362,6 +366,7 @@ void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned
 			else
 				deferred_sleep();
 		}
+		cond_resched();
 	}
 }
 
@@ -526,37 +531,9 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	deferred_fill(node, pgdat->first_deferred_pfn);
 	/* Counted now, so that what boot sizes by managed pages gets its full size. */
 	atomic_long_add(node->nr_pages, &node->zone->managed_pages);
-	/* Pairs with the acquire in deferred_init_zone(). */
+	/* Pairs with the acquire in deferred_grow(). */
 	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);
 	pgdat_resize_unlock(pgdat, &flags);
-}
-
-/**
- * deferred_init_prepare - make the jobs ready
- *
- * From here on deferred pages count as managed, and nr_deferred_pages() returns how many
- * of them are not free yet.
- *
- * Context: Boot, once, when CPUs and workqueues are up.  May sleep.
- */
-void __init deferred_init_prepare(void)
-{
-	struct deferred_node *nodes = NULL, **last = &nodes, *node;
-	int nid;
-
-	deferred_async_decide();
-	for_each_node_state(nid, N_MEMORY) {
-		*last = deferred_alloc_node(NODE_DATA(nid));
-		if (*last)
-			last = &(*last)->next;
-	}
-
-	/* Pairs with the acquire in deferred_first_node(). */
-	smp_store_release(&deferred_nodes, nodes);
-	for_each_deferred_node(node)
-		deferred_prepare_node(node);
-	/* After all of the above: pairs with whoever acts on it, see enum deferred_phase. */
-	smp_store_release(&deferred_phase, DEFERRED_READY);
 }
 
 /* Without memory for a kthread, the caller does the node itself. */
@@ -586,34 +563,17 @@ static void __init deferred_wait_ahead(const struct deferred_node *node)
 		deferred_sleep();
 }
 
-/**
- * deferred_init_start - initialise and free all deferred pages
- * @rest: what needs all of them, or %NULL
- *
- * Nodes are done at the same time, each by a kthread "pgdatinitN" and its helpers.  When the
- * last is done, @rest is called.  If boot can go on meanwhile, this returns before that.
- *
- * Context: Boot, once, after deferred_init_prepare().  May sleep.
- */
-void __init deferred_init_start(void (*rest)(void))
+static void __init deferred_start_nodes(void)
 {
 	struct deferred_node *node;
 
-	deferred_rest = rest;
 	for_each_deferred_node(node)
 		atomic_inc(&deferred_nodes_left);
 	WRITE_ONCE(deferred_phase, DEFERRED_STARTED);
 	for_each_deferred_node(node)
 		deferred_start_node(node);
-
 	if (!deferred_nodes)
 		deferred_init_over();
-	if (!deferred_async || !deferred_nodes) {
-		deferred_init_end();
-		return;
-	}
-	for_each_deferred_node(node)
-		deferred_wait_ahead(node);
 }
 
 static bool deferred_is_over(void)
@@ -644,4 +604,63 @@ void __init deferred_init_end(void)
 {
 	deferred_wait_over("boot");
 	static_branch_disable(&deferred_pages);
+}
+
+/**
+ * deferred_init_prepare - make the jobs ready
+ *
+ * From here on deferred pages count as managed, and nr_deferred_pages() returns how many
+ * of them are not free yet.  If boot cannot go on beside the jobs, they run here, so that
+ * nothing after this finds deferred pages.
+ *
+ * Context: Boot, once, when CPUs and workqueues are up.  May sleep.
+ */
+void __init deferred_init_prepare(void)
+{
+	struct deferred_node *nodes = NULL, **last = &nodes, *node;
+	int nid;
+
+	deferred_async_decide();
+	for_each_node_state(nid, N_MEMORY) {
+		*last = deferred_alloc_node(NODE_DATA(nid));
+		if (*last)
+			last = &(*last)->next;
+	}
+
+	/* Pairs with the acquire in deferred_first_node(). */
+	smp_store_release(&deferred_nodes, nodes);
+	for_each_deferred_node(node)
+		deferred_prepare_node(node);
+	/* After all of the above: pairs with whoever acts on it, see enum deferred_phase. */
+	smp_store_release(&deferred_phase, DEFERRED_READY);
+
+	if (!deferred_async) {
+		deferred_start_nodes();
+		deferred_init_end();
+	}
+}
+
+/**
+ * deferred_init_start - go on with boot while deferred pages are initialised and freed
+ * @rest: what needs all of them.  Called when the last is done, which may be now.
+ *
+ * Nodes are done at the same time, each by a kthread "pgdatinitN" and its helpers.
+ *
+ * Context: Boot, once, after deferred_init_prepare().  May sleep.
+ */
+void __init deferred_init_start(void (*rest)(void))
+{
+	struct deferred_node *node;
+
+	if (!deferred_async) {
+		rest();
+		return;
+	}
+
+	deferred_rest = rest;
+	deferred_start_nodes();
+	if (!deferred_nodes)
+		deferred_init_end();
+	for_each_deferred_node(node)
+		deferred_wait_ahead(node);
 }

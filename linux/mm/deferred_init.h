@@ -17,9 +17,9 @@
 
 struct cpumask;
 
-/* How far deferred init has come.  Set as a release: what it says has been done is visible. */
+/* How far deferred init has come.  All but STARTED are set as a release. */
 enum deferred_phase {
-	DEFERRED_EARLY,		/* boot is on one CPU: zones grow from first_deferred_pfn on */
+	DEFERRED_EARLY,		/* zones grow from first_deferred_pfn on */
 	DEFERRED_READY,		/* sections can be claimed */
 	DEFERRED_STARTED,	/* the jobs run, and can be waited for */
 	DEFERRED_OVER,		/* all struct pages are initialised, and zones complete */
@@ -107,7 +107,7 @@ void deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
 unsigned long deferred_init_step(struct deferred_walk *walk, unsigned long limit);
 int deferred_claim(struct deferred_node *node, unsigned long section);
 void deferred_init_section(struct deferred_node *node, unsigned long section, int left,
-			   bool one_step);
+			   bool one_block);
 bool deferred_pending(const struct deferred_node *node, unsigned long section);
 void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned long end_pfn);
 void deferred_sleep(void);
@@ -116,7 +116,7 @@ void deferred_init_end(void);
 
 /* deferred_grow.c */
 bool __init deferred_grow_zone(struct zone *zone, unsigned int order);
-bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp);
+bool deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp);
 #else
 static inline void deferred_init_start(void (*rest)(void))
 {
@@ -129,7 +129,7 @@ static inline unsigned long deferred_init_reserved(unsigned long pfn, unsigned l
 	return end_pfn;
 }
 
-static inline bool deferred_init_zone(struct zone *zone, unsigned int order, gfp_t gfp)
+static inline bool deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp)
 {
 	return false;
 }

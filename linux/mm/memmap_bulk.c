@@ -58,17 +58,6 @@ unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
 	return min(ALIGN(pfn + 1, MEMMAP_RUN_PAGES), end_pfn);
 }
 
-/*
- * How far to initialise pages before they are freed.  With interrupts off that is a
- * block, as whatever has to see free pages may take long, such as init_on_free.
- */
-unsigned long __init memmap_step_end(unsigned long pfn, unsigned long end_pfn)
-{
-	unsigned long next = memmap_run_end(pfn, end_pfn);
-
-	return irqs_disabled() ? min(ALIGN(pfn + 1, MAX_ORDER_NR_PAGES), next) : next;
-}
-
 /* Initialise a struct page, and then make it what its user wants it to be. */
 static void __meminit memmap_init_page(struct page *page, unsigned long pfn,
 				       unsigned long zone, int nid,

@@ -25,7 +25,6 @@ enum memmap_state {
 #define MEMINIT_DEFERRED	((enum meminit_context)(MEMINIT_HOTPLUG + 1))
 
 unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
-unsigned long memmap_step_end(unsigned long pfn, unsigned long end_pfn);
 void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 		       unsigned long zone, int nid, enum memmap_state state);
 void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,

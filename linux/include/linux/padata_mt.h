@@ -9,15 +9,7 @@
 #define _LINUX_PADATA_MT_H
 
 #include <linux/bug.h>
-#include <linux/errno.h>
-#include <linux/instruction_pointer.h>
-#include <linux/kernel.h>
 #include <linux/lockdep_types.h>
-#include <linux/minmax.h>
-#include <linux/overflow.h>
-#include <linux/printk.h>
-#include <linux/rcupdate.h>
-#include <linux/sched/signal.h>
 #include <linux/types.h>
 
 struct cpumask;
@@ -44,14 +36,14 @@ struct cpumask;
  *              place later count as one, here and in @nr_ran.
  * @nr_ran: Set by padata_do_multithreaded(): those of them that got a chunk.
  * @max_chunk: Most units in a chunk, apart from @align and @min_chunk.  0: no limit.
- *             Bounds how long a thread takes to notice that it has to stop.
+ *             Bounds how long a thread takes to notice that it has to stop, so after boot a
+ *             job without a limit has no helpers.  As much as takes at most a millisecond.
  * @undo_fn: Called by the caller when the job has failed and all threads are out,
  *           for ranges that together are exactly the chunks that were completed.
  * @nid: A node, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
- *            chunks, so without CONFIG_PADATA, where a chunk may be the whole job, only if
- *            there is a @max_chunk.  No effect before the kernel starts init.
+ *            chunks.  No effect before the kernel starts init, or without CONFIG_PADATA.
  * @error: Set by padata_do_multithreaded(): what it returns.
  * @run: Private to padata.
  *
@@ -91,8 +83,9 @@ struct padata_mt_job {
  * caller's stack, and all that the threads wrote is visible to the caller.
  *
  * Every unit is handed out exactly once.  The job never depends on a helper:
- * without memory, without CPUs for helpers, before workqueues are up, or in a
- * kernel without CONFIG_PADATA, the caller does it alone.  Jobs may run at the
+ * without memory, without CPUs for helpers, or before workqueues are up, the caller
+ * does it alone.  In a kernel without CONFIG_PADATA, all of it is one chunk, and a malformed
+ * job is not refused.  Jobs may run at the
  * same time, and a thread function may start another job.
  *
  * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers,
@@ -113,86 +106,18 @@ struct padata_mt_job {
 	padata_do_multithreaded_key(job, &__key);			\
 })
 
-/*
- * Not for users of jobs: what kernels with and without helpers share.
- */
-
-/* Make @job ready to run, or refuse it, with a warning the first time. */
-static inline int padata_mt_job_check(struct padata_mt_job *job, unsigned long ip)
-{
-	unsigned long end;
-
-	job->nr_threads = 0;
-	job->nr_ran = 0;
-	job->error = 0;
-	if (!job->thread_fn || check_add_overflow(job->start, job->size, &end)) {
-		pr_warn_once("padata: job from %pS refused: thread_fn %ps, start %lu, size %lu\n",
-			     (void *)ip, job->thread_fn, job->start, job->size);
-		job->error = -EINVAL;
-	}
-	return job->error;
-}
-
-/*
- * The end of the chunk that begins at @pos: 1/@shares of what remains, at most max_chunk
- * but no less than min_chunk, rounded up to the next boundary.  If less than min_chunk
- * would be left over, the chunk takes that, too.  No sum can overflow: each is compared
- * with what is left before it is computed.
- */
-static inline unsigned long padata_mt_chunk_end(const struct padata_mt_job *job,
-						unsigned long pos, unsigned long shares)
-{
-	unsigned long end = job->start + job->size, left = end - pos;
-	unsigned long least = max(job->min_chunk, 1UL), align = max(job->align, 1UL);
-	unsigned long size = left / shares;
-	unsigned long past, gap;
-
-	if (job->max_chunk)
-		size = min(size, job->max_chunk);
-	size = max(size, least);
-	if (size >= left)
-		return end;
-
-	past = (pos + size) % align;
-	gap = past ? align - past : 0;
-	if (gap >= left - size)
-		return end;
-
-	size += gap;
-	if (left - size < least)
-		return end;
-
-	return pos + size;
-}
-
 #ifdef CONFIG_PADATA
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
 void padata_mt_fail(struct padata_mt_job *job, int err);
 #else
-/* All units before @pos are done, and are undone if the job fails. */
 static inline int padata_do_multithreaded_key(struct padata_mt_job *job,
 					      struct lock_class_key *key)
 {
-	unsigned long pos = job->start, left = job->size, end;
-
-	might_sleep();
-	if (padata_mt_job_check(job, _THIS_IP_))
-		return job->error;
-
-	for (job->nr_threads = !!left; left; left -= end - pos, pos = end) {
-		if (job->killable && fatal_signal_pending(current)) {
-			job->error = -EINTR;
-			break;
-		}
-		job->nr_ran = 1;
-		end = padata_mt_chunk_end(job, pos, 1);
-		job->thread_fn(pos, end, job->fn_arg);
-		if (job->error)
-			break;
-		cond_resched_tasks_rcu_qs();
-	}
-	if (job->error && job->undo_fn && pos != job->start)
-		job->undo_fn(job->start, pos, job->fn_arg);
+	job->error = 0;
+	job->nr_threads = 1;
+	job->nr_ran = 1;
+	if (job->size)
+		job->thread_fn(job->start, job->start + job->size, job->fn_arg);
 	return job->error;
 }
 

@@ -170,7 +170,7 @@ static bool cpu_allows_helpers(int cpu)
 }
 
 /**
- * sched_cpu_wants_helper - is a CPU idle, and may it run a helper?
+ * sched_cpu_may_help - is a CPU idle, and may it run a helper?
  * @cpu: The CPU.
  *
  * Not under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of
@@ -181,27 +181,9 @@ static bool cpu_allows_helpers(int cpu)
  * Context: Any.
  * Return: true if it is.  The answer may already be out of date.
  */
-bool sched_cpu_wants_helper(int cpu)
+bool sched_cpu_may_help(int cpu)
 {
 	return available_idle_cpu(cpu) && cpu_allows_helpers(cpu);
-}
-
-/**
- * sched_core_is_idle - are all hardware threads of a core idle?
- * @cpu: One of them.
- *
- * Context: Any.
- * Return: true if they are.  The answer may already be out of date.
- */
-bool sched_core_is_idle(int cpu)
-{
-	int sibling;
-
-	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
-		if (!available_idle_cpu(sibling))
-			return false;
-	}
-	return true;
 }
 
 /**

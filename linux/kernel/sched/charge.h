@@ -13,8 +13,7 @@ struct task_struct;
 bool sched_task_has_quota(struct task_struct *p);
 void sched_charge(struct task_struct *p, u64 ns);
 
-bool sched_cpu_wants_helper(int cpu);
-bool sched_core_is_idle(int cpu);
+bool sched_cpu_may_help(int cpu);
 bool sched_helper_unwanted(void);
 
 #ifdef CONFIG_PADATA

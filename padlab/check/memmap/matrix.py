@@ -91,6 +91,7 @@ SHAPES = (
         never=(r"node 0 initialised",),
     ),
     Case("many ranges", LITTLE, (MANY_RANGES,), says=(r"oracle violations 0$",)),
+    Case("many ranges, boot waits", LITTLE, (MANY_RANGES, SYNC), says=(r"oracle violations 0$",)),
 )
 
 # With kernelcore=mirror, zone Normal spans all of a node, and memory of it that is not

@@ -114,6 +114,14 @@ def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome
     return judge(differences + asked.irq_problems(result.dmesg.text), result.log)
 
 
+def none_left(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
+    """All struct pages are initialised by allocations, before the jobs are ready."""
+    result = _boot(SMT, kernel, PERF, ("deferred_init_fault=grown",), limit_s)
+    problems = oracle.compare(_memmap(SMT, "stock"), _report(result))
+    left = [node.pages for node in result.dmesg.nodes if node.pages]
+    return judge(problems + [f"{pages} pages were left for a job" for pages in left], result.log)
+
+
 def fault(name: str) -> Outcome:
     """The oracle is silent without a fault, and names the one that there is.
 

@@ -266,11 +266,6 @@ static inline bool range_contains_unaccepted_memory(unsigned long start,
 #define atomic_long_add(nr, counter) \
 	__atomic_fetch_add(counter, nr, __ATOMIC_RELAXED)
 
-static inline bool irqs_disabled(void)
-{
-	return false;
-}
-
 /* Headers of mm/, mm/page_alloc.c */
 
 enum meminit_context { MEMINIT_EARLY, MEMINIT_HOTPLUG };

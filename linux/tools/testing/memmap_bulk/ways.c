@@ -131,7 +131,7 @@ static void bulk_init_chunk(unsigned long start, unsigned long end, void *arg)
 	unsigned long next;
 
 	for (; start < end; start = next) {
-		next = memmap_step_end(start, end);
+		next = memmap_run_end(start, end);
 		init_pages(start, next, BENCH_ZONE, BENCH_NODE, MEMMAP_FREE);
 		memmap_init_pageblocks(start, next, MIGRATE_MOVABLE);
 		memmap_free_pages(&shim_zone, start, next, MEMINIT_EARLY);

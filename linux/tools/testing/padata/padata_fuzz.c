@@ -10,8 +10,7 @@
  * Half of the jobs use the back end for boot.  The others use one defined here, which
  * does everything that the engine allows a back end to do: now and then no CPU is free,
  * helpers leave in the middle of the job and others start in their slots, and the
- * job is stopped.  It checks in turn that the engine calls it correctly.  Some jobs are
- * done as in a kernel without the engine, see alone.c.
+ * job is stopped.  It checks in turn that the engine calls it correctly.
  *
  * What does not show in the chunks is left to the sanitizers: thread functions
  * write to memory without any ordering of their own and the caller reads it
@@ -36,7 +35,6 @@
 
 #include <linux/padata_mt.h>
 
-#include "alone.h"
 #include "padata_mt.h"
 #include "pool.h"
 #include "shim.h"
@@ -59,7 +57,6 @@
 #define NR_MACHINES	8
 #define NR_UNITS	64	/* for jobs up to this size, each unit is counted */
 #define MAX_DEPTH	2	/* of nested jobs */
-#define WANTED		64	/* a thread may want as little as one in so many units */
 #define MAX_FAILS	256	/* two of each thread */
 #define MAX_LIVE	2000	/* teams, before this counts as a leak */
 #define ENOUGH_JOBS	20000	/* by then every possible event should have happened */
@@ -121,7 +118,6 @@ struct shape {
 	bool			no_fn;
 	bool			numa_aware;
 	bool			has_mask;
-	bool			alone;		/* without the engine */
 	bool			on_stack;
 	size_t			max_alloc;	/* limit to a single allocation */
 	struct cpumask		mask;
@@ -135,7 +131,6 @@ struct shape {
 	unsigned int		refuse;		/* claims of helpers */
 	unsigned int		start_more;	/* claims of the caller */
 	unsigned int		no_cpu;		/* attempts to start a helper */
-	unsigned int		want;		/* claims that want no more than they say */
 };
 
 /* [start, end) was done with @work by a helper, or by the caller. */
@@ -237,7 +232,7 @@ static void describe(char *text, size_t size, const struct shape *s)
 	snprintf(text + len, size - len, "%s%s%s%s, %s, on CPU %d of %u",
 		 s->no_fn ? " without thread_fn" : "", s->numa_aware ? " numa_aware" : "",
 		 s->killable ? " killable" : "", s->undo ? " with undo_fn" : "",
-		 s->alone ? "alone" : s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
+		 s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
 }
 
 /* The first to report an error ends the program. */
@@ -436,9 +431,8 @@ static void shape_trouble(struct shape *s)
 	s->fail_last = one_in(16);
 	s->undo = !one_in(4);
 	s->killable = one_in(3);
-	s->alone = one_in(16);
-	s->task = one_in(2) && !s->alone;
-	if ((s->task || s->alone) && s->killable && one_in(2))
+	s->task = one_in(2);
+	if (s->task && s->killable && one_in(2))
 		s->kill = below(20);
 	if (!s->task)
 		return;
@@ -446,7 +440,6 @@ static void shape_trouble(struct shape *s)
 	s->refuse = one_in(3) ? 0 : below(60);
 	s->start_more = below(101);
 	s->no_cpu = one_in(2) ? below(101) : 0;
-	s->want = one_in(2) ? below(101) : 0;
 }
 
 static void shape_make(struct shape *s, uint64_t seed)
@@ -478,8 +471,7 @@ static int shape_max_threads(const struct shape *s)
 
 /*
  * Each claim takes at least one part in 2 * threads of what is left, so each time that
- * many claims leave less than half of it.  Chunks that max_chunk limits have that
- * length, and those that a thread wants shorter are more than half as long as wanted.
+ * many claims leave less than half of it.  Chunks that max_chunk limits have that length.
  */
 static int shape_max_chunks(const struct shape *s)
 {
@@ -487,8 +479,6 @@ static int shape_max_chunks(const struct shape *s)
 
 	if (s->max_chunk)
 		most += s->size / s->max_chunk + 1;
-	if (s->want)
-		most += 2 * WANTED;
 	return min(s->size, most);
 }
 
@@ -614,7 +604,7 @@ static void fail_with(struct trial *t, int nr)
 	bool bad = gives_no_errors(t);
 
 	shim_expects_warning = bad;
-	(t->shape.alone ? alone_fail : padata_mt_fail)(t->job, bad ? nr : trial_error(t, nr));
+	padata_mt_fail(t->job, bad ? nr : trial_error(t, nr));
 	shim_expects_warning = false;
 }
 
@@ -659,25 +649,6 @@ static void fail_chunk(struct trial *t, struct chunk *chunk)
 		fail(t);
 }
 
-/* A job without the engine: its caller gets a fatal signal. */
-static void kill_caller(struct trial *t)
-{
-	if (!has_failed(t))
-		t->may_be_killed = true;
-	atomic_inc(&t->kills);
-	shim_killed = true;
-	t->kills_over++;
-}
-
-/* A job without the engine: none after it has failed, or its caller is killed. */
-static void check_alone(const struct trial *t, unsigned long start, unsigned long end)
-{
-	if (has_failed(t) || t->kills_over)
-		broken(t, RULE_STOP, "%lu to %lu was", start, end);
-	if (current != t->caller)
-		broken(t, RULE_CPUS, "a helper is there without the engine");
-}
-
 static void mark_units(struct trial *t, unsigned long start, unsigned long end)
 {
 	for (; start != end; start++) {
@@ -704,8 +675,6 @@ static void do_chunk(unsigned long start, unsigned long end, void *arg)
 		broken(t, RULE_MAX_THREADS, "%d threads are in thread_fn", inside);
 	if (i >= t->max_chunks)
 		broken(t, RULE_ONCE, "more than %d chunks", t->max_chunks);
-	if (t->shape.alone)
-		check_alone(t, start, end);
 	chunk = &t->chunks[i];
 	*chunk = (struct chunk){ .start = start, .end = end, .work = current_work() };
 	if (t->shape.size <= NR_UNITS)
@@ -713,8 +682,6 @@ static void do_chunk(unsigned long start, unsigned long end, void *arg)
 
 	if (body(t, start, end))
 		fail_chunk(t, chunk);
-	if (t->shape.alone && by_chance(t->shape.kill))
-		kill_caller(t);
 	atomic_dec(&t->inside);
 	current_trial = outer;
 }
@@ -948,7 +915,7 @@ static bool fuzz_refuse(struct trial *t, struct padata_mt_thread *thread)
 	return by_chance(t->shape.refuse);
 }
 
-/* The thread's share of the rest, or what it wants if that is less. */
+/* The thread's share of the rest. */
 static void check_most(const struct trial *t, const struct padata_mt_run *run,
 		       const struct padata_mt_thread *thread)
 {
@@ -956,8 +923,6 @@ static void check_most(const struct trial *t, const struct padata_mt_run *run,
 	unsigned long most = (end - thread->start) / run->divisor;
 	struct chunk chunk = { .start = thread->start, .end = thread->end };
 
-	if (thread->max_units && thread->max_units < most)
-		most = thread->max_units;
 	check_length(t, &chunk, most);
 }
 
@@ -975,16 +940,12 @@ static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *threa
 	if (thread == &run->caller && run->team && by_chance(t->shape.start_more))
 		padata_mt_start_helpers(run->team);
 
-	if (by_chance(t->shape.want))
-		thread->max_units = t->shape.size / WANTED + 1 +
-			       below(t->shape.size / run->divisor / 2 + 1);
 	over = has_failed(t) || nr_kills_over(t);
 	if (!padata_mt_claim(run, thread))
 		return false;
 	if (over)
 		broken(t, RULE_STOP, "%lu to %lu was", thread->start, thread->end);
 	check_most(t, run, thread);
-	thread->max_units = 0;
 	return true;
 }
 
@@ -1164,9 +1125,9 @@ static bool must_have_helpers(const struct shape *s)
 {
 	unsigned long least = max3(s->align, s->min_chunk, 1UL);
 
-	return READ_ONCE(engine_is_up) && !s->task && !s->alone && !s->has_mask &&
-	       s->max_alloc >= memory_for(1) && s->max_threads > 1 && s->size / least > 1 &&
-	       s->machine->unbound.bits & 1;
+	return READ_ONCE(engine_is_up) && !s->task && !s->has_mask &&
+	       s->max_alloc >= memory_for(shape_max_threads(s)) && s->max_threads > 1 &&
+	       s->size / least > 1 && s->machine->unbound.bits & 1;
 }
 
 /* The caller has a chunk, too. */
@@ -1180,7 +1141,7 @@ static int helpers_with_chunks(const struct shape *s)
 static void check_counts(struct trial *t, const struct padata_mt_job *job, int nr)
 {
 	const struct shape *s = &t->shape;
-	bool alone = s->alone || s->max_alloc < memory_for(1) || (s->has_mask && !s->mask.bits);
+	bool alone = s->max_alloc < memory_for(1) || (s->has_mask && !s->mask.bits);
 	int slots = count_slots(t, nr);
 
 	if (job->nr_threads > shape_max_threads(s))
@@ -1265,7 +1226,7 @@ static void job_make(struct padata_mt_job *job, struct trial *t)
 /* The job is on the stack, which is soon overwritten. */
 static int do_job(const struct trial *t, struct padata_mt_job *job)
 {
-	return t->shape.alone ? alone_do(job) : padata_do_multithreaded(job);
+	return padata_do_multithreaded(job);
 }
 
 static int run_on_stack(struct trial *t, struct padata_mt_job *copy)
@@ -1361,7 +1322,6 @@ static int run_trial(struct trial *parent, uint64_t seed, unsigned long nr, stru
 	count(caller, t, &job);
 
 	shim_max_alloc = SIZE_MAX;
-	shim_killed = false;
 	shim_system_state = state;
 	shim_machine = machine;
 	shim_cpu = cpu;

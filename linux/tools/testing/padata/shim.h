@@ -35,12 +35,7 @@
 #undef __counted_by
 #define __counted_by(...)
 
-/* A program may also want the headers of a kernel without it. */
-#ifndef SHIM_NO_PADATA
 #define CONFIG_PADATA		1
-#endif
-#define _RET_IP_		((unsigned long)__builtin_return_address(0))
-#define _THIS_IP_		0UL
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -251,6 +246,7 @@ extern __thread bool shim_expects_warning;
 
 struct task_struct {
 	int			pid;
+	char			comm[16];
 	unsigned int		flags;
 };
 
@@ -265,14 +261,6 @@ extern __thread enum system_states shim_system_state;
 #define might_sleep()		shim_point()
 #define cond_resched()		shim_point()
 #define cond_resched_tasks_rcu_qs()	shim_point()
-
-/* The thread was sent a fatal signal. */
-extern __thread bool shim_killed;
-
-static inline bool fatal_signal_pending(const struct task_struct *task)
-{
-	return shim_killed;
-}
 
 /* <linux/lockdep.h>: only checks that the thread that takes a map releases it */
 
@@ -293,15 +281,14 @@ static inline void lockdep_init_map(struct lockdep_map *map, const char *name,
 	map->key = key;
 }
 
-static inline void lock_acquire(struct lockdep_map *map, unsigned int subclass, int trylock,
-				int read, int check, struct lockdep_map *nest, unsigned long ip)
+static inline void lock_map_acquire(struct lockdep_map *map)
 {
 	if (!map->key)
 		shim_bug("a lockdep map was taken before it was set up");
 	shim_nr_held++;
 }
 
-static inline void lock_release(struct lockdep_map *map, unsigned long ip)
+static inline void lock_map_release(struct lockdep_map *map)
 {
 	if (!map->key || shim_nr_held-- <= 0)
 		shim_bug("a lockdep map was released that was not held");
@@ -501,6 +488,11 @@ static inline void trace_padata_mt_chunk(unsigned int nr, unsigned long start, u
 static inline u64 task_sched_runtime(struct task_struct *task)
 {
 	return 0;
+}
+
+static inline bool trace_padata_mt_helper_end_enabled(void)
+{
+	return true;
 }
 
 static inline void trace_padata_mt_helper_end(unsigned int nr, u64 ns)

@@ -41,8 +41,15 @@ is_cut_by_max_chunk()
 	[ "$(values chunks)" -lt $((units / 2)) ]
 }
 
+# Nothing says how long a helper would have to be waited for.
+is_done_alone()
+{
+	job_is_ok rules=now size=$((100 * $(nr_online_cpus))) fn=sleep us=1000 &&
+	[ "$(values nr_threads)" -eq 1 ]
+}
+
 setup_jobs
-ktap_set_plan $((4 * $(shapes | wc -l) + 2))
+ktap_set_plan $((4 * $(shapes | wc -l) + 3))
 
 for context in task kthread "task rules=now" "kthread rules=now"; do
 	while IFS=: read -r name words; do
@@ -54,5 +61,6 @@ for context in task kthread "task rules=now" "kthread rules=now"; do
 	SHAPES
 done
 check "a job after boot that says how long chunks may be" is_cut_by_max_chunk
+check "one that does not say it has no helpers" is_done_alone
 
 finish
