@@ -32,7 +32,7 @@ class Case:
     short: bool = True
     allowance: int = oracle.ALLOWANCE
     stock_breaks: bool = False  # the oracle's rules, and ours should break the same
-    stock_reports: str = ""  # a report that stock has to have, and ours has not
+    reports: str = ""  # one that both have to have: a fault of stock
     mirrored: tuple[str, ...] = ()  # memory that is, if any: kernels that can be made to believe it
 
     @property

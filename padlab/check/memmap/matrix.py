@@ -91,7 +91,6 @@ SHAPES = (
         never=(r"node 0 initialised",),
     ),
     Case("many ranges", LITTLE, (MANY_RANGES,), says=(r"oracle violations 0$",)),
-    Case("many ranges, boot waits", LITTLE, (MANY_RANGES, SYNC), says=(r"oracle violations 0$",)),
 )
 
 # With kernelcore=mirror, zone Normal spans all of a node, and memory of it that is not
@@ -249,7 +248,7 @@ WATCHERS = (
         LITTLE,
         (MANY_RANGES,),
         kconfig.KASAN,
-        stock_reports=" in memblock_search_pfn_nid+",  # free, or another object by now
+        reports=" in memblock_search_pfn_nid+",  # free, or another object by now
         short=False,
     ),
     # sizeof(struct page) is 80.

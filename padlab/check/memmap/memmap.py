@@ -90,7 +90,7 @@ def case(wanted: asked.Case, ours: str = "patched", limit_s: float | None = None
     kernels = ("mirrored", "faulty") if wanted.mirrored else ("stock", ours)
     result = _boot(wanted.machine, kernels[1], wanted.config, append, limit_s)
     stock = _boot(wanted.machine, kernels[0], wanted.config, append)
-    theirs, memmap = _report(stock, wanted.stock_reports), _report(result)
+    theirs, memmap = (_report(one, wanted.reports) for one in (stock, result))
     differences = oracle.compare(theirs, memmap, wanted.allowance, wanted.stock_breaks)
     differences += available_problems(stock.dmesg.text, result.dmesg.text)
     return judge(differences + asked.problems(wanted, result), result.log)
@@ -112,6 +112,13 @@ def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome
     result = _boot(SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
     differences = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
     return judge(differences + asked.irq_problems(result.dmesg.text), result.log)
+
+
+def retired(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
+    """Where boot waits for the jobs, memblock's arrays are given back after them, and without a word."""
+    append = (matrix.MANY_RANGES, SYNC)
+    result = guests.boot(matrix.LITTLE, kernel, append=append, limit=limit_s)
+    return judge(guests.trouble(result), result.log)
 
 
 def none_left(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
