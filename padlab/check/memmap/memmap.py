@@ -117,7 +117,7 @@ def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome
 def retired(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     """Where boot waits for the jobs, memblock's arrays are given back after them, and without a word."""
     append = (matrix.MANY_RANGES, SYNC)
-    result = guests.boot(matrix.LITTLE, kernel, append=append, limit=limit_s)
+    result = guests.boot(asked.LITTLE, kernel, append=append, limit=limit_s)
     return judge(guests.trouble(result), result.log)
 
 

@@ -16,7 +16,7 @@ from padlab.check.base.runner import Check
 from padlab.check.deferred import besideplan, deferred
 from padlab.check.fresh import fresh, hostconfig
 from padlab.check.guest import costs, endings, lockstat, races, stress, suites
-from padlab.check.memmap import matrix, memmap, soak
+from padlab.check.memmap import asked, matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
 from padlab.check.users import used
@@ -242,7 +242,7 @@ def _memmap(everything: bool) -> Iterator[Check]:
         run = partial(soak.check, RANDOM_MACHINES)
         yield Check("memmap oracle, random machines", run, limit_s, mib=soak.MAX_MIB // 8)
     yield _guest("memmap oracle, allocation in interrupts meanwhile", memmap.interrupted, SMT, boots_each=2)
-    yield _guest("boot that waits, many ranges", memmap.retired, matrix.LITTLE)
+    yield _guest("boot that waits, many ranges", memmap.retired, asked.LITTLE)
     yield _guest("memmap oracle, no page left for the jobs", memmap.none_left, SMT, boots_each=2)
     for name in ("", *memmap.FAULTS):
         title = f" catches {name}" if name else ", no fault in the faulty kernel"
