@@ -144,6 +144,19 @@ void __meminit __weak arch_memmap_stamp(struct page *page, struct page *end,
 	memmap_stamp(page, end, template);
 }
 
+/**
+ * arch_memmap_uncached - is a memmap best stored past the cache in any case?
+ *
+ * Architectures override this for CPUs on which arch_memmap_stamp() is faster even for
+ * struct pages that are used again, when what was stored before them is out of the cache.
+ *
+ * Return: true if it is.
+ */
+bool __meminit __weak arch_memmap_uncached(void)
+{
+	return false;
+}
+
 /*
  * Pages that are freed next.  Of a whole block only the first struct page is used then,
  * to put the block on a list, so it is left in the cache with the rest of its batch.
@@ -201,6 +214,10 @@ void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 			memmap_init_page(page, pfn, zone, nid, state);
 	} else if (state == MEMMAP_FREE) {
 		memmap_stamp_free(pfn, end_pfn, &template);
+	} else if (arch_memmap_uncached()) {
+		arch_memmap_stamp(page, page + (end_pfn - pfn), &template);
+		/* As for memmap_stamp_free(). */
+		wmb();
 	} else {
 		memmap_stamp(page, page + (end_pfn - pfn), &template);
 	}

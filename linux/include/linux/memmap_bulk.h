@@ -31,6 +31,7 @@ struct memmap_template {
 
 void arch_memmap_stamp(struct page *page, struct page *end,
 		       const struct memmap_template *template);
+bool arch_memmap_uncached(void);
 
 typedef void (*memmap_store_t)(unsigned long *word, unsigned long value);
 

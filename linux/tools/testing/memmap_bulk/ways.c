@@ -313,6 +313,12 @@ static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
 	page_by_page(pfn, end_pfn, zone, state);
 }
 
+/* As in arch/x86/mm/deferred_init.c. */
+bool arch_memmap_uncached(void)
+{
+	return __builtin_cpu_is("intel");
+}
+
 /* With x86's stores, whatever the state, if a template will do. */
 static void movnti_init_pages(unsigned long pfn, unsigned long end_pfn,
 			      unsigned long zone, int nid, enum memmap_state state)
