@@ -181,33 +181,6 @@ def sizes(base: str, slug: str) -> Table:
     return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
 
 
-PLACES = ("at its start", "after a third", "at its end")
-HOW = {
-    "forward": "forward",
-    "backward": "backward",
-    "random": "at random",
-    "dependent": "all by dependent reads",
-}
-
-
-def first_use(base: str, slug: str) -> Table:
-    """2 MiB zeroed and then used, and the same with reads that depend on each other."""
-    record = records.of_cpu(base, slug, "hugepages.json")
-    rows = []
-    for how, name in HOW.items():
-        part = record["native_dependent_reads" if how == "dependent" else "native_first_use"]
-        used = [row for row in part if (row["kib"], row["how"]) == (2 * KIB_PER_MIB, how)]
-        for page, place in zip(sorted({row["page"] for row in used}), PLACES, strict=True):
-            stock, ours = (records.find(used, page=page, way=way) or {} for way in ("stock", "ours"))
-            rows.append([f"{place}, {name}", _parts(stock), _parts(ours), figure(ours["of_stock"]["value"])])
-    heads = ("stock: zeroed, used, both", "ours: zeroed, used, both", "ratio")
-    return Table(("2 MiB, us: touched, then used", *heads), rows)
-
-
-def _parts(row: Record) -> str:
-    return ", ".join(figure(records.median(row, part), 0) for part in ("zero", "use", "both"))
-
-
 # Of messages
 
 
@@ -241,21 +214,3 @@ def mail_zeroing(base: str, slug: str) -> Table:
         times = [_us(record, kib, 1, zeroing.STOCK), *(_us(record, kib, n, zeroing.OURS) for n in threads)]
         rows.append([name, *_times(times, divide, 1)])
     return Table(("", "stock", *map(named, threads)), rows)
-
-
-def mail_first_use(base: str, slug: str) -> Table:
-    """For a message: 2 MiB touched, alone and with what uses it, in us."""
-    record = records.of_cpu(base, slug, "hugepages.json")
-    rows = []
-    for page, place in zip((0, 170, 511), PLACES, strict=True):
-        for part, how, key, name in (
-            ("native_first_use", "forward", "zero", f"2 MiB, touched {place}"),
-            ("native_first_use", "forward", "both", "  and half of it used from there on"),
-            ("native_first_use", "random", "both", "  and half of it used at random"),
-            ("native_dependent_reads", "dependent", "both", "  and all read, dependent reads"),
-        ):
-            used = [
-                records.find(record[part], kib=2048, page=page, how=how, way=w) for w in ("stock", "ours")
-            ]
-            rows.append([name, *(figure(records.median(row, key), 0) for row in used)])
-    return Table(("us", "before", "after"), rows)

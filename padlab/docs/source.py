@@ -82,22 +82,6 @@ def hooked(base: str) -> Table:
     return Table(("patch", "files", "code", "tests", "documents"), rows)
 
 
-def differing(base: str) -> Table:
-    """How many lines of owned files a base has otherwise; in the last column a changed line counts once."""
-    folder = paths.BASES / base / "owned"
-    without, table = owned.left_out(folder), hooktable.read(folder)
-    files = {name: path for name, path in owned.shared_files().items() if name not in without}
-    rows = []
-    for name, kinds in (("kernel code", {False}), ("tests", {True}), ("**all**", {False, True})):
-        edits = [hook for hook in table if owned.is_test(hook.file) in kinds]
-        added, removed = (sum(getattr(hook, what) for hook in edits) for what in ("added", "removed"))
-        paths_of = [path for file, path in files.items() if owned.is_test(file) in kinds]
-        lines = sum(len(path.read_bytes().splitlines()) for path in paths_of)
-        share = 100 * sum(max(hook.added, hook.removed) for hook in edits) / lines
-        rows.append([name, f"{lines:,}", f"+{added} -{removed}", f"{share:.1f}"])
-    return Table(("owned files", "lines", f"otherwise on {base}", "%"), rows)
-
-
 def limits() -> Table:
     """What ``./lab bench --check`` allows, of the same run."""
     at_most = [

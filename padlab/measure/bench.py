@@ -10,7 +10,6 @@ them.  What counts is the ratio of medians within one run.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from padlab.core import table
@@ -22,14 +21,15 @@ ROUNDS = 15
 QUICK_ROUNDS = 5
 
 
-def main(quick: bool = False, json: bool = False) -> int:
+def main(quick: bool = False) -> int:
     """Build and run both; print, and record unless it was quick."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     program = uml.build()
     sizes = [f"--mib={QUICK_MIB}"] if quick else []
     runs = [uml.run(program, rounds), structpages.run(f"--rounds={rounds}", *sizes)]
-    tell = provenance.tell if quick else partial(provenance.record, "bench.json")
-    tell(as_dict(runs), json, partial(show, runs))
+    if not quick:
+        provenance.record("bench.json", as_dict(runs))
+    show(runs)
     return 0
 
 

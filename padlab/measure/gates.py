@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab bench --check``: whether ours is as fast as it has to be on this CPU, natively."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from padlab.core import host, table
-from padlab.measure import provenance, structpages, zeroing
+from padlab.measure import structpages, zeroing
 from padlab.measure.verdict import Gate, Judged, Verdict, overall
 
-COMMAND = "./lab bench --check"
 # Exit status: 2 is for a bad command line.
 STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.OPEN: 3}
 
@@ -25,26 +22,12 @@ def gates(what: str | None) -> list[Gate[Any]]:
     return [gate for name, group in of.items() if what in (None, name) for gate in group]
 
 
-def main(what: str | None = None, quick: bool = False, json: bool = False) -> int:
+def main(what: str | None = None, quick: bool = False) -> int:
     """Measure, print and judge; nothing is recorded.  ``quick``: each gate has one run."""
     judged = [gate.judge(quick) for gate in gates(what)]
     verdict = overall(of_gate.verdict for of_gate in judged)
-    provenance.tell(as_dict(judged, verdict), json, partial(show, judged, verdict))
+    show(judged, verdict)
     return STATUS[verdict]
-
-
-def as_dict(judged: Iterable[Judged], verdict: Verdict) -> dict[str, Any]:
-    gates_of = [
-        {
-            "gate": of_gate.gate,
-            "verdict": of_gate.verdict,
-            "runs": of_gate.runs,
-            "busy": of_gate.busy,
-            "limits": [{**asdict(limit), "verdict": limit.verdict} for limit in of_gate.limits],
-        }
-        for of_gate in judged
-    ]
-    return {**provenance.of_native(COMMAND), "verdict": verdict, "gates": gates_of}
 
 
 def show(judged: Sequence[Judged], verdict: Verdict) -> None:

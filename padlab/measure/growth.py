@@ -16,7 +16,6 @@ have more and less of their RAM below 4 GiB.
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from padlab.core import host, table
@@ -218,7 +217,7 @@ def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
     ]
 
 
-def main(large: bool = False, json: bool = False) -> int:
+def main(large: bool = False) -> int:
     """Measure and show; record what is complete, that is, with 768 GiB.
 
     The exit status is 1 if a goal is not reached.
@@ -229,8 +228,9 @@ def main(large: bool = False, json: bool = False) -> int:
         ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
         growth = measure(ready, prepare_sleeping(), large)
     build = ready["patched"][0]
-    tell = partial(provenance.record, "growth.json") if large else provenance.tell
-    tell(as_dict(growth, build), json, partial(show, growth, build))
+    if large:
+        provenance.record("growth.json", as_dict(growth, build))
+    show(growth, build)
     return 0 if all(goal.ok for goal in goals(growth)) else 1
 
 
@@ -256,9 +256,8 @@ def show(growth: Growth, build: Build) -> None:
 
 
 def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
-    large = LARGE_GIB in growth.sizes["stock"]
     return {
-        **provenance.provenance("./lab growth" + " --large" * large, build, growth.accel),
+        **provenance.provenance("./lab growth --large", build, growth.accel),
         "unit": "millions of guest instructions",
         "per_gib_from_to": list(SIZES_GIB),
         "goals": [{**asdict(goal), "ok": goal.ok} for goal in goals(growth)],

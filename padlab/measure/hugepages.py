@@ -8,7 +8,6 @@ the first byte is zeroed: instructions, in exact mode.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from rich.table import Table
@@ -97,7 +96,7 @@ class Measured:
         }
 
 
-def main(quick: bool = False, json: bool = False) -> int:
+def main(quick: bool = False) -> int:
     """Measure, print, and record unless it was quick."""
     with boot.quiet_stdout():
         rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
@@ -106,9 +105,9 @@ def main(quick: bool = False, json: bool = False) -> int:
         build = builds.ensure_build("patched")
         cost, exact = measure_cost(build)
         measured = Measured(native, uses, cost, jobcost.measure(build)[0])
-    result = {**exact.accel.as_dict(), **measured.as_dict()}
-    tell = provenance.tell if quick else partial(provenance.record, "hugepages.json")
-    tell(result, json, partial(show, measured))
+    if not quick:
+        provenance.record("hugepages.json", {**exact.accel.as_dict(), **measured.as_dict()})
+    show(measured)
     return 0
 
 

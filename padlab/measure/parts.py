@@ -10,7 +10,6 @@ All but stock are built in one tree, one after the other: only what a part chang
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from padlab.core import paths, table
@@ -78,7 +77,7 @@ def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
     return Boots(*({gib: costs for gib, (costs, _) in of.items()} for of in (sizes, low))), accel
 
 
-def main(json: bool = False) -> int:
+def main() -> int:
     boots: dict[str, Boots] = {}
     with boot.quiet_stdout():
         wanted = kernels()
@@ -88,7 +87,8 @@ def main(json: bool = False) -> int:
             ready = boot.prepare(steps.TREE)
             boots[name], accel = measure(steps.TREE, ready)
     build = ready[0]
-    provenance.record("parts.json", as_dict(boots, build, accel), json, partial(show, boots, build))
+    provenance.record("parts.json", as_dict(boots, build, accel))
+    show(boots, build)
     return 0
 
 

@@ -14,12 +14,12 @@ A row is a line.  ``./lab docs`` puts what is recorded into the documents.
 """
 
 import datetime
-import json as jsonlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from padlab.core import git, host, paths, table
+from padlab.core import git, host, paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel import compiler, source, tree
 from padlab.kernel.build import Build
@@ -50,7 +50,7 @@ def _by_cpu(path: Path) -> list[tuple[str, int]]:
 def load(path: Path, command: str, what: str) -> Any:
     """A JSON file of results/, for ``what``; ``command`` records it."""
     try:
-        return jsonlib.loads(path.read_text())
+        return json.loads(path.read_text())
     except FileNotFoundError:
         why = f"there is no {paths.shown(path)}"
     except ValueError:
@@ -93,33 +93,19 @@ def _command(command: str) -> str:
     return paths.command(command.removeprefix("./lab "))
 
 
-def record(name: str, data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
-    """Write a result to its file; print it as JSON, or show it and say where it is."""
+def record(name: str, data: Mapping[str, Any]) -> None:
     path = path_of(name)
-    write_json(path, data)
-    tell(data, json, show)
-    if not json:
-        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
-
-
-def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
-    if json:
-        print(jsonlib.dumps(data, indent=2))
-    else:
-        show()
-
-
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
     write(path, to_text(data) + "\n")
+    progress.result(f"recorded in {path}")
 
 
 def to_text(value: Any, indent: str = "") -> str:
     """JSON in which a row is a line: a table or list that has no tables of its own, or only such."""
     if not isinstance(value, dict | list) or not value or (indent and _depth(value) <= ROW_DEPTH):
-        return jsonlib.dumps(value)
+        return json.dumps(value)
     inner = indent + " "
     if isinstance(value, dict):
-        lines = [f"{inner}{jsonlib.dumps(key)}: {to_text(item, inner)}" for key, item in value.items()]
+        lines = [f"{inner}{json.dumps(key)}: {to_text(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     lines = [inner + to_text(item, inner) for item in value]
     return "[\n" + ",\n".join(lines) + f"\n{indent}]"

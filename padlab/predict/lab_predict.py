@@ -9,11 +9,8 @@ recorded says so.
 """
 
 import csv
-import dataclasses
 import io
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
 
 from padlab.core import progress, table
 from padlab.measure import provenance, published
@@ -33,7 +30,7 @@ LIMITS = (
 )
 
 
-def main(json: bool = False) -> int:
+def main() -> int:
     """Calibrate, predict, record, print."""
     kernels = assumptions.load()
     with progress.step("calibrating the model on the published sweeps") as step:
@@ -45,8 +42,7 @@ def main(json: bool = False) -> int:
     }
     for name, made in predictions.items():
         provenance.write(provenance.path_of(f"predict-{name}.csv"), to_csv(calibration, made))
-    everything = [made for group in predictions.values() for made in group]
-    provenance.tell(to_dict(calibration, everything), json, partial(show, calibration, everything))
+    show(calibration, [made for group in predictions.values() for made in group])
     return 0
 
 
@@ -57,7 +53,7 @@ def notes(calibration: Calibration) -> dict[str, str]:
         "predicted": "by a model, not measured; all times in ms",
         "calibrated": f"on {len(calibration.checked)} published points ({published.TABLE.name})",
         "error": f"median {fitted:.1f} % of the fit, {left_out:.1f} % of points left out",
-        **{f"fitted {name}": f"{value:.3f}" for name, value in calibration.fit.values.items()},
+        **{f"fitted {name}": f"{value:.3f}" for name, value in calibration.fit.items()},
         "cannot show": "; ".join(LIMITS),
     }
 
@@ -82,10 +78,6 @@ def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
             figures.append(row.ours_stock_stores_ms)
             writer.writerow([made.name, row.threads, *expected, *(f"{value:.1f}" for value in figures)])
     return out.getvalue()
-
-
-def to_dict(calibration: Calibration, predictions: Sequence[Prediction]) -> dict[str, Any]:
-    return notes(calibration) | {"predictions": [dataclasses.asdict(made) for made in predictions]}
 
 
 def show(calibration: Calibration, predictions: Sequence[Prediction]) -> None:

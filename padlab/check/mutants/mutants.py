@@ -13,8 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-import msgspec
-
 from padlab.check.mutants import detectors, mutant, mutantkernel
 from padlab.check.mutants.detectors import TIERS, Detector
 from padlab.check.mutants.mutant import Mutant
@@ -39,7 +37,6 @@ def main(
     jobs: int = 1,
     again: bool = False,
     list_only: bool = False,
-    json: bool = False,
 ) -> int:
     chosen = choose(mutant.all_of(), globs)
     if list_only:
@@ -55,10 +52,7 @@ def main(
         for level in TIERS[: TIERS.index(tier) + 1]:
             run.try_all(chosen, level)
     verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
-    if json:
-        print(provenance.to_text([msgspec.to_builtins(verdict) for verdict in verdicts]))
-    else:
-        show(verdicts)
+    show(verdicts)
     return conclude(verdicts, run.broken, time.monotonic() - start)
 
 

@@ -6,11 +6,11 @@ search: see docs/testing.md.  ``models.toml`` lists what is searched, ``variants
 is left out of the code to show that it is needed, and what is found then.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -23,7 +23,6 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import compiler, native
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
-from padlab.measure import provenance
 
 MODELS = search.SOURCES / "models.toml"
 VARIANTS = "models/variants.toml"
@@ -184,13 +183,7 @@ def choose(globs: Sequence[str], full: bool) -> list[Search]:
     return [wanted for wanted in everything if wanted.name in chosen]
 
 
-def main(
-    globs: Sequence[str] = (),
-    full: bool = False,
-    list_only: bool = False,
-    trace: bool = False,
-    json: bool = False,
-) -> int:
+def main(globs: Sequence[str] = (), full: bool = False, list_only: bool = False, trace: bool = False) -> int:
     """Search and show.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
@@ -198,26 +191,8 @@ def main(
         return 0
     packages.ensure(*search.GROUPS)
     done = do_all(chosen)
-    provenance.tell(as_dict(done), json, partial(show, done, trace))
+    show(done, trace)
     return 1 if any(searched.problems for searched in done) else 0
-
-
-def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
-    return {
-        **provenance.of_native("./lab models --full"),
-        "spin": search.spin_version(),
-        "models": [
-            {
-                "name": searched.search.name,
-                "kind": searched.search.kind,
-                "searched_in": searched.search.model,
-                "found": searched.result.found,
-                "states": searched.result.states,
-                "as_it_has_to_be": not searched.problems,
-            }
-            for searched in done
-        ],
-    }
 
 
 def show(done: Sequence[Searched], trace: bool) -> None:
