@@ -132,10 +132,10 @@ def bench(what: str | None, check: bool, quick: bool) -> int:
       ./lab bench --check             all bounds, a few minutes
     """
     from padlab.measure import bench as benches
-    from padlab.measure import gates, hugepages
+    from padlab.measure import hugepages
 
     if check:
-        return gates.main(what, quick)
+        return benches.check(what, quick)
     return hugepages.main(quick) if what == "hugepages" else benches.main(quick)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import autoconf, compiler, kconfig, source, tree
+from padlab.kernel import compiler, kconfig, source, tree
 from padlab.kernel.arch import Arch
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.kconfig import PERF, Config, kunit_config, lost_options
@@ -165,7 +165,7 @@ def _configure(kernel: str, config: Config, top: Path, obj: Path) -> None:
     kconfigs = [f"{name} {fingerprint(top / name)}" for name in state.files() if "Kconfig" in name]
     texts = [path.read_text() for path in fragments]
     series = [path.read_text() for path in config.files(series=True)]
-    own = sorted(autoconf.own_options())
+    own = sorted(kconfig.own_options())
     parts = [_RECIPE, state.version, *kconfigs, *texts, *own, *series]
     stamp = Stamp(obj / _CONFIG_STAMP, parts)
     if stamp.matches() and (obj / ".config").exists():
@@ -196,15 +196,15 @@ def _configure(kernel: str, config: Config, top: Path, obj: Path) -> None:
 
 
 def _share_header(kernel: str, config: Config, obj: Path) -> None:
-    """Have the series' own options in autoconf.h as in that of a patched kernel: see autoconf.py."""
+    """Have the series' own options in autoconf.h as in that of a patched kernel: see kconfig.py."""
     series = obj
     if kernel != "patched":
         top = tree.ensure_tree("patched")
         series = top / obj.name
         _configure("patched", config, top, series)
-    header = obj / autoconf.HEADER
-    text, own = header.read_text(), autoconf.own_options()
-    header.write_text(autoconf.options_last(text, own, (series / autoconf.HEADER).read_text()))
+    header = obj / kconfig.AUTOCONF
+    text, own = header.read_text(), kconfig.own_options()
+    header.write_text(kconfig.options_last(text, own, (series / kconfig.AUTOCONF).read_text()))
 
 
 # Running make

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from padlab.core import host, stats
-from padlab.measure import gates
+from padlab.measure import bench
 from padlab.measure.verdict import Gate, Limit, Verdict
 
 PASSED, FAILED, OPEN = Verdict.PASSED, Verdict.FAILED, Verdict.OPEN
@@ -96,8 +96,8 @@ class TestRuns:
 class TestCommand:
     @staticmethod
     def run(monkeypatch: pytest.MonkeyPatch, *intervals: tuple[float, float]) -> int:
-        monkeypatch.setattr(gates, "gates", lambda _what: [gate(interval)[0] for interval in intervals])
-        return gates.main()
+        monkeypatch.setattr(bench, "gates", lambda _what: [gate(interval)[0] for interval in intervals])
+        return bench.check()
 
     def test_the_status(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assert self.run(monkeypatch, FAST) == 0
@@ -116,5 +116,5 @@ class TestCommand:
 
 
 def test_all_gates_or_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [of.name for of in gates.gates("memmap")] == ["struct pages"]
-    assert len(gates.gates(None)) == 1 + len(gates.gates("hugepages")) == 3
+    assert [of.name for of in bench.gates("memmap")] == ["struct pages"]
+    assert len(bench.gates(None)) == 1 + len(bench.gates("hugepages")) == 3

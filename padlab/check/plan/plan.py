@@ -15,7 +15,7 @@ from padlab.check.base.guests import ARM64, SMALL, SMT
 from padlab.check.base.runner import Check
 from padlab.check.deferred import besideplan, deferred
 from padlab.check.fresh import fresh, hostconfig
-from padlab.check.guest import costs, endings, lockstat, races, stress, suites
+from padlab.check.guest import costs, endings, races, stress, suites
 from padlab.check.memmap import matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
@@ -261,7 +261,7 @@ def _users(everything: bool) -> Iterator[Check]:
 def _costs(everything: bool) -> Iterator[Check]:
     exact = partial(_guest, exact=True)
     yield Check("weakly ordered stores are fenced", fences.check, building.BUILD_LIMIT_S, alone=True)
-    name, config = lockstat.MACHINE, lockstat.CONFIG
+    name, config = costs.LOCK_MACHINE, costs.LOCK_CONFIG
     yield _guest("zone->lock, 64 GiB", costs.zone_lock, name, config=config, boots_each=2)
     title = "one thread costs no more instructions than stock"
     yield exact(title, costs.one_thread, SMALL, boots_each=3)
