@@ -8,7 +8,6 @@ whether the index is genuine.
 """
 
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +48,7 @@ class Suite:
 
     def prepare(self, what: str) -> None:
         """Write what apt is told: the host may have got another mirror or proxy since the last time."""
-        if shutil.which("apt-get") is None:
-            raise LabError(what, "this is not a Debian system (no apt-get)", "run this on Debian 12 or 13")
+        packages.need_apt(what)
         targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
         dump = process.run(["apt-config", "dump"], what=what)
         mirror = mirrors(targets).get("")
@@ -60,31 +58,19 @@ class Suite:
                 f"apt's sources have no Debian mirror, from which {self.name} could be had",
                 "add one to /etc/apt/sources.list.d, then run: apt-get update",
             )
-        for folder in ("lists/partial", "archives/partial", "keys"):
-            (self.place / folder).mkdir(parents=True, exist_ok=True)
+        settings = self._settings(acquire_settings(dump))
         options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
         (self.place / "sources.list").write_text(f"deb [{options}] {mirror} {self.name} main\n")
-        (self.place / "apt.conf").write_text(self._settings(acquire_settings(dump)))
+        (self.place / "apt.conf").write_text(settings)
 
     def _settings(self, acquire: list[str]) -> str:
-        settings = {
+        (self.place / "keys").mkdir(parents=True, exist_ok=True)
+        nothing = ("main", "parts", "sourceparts", "preferences", "preferencesparts", "trusted")
+        settings = own_state(self.place, _ARCHITECTURE) | {
             # Nothing of the host's but what says how to fetch: its hooks are not for this.
-            "Dir::Etc::main": "/dev/null",
-            "Dir::Etc::parts": "/dev/null",
+            **{f"Dir::Etc::{name}": "/dev/null" for name in nothing},
             "Dir::Etc::sourcelist": self.place / "sources.list",
-            "Dir::Etc::sourceparts": "/dev/null",
-            "Dir::Etc::preferences": "/dev/null",
-            "Dir::Etc::preferencesparts": "/dev/null",
-            "Dir::Etc::trusted": "/dev/null",
             "Dir::Etc::trustedparts": self.place / "keys",
-            "Dir::State": self.place,
-            "Dir::State::lists": self.place / "lists",
-            "Dir::State::status": "/dev/null",
-            "Dir::Cache": self.place,
-            "Dir::Cache::archives": self.place / "archives",
-            "APT::Architecture": _ARCHITECTURE,
-            "APT::Sandbox::User": "root",
-            "Acquire::Languages": "none",
         }
         lines = [f'{name} "{value}";' for name, value in settings.items()]
         return "\n".join([*lines, *acquire]) + "\n"
@@ -100,6 +86,22 @@ class Suite:
             if err.log is None:
                 raise
             raise _explain(self.name, what, log) from None
+
+
+def own_state(place: Path, architecture: str) -> dict[str, object]:
+    """Settings with which apt works in ``place``, for an architecture that the host need not know."""
+    for folder in ("lists/partial", "archives/partial"):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    return {
+        "Dir::State": place,
+        "Dir::State::lists": place / "lists",
+        "Dir::State::status": "/dev/null",
+        "Dir::Cache": place,
+        "Dir::Cache::archives": place / "archives",
+        "APT::Architecture": architecture,
+        "APT::Sandbox::User": "root",
+        "Acquire::Languages": "none",
+    }
 
 
 def _keyring(what: str) -> Path:

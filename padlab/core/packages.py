@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from padlab.core import paths, process, progress
@@ -124,8 +126,7 @@ def _install(packages: list[str]) -> None:
     names = " ".join(packages)
     command = f"apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 {names}"
     what = f"installing {names}"
-    if shutil.which("apt-get") is None:
-        raise LabError(what, "this is not a Debian system (no apt-get)", f"install these yourself: {names}")
+    need_apt(what, f"install these yourself: {names}")
     log = paths.LOGS / "apt-install.log"
     try:
         _apt(command.split(), what, log)
@@ -150,6 +151,23 @@ def update_index(what: str) -> None:
         if err.log is None:
             raise
         progress.note(f"apt-get update: {reason(log.read_text(errors='replace'))} (log: {log})")
+
+
+def need_apt(what: str, todo: str = "run this on Debian 12 or 13") -> None:
+    if shutil.which("apt-get") is None:
+        raise LabError(what, "this is not a Debian system (no apt-get)", todo)
+
+
+def download(
+    package: str, what: str, log: Path, options: Sequence[str], env: Mapping[str, str] | None = None
+) -> None:
+    """Have apt-get put a package's file into the cache, where it appears when it is whole."""
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=paths.DOWNLOADS) as part:
+        process.run(["apt-get", *options, "download", package], what=what, cwd=Path(part), env=env, log=log)
+        debs = list(Path(part).glob("*.deb"))
+        if len(debs) != 1:
+            raise LabError(what, "apt-get download left no package", "run: apt-get update", log=log)
+        debs[0].rename(paths.DOWNLOADS / debs[0].name)
 
 
 def reason(text: str) -> str:

@@ -17,9 +17,10 @@ from padlab.core import paths, process
 from padlab.core.errors import LabError
 
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_FAILED = re.compile(r"^Hunk #(\d+) FAILED at (\d+)")
-_APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$")
-_PATCHING = re.compile(r"^patching file '?([^'\s]+)'?")
+_APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$", re.MULTILINE)
+_FAILED = re.compile(
+    r"^patching file '?([^'\s]+)'?\n(?:Hunk #\d+ succeeded.*\n)*Hunk #(\d+) FAILED at (\d+)", re.MULTILINE
+)
 
 # One line of context on each side: the hooks are to survive neighbouring changes
 # in later 6.12.N.  Compiling and testing show a hook that was put in a wrong place.
@@ -119,62 +120,21 @@ def apply(
         # Offsets are fine, fuzz is not: it may put a hook in the wrong place.
         quilt(["push", "-a", "--fuzz=0"], scratch, patches, what=what, log=log)
     except LabError as err:
-        if not log.exists() or err.log is None:
+        if err.log is None:
             raise
-        failure = find_failure(log.read_text(errors="replace"))
-        raise LabError(
-            what,
-            failure.describe() if failure else "quilt push failed",
-            todo,
-            log=log,
-            detail=_failed_hunks(failure, patches) if failure else err.detail,
-        ) from None
+        why = failure(log.read_text(errors="replace"))
+        raise LabError(what, why, todo, log=log, detail=err.detail) from None
     return sorted(names)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """What quilt said when a patch did not apply."""
-
-    patch: str
-    file: str
-    hunks: tuple[int, ...]
-    line: int | None
-
-    def describe(self) -> str:
-        if not self.file:
-            return f"{self.patch} does not apply"
-        if not self.hunks:
-            return f"{self.patch} does not apply to {self.file}"
-        numbers = ", ".join(f"#{number}" for number in self.hunks)
-        return f"{self.patch}: hunk {numbers} does not apply to {self.file} (line {self.line})"
-
-
-def find_failure(output: str) -> Failure | None:
-    """The patch, file and hunks that failed, from the output of quilt push."""
-    patch = file = ""
-    hunks: list[int] = []
-    at = None
-    for line in output.splitlines():
-        if match := _APPLYING.match(line):
-            patch, file = match[1], ""
-        elif match := _PATCHING.match(line):
-            if hunks:
-                break
-            file = match[1]
-        elif match := _FAILED.match(line):
-            hunks.append(int(match[1]))
-            at = at or int(match[2])
-        elif "can't find file to patch" in line:
-            return Failure(patch, "a file that this kernel does not have", (), None)
-    return Failure(patch, file, tuple(hunks), at) if patch else None
-
-
-def _failed_hunks(failure: Failure, patches: Path) -> list[str]:
-    for part in parse((patches / failure.patch).read_text(errors="replace")):
-        if part.path == failure.file:
-            return [line for number in failure.hunks for line in part.hunks[number - 1]]
-    return []
+def failure(output: str) -> str:
+    """What did not apply, from the output of quilt push."""
+    applying = _APPLYING.findall(output)
+    if not applying:
+        return "quilt push failed"
+    if failed := _FAILED.search(output):
+        return f"{applying[-1]}: hunk #{failed[2]} does not apply to {failed[1]} (line {failed[3]})"
+    return f"{applying[-1]} does not apply"
 
 
 def apply_patch(patch: Path, root: Path) -> None:

@@ -135,25 +135,26 @@ def _ensure_stock(update: bool) -> str:
         source.warn_untested(state.version)
         return state.version
     newest = source.ensure_source(update)
-    source.warn_untested(newest.version)
-    if state is not None and state.version == newest.version:
-        return state.version
+    source.warn_untested(newest)
+    if state is not None and state.version == newest:
+        return newest
     packages.ensure("build")
+    deb = source.deb(newest)
     pipeline = (
-        f'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO ./{newest.tarball} '
-        '| tar -xJ -C "$2" --strip-components=1'
+        'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO "./usr/src/$2.tar.xz" '
+        '| tar -xJ -C "$3" --strip-components=1'
     )
 
     def unpack(place: Path) -> None:
         process.run(
-            ["bash", "-c", pipeline, "unpack", newest.deb, place],
-            what=f"unpacking Linux {newest.version}",
+            ["bash", "-c", pipeline, "unpack", deb, source.base().package, place],
+            what=f"unpacking Linux {newest}",
             log=paths.LOGS / "unpack.log",
-            todo=f"if the package file is damaged, delete it and try again: {newest.deb}",
+            todo=f"if the package file is damaged, delete it and try again: {deb}",
         )
 
-    _unpack(unpack, newest.version)
-    return newest.version
+    _unpack(unpack, newest)
+    return newest
 
 
 def _ensure_given(given: Given) -> str:
