@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, MACHINE, command
+from padlab.cli.shared import DEFAULT_MACHINE, command, machine_named
 from padlab.core import environment
 
 if TYPE_CHECKING:
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 @command()
 @click.option(
-    "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
+    "--machine",
+    "machines",
+    metavar="M",
+    type=machine_named,
+    multiple=True,
+    help="May be given several times.",
 )
 @click.option("--exact", is_flag=True, help="Count instructions; recorded in results/.")
 def compare(machines: tuple[Machine, ...], exact: bool) -> int:
@@ -31,13 +36,12 @@ def compare(machines: tuple[Machine, ...], exact: bool) -> int:
       ./lab compare --exact --machine epyc-7551-kvm-small --machine one-cpu
     """
     from padlab.measure import compare as compares
-    from padlab.vm import machine as known
 
-    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact)
+    return compares.main(machines or (machine_named(DEFAULT_MACHINE),), exact)
 
 
 @command()
-@click.option("--machine", metavar="M", type=MACHINE, required=True, help="A machine of machines/.")
+@click.option("--machine", metavar="M", type=machine_named, required=True, help="A machine of machines/.")
 def sweep(machine: Machine) -> int:
     """Boot with more and more threads; print a table of times.
 

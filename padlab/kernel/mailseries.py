@@ -7,7 +7,6 @@ and compares the outcome with the patched tree.  Each part of a series that has 
 is in a folder of its own, with numbers of its own.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -80,11 +79,8 @@ def export(directory: Path) -> list[Path]:
 def _mails(repo: Path, part: Part, commits: str, env: dict[str, str]) -> Path:
     fresh = _WORK / "mails" / part.name
     shutil.rmtree(fresh, ignore_errors=True)
-    _git(
-        repo,
-        ["format-patch", "--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh), commits],
-        env,
-    )
+    options = ["--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh)]
+    _git(repo, ["format-patch", *options, commits], env)
     return fresh
 
 
@@ -215,47 +211,16 @@ def check(directory: Path) -> None:
     what = "checking the series"
     with progress.step(what):
         repo = _base_repository(stock, _WORK / "check", identity)
-        _git(
-            repo,
-            ["am", "--quiet", *map(str, (mail.resolve() for mail in mails))],
-            identity.environment(),
-            what,
-        )
-        differing = [
-            name
-            for name in sorted(touched_files())
-            if fingerprint(repo / name) != fingerprint(patched / name)
-        ]
-        extra = sorted(set(differing_files(stock, patched)) - touched_files())
-    if differing or extra:
+        command = ["am", "--quiet", *(str(mail.resolve()) for mail in mails)]
+        _git(repo, command, identity.environment(), what)
+        names = touched_files()
+        wrong = [name for name in names if fingerprint(repo / name) != fingerprint(patched / name)]
+        wrong += {*state.differing(stock, patched)} - names
+    if wrong:
         raise LabError(
             what,
             "git am does not give the patched tree",
             "drop edits with ./lab tree --discard, or write them back with ./lab refresh",
-            detail=[f"differs: {name}" for name in [*differing, *extra]],
+            detail=[f"differs: {name}" for name in sorted(wrong)],
         )
     checkpatch.check(patched, mails)
-
-
-def differing_files(left: Path, right: Path) -> list[str]:
-    """Files that differ in content or are in only one of two trees; what is made in them is left out."""
-    excluded = ["obj-*", ".pc", "__pycache__", state.STATE]
-    command = ["diff", "-rq", "--no-dereference", *(f"--exclude={name}" for name in excluded), left, right]
-    output = process.run(command, what="comparing trees", ok=(0, 1))
-    return parse_diff(output, left, right)
-
-
-def parse_diff(output: str, left: Path, right: Path) -> list[str]:
-    """The names in the output of diff -rq; a folder that is only in one tree gives its files."""
-    names = []
-    for line in output.splitlines():
-        if match := re.match(r"Files (.*) and .* differ$", line):
-            names.append(os.path.relpath(match[1], left))
-        elif match := re.match(r"Only in (.*?): (.*)$", line):
-            path = Path(match[1]) / match[2]
-            top = left if path.is_relative_to(left) else right
-            files = [file for file in path.rglob("*") if not file.is_dir()] if path.is_dir() else [path]
-            names += [os.path.relpath(file, top) for file in files]
-        elif line:
-            names.append(line)
-    return sorted(names)

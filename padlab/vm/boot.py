@@ -76,10 +76,8 @@ class BootResult:
         return self.dmesg.deferred_ms if traced is None else traced
 
 
-def parse_threads(text: str | None) -> str | None:
+def parse_threads(text: str) -> str:
     """Check a thread count, N or N%, as the kernel parameter takes it."""
-    if text is None:
-        return None
     match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
     number, percent = (int(match[1]), match[2]) if match else (0, "")
     if number < 1 or (percent and number > 100):

@@ -217,7 +217,9 @@ def _model(model: str, fault: Mutant | None) -> Run:
     if fault is None:
         program = search.build("jobs")
     else:
-        program = spin.Building("mutant", spin.variant_of(fault.file, fault.old, fault.new))()
+        in_task = fault.file == search.TASK
+        variant = spin.Variant(fault.why, model, "", fault.old, fault.new, in_task)
+        program = spin.build("mutant", variant)
 
     def run(_limit_s: float) -> Outcome:
         result, status, log = search.run(program, model, "mutant")

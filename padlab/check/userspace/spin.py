@@ -62,19 +62,19 @@ def variants() -> dict[str, Variant]:
 
 def without(name: str, variant: Variant, source: str) -> str:
     """The source of ``variant.file`` without what the variant leaves out."""
-    count = source.count(variant.old)
-    if count != 1:
-        raise LabError(
-            f"variant {name}",
-            f"its old text is {count} times in {variant.file}, not once",
-            f"correct it in {paths.shown(paths.table(VARIANTS))}",
-        )
+    if (count := source.count(variant.old)) != 1:
+        why = f"its old text is {count} times in {variant.file}, not once"
+        raise LabError(f"variant {name}", why, f"correct it in {paths.shown(paths.table(VARIANTS))}")
     return source.replace(variant.old, variant.new)
 
 
-def variant_of(file: str, old: str, new: str) -> Variant:
-    """For what is no variant of the table: nothing is said of what has to be found."""
-    return Variant("", "", "", old, new, in_task=file == search.TASK)
+def build(name: str, variant: Variant) -> Path:
+    """The program without what a variant leaves out."""
+    source = paths.BUILD / "models-variants" / f"{name}.c"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(without(name, variant, owned_files()[variant.file].read_text()))
+    which = {"TASK" if variant.in_task else "ENGINE": source}
+    return search.build(f"jobs-{name}", NAME=name, **which)
 
 
 # One search each
@@ -106,30 +106,13 @@ def searches(full: bool = False) -> list[Search]:
     for name, model in models().items():
         if full or not model.full:
             kind = MEMORY if model.program == "litmus" else JOBS
-            listed.append(
-                Search(name, kind, model.why, name, model.says, partial(search.build, model.program))
-            )
+            made = partial(search.build, model.program)
+            listed.append(Search(name, kind, model.why, name, model.says, made))
     for name, variant in variants().items():
         kind = f"{LEFT_OUT}, barrier" if variant.barrier else LEFT_OUT
-        build = Building(name, variant)
-        listed.append(Search(name, kind, variant.why, variant.model, variant.says, build, keep=False))
+        made = partial(build, name, variant)
+        listed.append(Search(name, kind, variant.why, variant.model, variant.says, made, keep=False))
     return listed
-
-
-@dataclass(frozen=True)
-class Building:
-    """Makes the program without what a variant leaves out."""
-
-    name: str
-    variant: Variant
-
-    def __call__(self) -> Path:
-        variant = self.variant
-        source = paths.BUILD / "models-variants" / f"{self.name}.c"
-        source.parent.mkdir(parents=True, exist_ok=True)
-        source.write_text(without(self.name, variant, owned_files()[variant.file].read_text()))
-        which = {"TASK" if variant.in_task else "ENGINE": source}
-        return search.build(f"jobs-{self.name}", NAME=self.name, **which)
 
 
 def seen(kind: str, full: bool) -> str:

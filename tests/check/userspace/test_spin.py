@@ -104,7 +104,7 @@ def test_each_order_of_the_engine_is_left_out_once() -> None:
 
 
 def test_a_variant_is_made_where_it_belongs() -> None:
-    variant = spin.variant_of("kernel/padata_mt.c", "a\n", "b\n")
+    variant = spin.Variant("", "", "", "a\n", "b\n")
     assert spin.without("v", variant, "x\na\ny\n") == "x\nb\ny\n"
     for source in ("x\n", "a\na\n"):
         with pytest.raises(LabError, match="variant v: its old text is . times in kernel/padata_mt.c, not"):
