@@ -11,7 +11,6 @@ import click
 
 from padlab.core import exclusive, paths
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import DEBUG, GDB, PERF, USERS
 
 if TYPE_CHECKING:
     from padlab.vm.machine import Machine
@@ -33,7 +32,7 @@ KERNEL = click.option(
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]"
 )
-CONFIG = click.Choice([PERF, DEBUG, GDB, USERS, kconfig.ARM64])
+CONFIG = click.Choice([kconfig.PERF, kconfig.DEBUG, kconfig.GDB, kconfig.USERS, kconfig.ARM64])
 
 
 # As ./lab --help lists them: in the order in which a newcomer meets them.

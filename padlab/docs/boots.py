@@ -7,7 +7,6 @@ import statistics
 from padlab.core import paths
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
-from padlab.docs.records import Record
 from padlab.predict import prediction
 from padlab.vm import machine
 
@@ -30,10 +29,10 @@ def timed(base: str, slug: str) -> Table:
     return Table(("ms, median (least to most)", "stock", *heads), rows)
 
 
-def _by_size(base: str, slug: str) -> dict[int, list[Record]]:
+def _by_size(base: str, slug: str) -> dict[int, list[records.Record]]:
     """The rows of each amount of memory, in the order of WAYS."""
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
-    by_size: dict[int, list[Record]] = {gib: [] for gib in sorted({row["gib"] for row in boots})}
+    by_size: dict[int, list[records.Record]] = {gib: [] for gib in sorted({row["gib"] for row in boots})}
     for way in WAYS:
         for row in boots:
             if (row["kernel"], row["boot"]) == way:
@@ -41,7 +40,7 @@ def _by_size(base: str, slug: str) -> dict[int, list[Record]]:
     return by_size
 
 
-def _ranged(row: Record, key: str) -> str:
+def _ranged(row: records.Record, key: str) -> str:
     summary = row[key]
     return f"{summary['median']:,.0f} ({summary['low']:,.0f} to {summary['high']:,.0f})"
 

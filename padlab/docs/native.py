@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
-from padlab.docs.records import Record
 from padlab.measure import zeroing
 from padlab.measure.structpages import LIMIT, OURS, UML, USE_OURS, USERSPACE, USES
 
@@ -36,13 +35,13 @@ def named(threads: int) -> str:
 # Struct pages
 
 
-def bench_rows(record: Record, bench: str, part: str = "rows") -> list[Record]:
+def bench_rows(record: records.Record, bench: str, part: str = "rows") -> list[records.Record]:
     """The rows of one of the programs, none if it was not run."""
     of_program = records.find(record["benches"], bench=bench)
     return [] if of_program is None else of_program[part]
 
 
-def _ns(record: Record, bench: str, threads: int) -> list[float | None]:
+def _ns(record: records.Record, bench: str, threads: int) -> list[float | None]:
     """Of a page: stock's time, ours, and the machine's limit."""
     rows = bench_rows(record, bench)
     ways = ("stock", OURS, LIMIT)
@@ -57,7 +56,7 @@ def _compared(times: list[float | None]) -> list[str]:
 COMPARED = ("patched", "of stock", "limit", "of limit")
 
 
-def _threads(record: Record) -> list[int]:
+def _threads(record: records.Record) -> list[int]:
     return sorted({row["threads"] for row in bench_rows(record, USERSPACE)})
 
 
@@ -92,7 +91,7 @@ def uses(base: str) -> Table:
     """Of stock's time: plain stores, as ours has them there, and movnti."""
     benches = records.of_all(base, "bench.json").values()
 
-    def of_stock(record: Record, use: str) -> str:
+    def of_stock(record: records.Record, use: str) -> str:
         rows = bench_rows(record, USERSPACE, "uses")
         stock, *others = (
             records.median(records.find(rows, use=use, way=way), "ns") for way in ("stock", USE_OURS, OURS)
@@ -113,7 +112,7 @@ def mail_struct_pages(base: str, slug: str) -> Table:
 # Huge pages
 
 
-def _us(record: Record, kib: int, threads: int, way: str, key: str = "us") -> float | None:
+def _us(record: records.Record, kib: int, threads: int, way: str, key: str = "us") -> float | None:
     row = records.find(record["native"], kib=kib, threads=threads, way=way)
     return None if row is None or row.get(key) is None else records.median(row, key)
 
@@ -162,7 +161,7 @@ def ways(base: str) -> Table:
     return Table(("1 GiB by one thread, ms", *WAYS.values()), rows)
 
 
-def _threads_of_ours(record: Record) -> list[int]:
+def _threads_of_ours(record: records.Record) -> list[int]:
     return sorted({row["threads"] for row in record["native"] if row["way"] == zeroing.OURS})
 
 

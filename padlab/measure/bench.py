@@ -14,7 +14,6 @@ from typing import Any
 
 from padlab.core import host, table
 from padlab.measure import provenance, structpages, uml, zeroing
-from padlab.measure.structpages import OURS, QUICK_MIB, USE_OURS, USES, Measured, Row
 from padlab.measure.verdict import Gate, Judged, Verdict, overall
 
 COMMAND = "./lab bench"
@@ -28,7 +27,7 @@ def main(quick: bool = False) -> int:
     """Build and run both; print, and record unless it was quick."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     program = uml.build()
-    sizes = [f"--mib={QUICK_MIB}"] if quick else []
+    sizes = [f"--mib={structpages.QUICK_MIB}"] if quick else []
     runs = [uml.run(program, rounds), structpages.run(f"--rounds={rounds}", *sizes)]
     if not quick:
         provenance.record("bench.json", as_dict(runs))
@@ -36,7 +35,7 @@ def main(quick: bool = False) -> int:
     return 0
 
 
-def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
+def as_dict(runs: Sequence[structpages.Measured]) -> dict[str, Any]:
     return {
         **provenance.of_native(COMMAND),
         "benches": [
@@ -52,7 +51,7 @@ def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
-def show(runs: Sequence[Measured]) -> None:
+def show(runs: Sequence[structpages.Measured]) -> None:
     """The tables, and what is wrong with them."""
     out = table.console()
     out.print("struct pages initialised and freed, ns per page (median, least and most)")
@@ -62,7 +61,7 @@ def show(runs: Sequence[Measured]) -> None:
     for measured in runs:
         for row in structpages.rows(measured):
             figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-            way = f"{row.way}, ours" if row.way == OURS else row.way
+            way = f"{row.way}, ours" if row.way == structpages.OURS else row.way
             ratios = (table.ratio(row.ratio), table.ratio(row.of_limit))
             grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios)
             warnings += _warnings(row)
@@ -74,18 +73,18 @@ def show(runs: Sequence[Measured]) -> None:
         out.print(f"{measured.bench}: {'; '.join(measured.notes)}", markup=False)
 
 
-def _show_uses(runs: Sequence[Measured]) -> None:
+def _show_uses(runs: Sequence[structpages.Measured]) -> None:
     out = table.console()
     out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
     grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
     for row in (row for measured in runs for row in structpages.use_rows(measured)):
         figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-        way = "plain, ours" if row.way == USE_OURS else row.way
-        grid.add_row(USES[row.use], way, *figures, table.ratio(row.ratio))
+        way = "plain, ours" if row.way == structpages.USE_OURS else row.way
+        grid.add_row(structpages.USES[row.use], way, *figures, table.ratio(row.ratio))
     out.print(grid)
 
 
-def _warnings(row: Row) -> list[str]:
+def _warnings(row: structpages.Row) -> list[str]:
     warnings = []
     name = f"{row.bench}, {row.threads} threads, {row.way}"
     if row.ratio and row.ratio.noise:

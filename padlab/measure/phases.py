@@ -14,7 +14,6 @@ from msgspec import Struct
 from padlab.core import paths, toml
 from padlab.core.errors import LabError
 from padlab.vm import dmesg, summary
-from padlab.vm.dmesg import Dmesg
 
 FILE = "phases.toml"
 
@@ -56,7 +55,7 @@ def others(path: Path | None) -> dict[str, Bounds]:
     return toml.load(path, dict[str, Bounds]) if path else {}
 
 
-def took(messages: Dmesg, phase: Phase, what: str) -> float:
+def took(messages: dmesg.Dmesg, phase: Phase, what: str) -> float:
     """Millions of instructions of one phase of a boot, on the base in use."""
     bounds = of_base(phase)
     begin = end = None

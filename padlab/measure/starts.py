@@ -14,7 +14,6 @@ from padlab.core import table
 from padlab.core.errors import LabError
 from padlab.measure import provenance
 from padlab.vm import boot
-from padlab.vm.boot import BootResult
 from padlab.vm.machine import Machine, load
 from padlab.vm.trace import Trace
 
@@ -58,7 +57,7 @@ def starts_of(trace: Trace) -> Starts:
     return Starts(len(queued), len(starts), made=sum(begin <= at <= end for at in forks))
 
 
-def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, BootResult]:
+def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, boot.BootResult]:
     build, initrd = ready
     append = (f"trace_event={EVENTS}", "trace_buf_size=4M")
     # Boot waits, so that no thread is made for anything else meanwhile.

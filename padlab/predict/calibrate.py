@@ -35,7 +35,6 @@ from dataclasses import dataclass
 from padlab.measure import published
 from padlab.predict.simulate import Engine, Hardware, Shape, deferred_range, simulate
 from padlab.vm import machine as machines
-from padlab.vm.machine import Machine
 
 # Whose time per page and whose memory: machines of the same name share the parameter.
 _PAGE_OF = {
@@ -112,7 +111,7 @@ def hardware(fit: Fit, machine: str) -> Hardware:
     return Hardware(page_ns, bandwidth, fit["smt_gain"], fit["serial_ms"], fit["knee"])
 
 
-def shapes(machine: Machine) -> tuple[Shape, ...]:
+def shapes(machine: machines.Machine) -> tuple[Shape, ...]:
     """The kinds of node of a machine: all nodes run at once, and the slowest counts."""
     per_core = machine.threads_per_core
     kinds = [

@@ -15,8 +15,6 @@ from collections.abc import Iterator, Sequence
 from padlab.core import progress, table
 from padlab.measure import provenance, published
 from padlab.predict import assumptions, calibrate, prediction
-from padlab.predict.calibrate import Calibration
-from padlab.predict.prediction import Band, Prediction
 
 COMMAND = "./lab predict"
 LIMITS = (
@@ -46,7 +44,7 @@ def main() -> int:
     return 0
 
 
-def notes(calibration: Calibration) -> dict[str, str]:
+def notes(calibration: calibrate.Calibration) -> dict[str, str]:
     left_out, fitted = calibration.median_error(), calibration.median_error(left_out=False)
     return {
         "command": COMMAND,
@@ -58,7 +56,7 @@ def notes(calibration: Calibration) -> dict[str, str]:
     }
 
 
-def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
+def to_csv(calibration: calibrate.Calibration, predictions: Sequence[prediction.Prediction]) -> str:
     """The rows as data, below comment lines that say what made them."""
     out = io.StringIO()
     for key, text in notes(calibration).items():
@@ -80,7 +78,7 @@ def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
     return out.getvalue()
 
 
-def show(calibration: Calibration, predictions: Sequence[Prediction]) -> None:
+def show(calibration: calibrate.Calibration, predictions: Sequence[prediction.Prediction]) -> None:
     """One table; "but stores" is ours with stock's stores: only threads, chunks and locking differ."""
     names = (
         "machine",
@@ -105,6 +103,6 @@ def show(calibration: Calibration, predictions: Sequence[Prediction]) -> None:
     out.print("\n".join(f"{key}: {text}" for key, text in notes(calibration).items()), markup=False)
 
 
-def _cells(band: Band) -> Iterator[str]:
+def _cells(band: prediction.Band) -> Iterator[str]:
     yield f"{band.ms:.1f}"
     yield f"{band.low:.0f} to {band.high:.0f}" if band.low != band.high else ""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from padlab.measure import published
 from padlab.predict import calibrate
 from padlab.predict.assumptions import Engines
-from padlab.predict.calibrate import Fit
 from padlab.predict.simulate import Engine, Hardware, Shape
 from padlab.vm import machine
-from padlab.vm.machine import Machine, Node
 
 _MIB_PER_TIB = 1024 * 1024
 
@@ -50,28 +48,28 @@ class Prediction:
     rows: tuple[Row, ...]
 
 
-def large_machines() -> dict[str, Machine]:
+def large_machines() -> dict[str, machine.Machine]:
     """By name: 1tib to 24tib.  They are for the model only: QEMU cannot boot them."""
     return {
-        f"{tib}tib": Machine(
+        f"{tib}tib": machine.Machine(
             f"{tib}tib",
             f"{tib} TiB",
             "odd",
-            (Node(tib * _MIB_PER_TIB // nodes, 2 * _LARGE_CORES),) * nodes,
+            (machine.Node(tib * _MIB_PER_TIB // nodes, 2 * _LARGE_CORES),) * nodes,
             threads_per_core=2,
         )
         for tib, nodes in _LARGE
     }
 
 
-def predict_published(name: str, fit: Fit, kernels: Engines) -> Prediction:
+def predict_published(name: str, fit: calibrate.Fit, kernels: Engines) -> Prediction:
     """A published machine, with its own calibration; ours has the range of its time per page."""
     nodes, hardware = calibrate.shapes(machine.load(name)), [calibrate.hardware(fit, name)]
     rows = (_row(nodes, row.threads, hardware, kernels, row.deferred_ms) for row in published.rows(name))
     return Prediction(name, tuple(rows))
 
 
-def predict_large(large: Machine, fit: Fit, kernels: Engines) -> Prediction:
+def predict_large(large: machine.Machine, fit: calibrate.Fit, kernels: Engines) -> Prediction:
     """A large machine; the range is over other CPUs and ours' time per page."""
     nodes, hardware = calibrate.shapes(large), [calibrate.hardware(fit, name) for name in _LARGE_RANGE]
     rows = (_row(nodes, threads, hardware, kernels) for threads in _LARGE_THREADS)

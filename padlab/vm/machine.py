@@ -36,8 +36,6 @@ from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
 from padlab.kernel import arch as archs
 from padlab.kernel import kconfig
-from padlab.kernel.arch import X86_64, Arch
-from padlab.kernel.kconfig import Config
 
 # QEMU's pc machine numbers CPUs with 8-bit APIC ids, and `-cpu max` has 40
 # physical address bits under TCG, of which the PCI windows need some.
@@ -80,13 +78,13 @@ class Machine:
     small: bool = False
     below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
     dimms: tuple[Dimm, ...] = ()
-    arch: Arch = X86_64
+    arch: archs.Arch = archs.X86_64
     firmware: str | None = None
     monitor: bool = False
     qemu: tuple[str, ...] = ()
 
     @property
-    def config(self) -> Config:
+    def config(self) -> kconfig.Config:
         """What it boots if not told otherwise."""
         return kconfig.USERS if self.firmware else kconfig.usual(self.arch)
 

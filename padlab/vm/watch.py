@@ -17,7 +17,6 @@ from padlab.core import process, progress
 from padlab.core.errors import LabError
 from padlab.vm import channel
 from padlab.vm import dmesg as messages
-from padlab.vm.channel import Guest
 from padlab.vm.dmesg import Dmesg
 from padlab.vm.hostclock import HostClock
 
@@ -105,7 +104,7 @@ def _last_line(text: str) -> str:
     return next((line[:60] for line in lines if line), "")
 
 
-def check_end(what: str, end: End, dmesg: Dmesg, guest: Guest, limit_s: float, folder: Path) -> int:
+def check_end(what: str, end: End, dmesg: Dmesg, guest: channel.Guest, limit_s: float, folder: Path) -> int:
     """The guest's exit status if it came to its end; else a LabError with the end of its console."""
     if guest.done is not None and dmesg.panic is None:
         return guest.done
@@ -128,7 +127,7 @@ def check_end(what: str, end: End, dmesg: Dmesg, guest: Guest, limit_s: float, f
     raise LabError(what, why, todo, log=log, detail=lines)
 
 
-def _last_word(guest: Guest) -> str:
+def _last_word(guest: channel.Guest) -> str:
     if guest.cut:
         return f", in the middle of a line of its report: '{guest.cut[:60]}'"
     return f"; the last that it reported is '{' '.join(guest.lines[-1])[:60]}'" if guest.lines else ""

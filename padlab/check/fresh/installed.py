@@ -20,7 +20,6 @@ from padlab.core import aptsuite, packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import givenconfig, package, source, tree
-from padlab.kernel.givenconfig import GivenConfig
 from padlab.kernel.kconfig import PERF
 from padlab.kernel.package import Packages
 from padlab.vm import boot as boots
@@ -177,7 +176,7 @@ def _older(path: Path, place: Path) -> Path:
     return old
 
 
-def _debian_config(root: Root, name: str) -> GivenConfig:
+def _debian_config(root: Root, name: str) -> givenconfig.GivenConfig:
     """One of Debian's configurations of the base's Linux."""
     series = source.base().series
     _apt(root, "install", f"linux-config-{series}")

@@ -12,7 +12,6 @@ from padlab.kernel.kconfig import DEBUG, KASAN, Config
 from padlab.measure import hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
-from padlab.vm.boot import BootResult, BootSpec
 
 # Two CPUs, whose clock counts instructions.
 TIME = "two-cpus"
@@ -67,7 +66,7 @@ def preempt(config: Config, role: str = "") -> tuple[str, ...]:
     return ("preempt=full",) if config.checks or always else ()
 
 
-def _judged(result: BootResult) -> Outcome:
+def _judged(result: boots.BootResult) -> Outcome:
     outcome = guests.results(result)
     # A failed case also makes its guest's status one; say that once.
     if outcome.failures:
@@ -75,7 +74,7 @@ def _judged(result: BootResult) -> Outcome:
     return outcome + judge(guests.trouble(result), result.log)
 
 
-def _whole(result: BootResult) -> Outcome:
+def _whole(result: boots.BootResult) -> Outcome:
     """The guest has all that its tests need, so none is skipped unnoticed."""
     outcome = guests.results(result)
     return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
@@ -109,9 +108,9 @@ def selftests_of_time(config: Config) -> Outcome:
     return guests.results(result) + judge(guests.trouble(result), result.log)
 
 
-def boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> BootResult:
+def boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> boots.BootResult:
     build, initrd = guests.ready(kernel, "selftest", config)
-    spec = BootSpec(
+    spec = boots.BootSpec(
         machine.load(TIME),
         kernel,
         config,

@@ -23,7 +23,6 @@ from padlab.check.memmap.asked import LITTLE, Case
 from padlab.kernel import kconfig
 from padlab.vm import machine as machines
 from padlab.vm.boot import SYNC
-from padlab.vm.machine import Machine
 
 NODES = "smt-numa"
 
@@ -305,7 +304,7 @@ def _large(name: str) -> Case:
     return Case("plain", name, LARGE_ARGS, short=False, allowance=allowance(machines.load(name)))
 
 
-def allowance(machine: Machine) -> int:
+def allowance(machine: machines.Machine) -> int:
     """Blocks that may be in use in one kernel alone: each CPU caches pages of its own.
 
     Boots of 72 CPUs differed by 18.  Which blocks a pool of huge pages takes is up to the threads

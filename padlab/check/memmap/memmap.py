@@ -4,7 +4,6 @@
 import re
 
 from padlab.check.base import guests
-from padlab.check.base.guests import KMEMLEAK_OFF, SMT
 from padlab.check.memmap import asked, matrix, oracle
 from padlab.core import host
 from padlab.core.errors import LabError
@@ -85,7 +84,7 @@ def case(wanted: asked.Case, ours: str = "patched", limit_s: float | None = None
     need, free = wanted.host_mib(), host.free_mib()
     if need > free:
         return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
-    append = (*wanted.append, KMEMLEAK_OFF) if wanted.config is DEBUG else wanted.append
+    append = (*wanted.append, guests.KMEMLEAK_OFF) if wanted.config is DEBUG else wanted.append
     append += tuple(f"mirrored={ranges}" for ranges in wanted.mirrored)
     kernels = ("mirrored", "faulty") if wanted.mirrored else ("stock", ours)
     result = _boot(wanted.machine, kernels[1], wanted.config, append, limit_s)
@@ -109,8 +108,8 @@ def available_problems(stock: str, ours: str) -> list[str]:
 
 def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
-    result = _boot(SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
-    differences = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
+    result = _boot(guests.SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
+    differences = oracle.compare(_memmap(guests.SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
     return judge(differences + asked.irq_problems(result.dmesg.text), result.log)
 
 
@@ -120,7 +119,7 @@ def fault(name: str) -> Outcome:
     Boot waits for the jobs of a kernel that has one: fewer have allocated what is freed twice.
     """
     append = (f"deferred_init_fault={name}", SYNC) if name else ()
-    differences = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    differences = oracle.compare(_memmap(guests.SMT, "stock"), _memmap(guests.SMT, "faulty", append=append))
     if not name:
         return judge(differences)
     said = "\n".join(differences) or "nothing"

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 from padlab.check.mutants import detectors, mutant, mutantkernel
 from padlab.check.mutants.detectors import TIERS, Detector
-from padlab.check.mutants.mutant import Mutant
 from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OUTCOMES, SURVIVED, Attempt, Log, Verdict
 from padlab.check.plan import selection
 from padlab.core import packages, process, progress
@@ -56,13 +55,13 @@ def main(
     return conclude(verdicts, run.broken, time.monotonic() - start)
 
 
-def choose(everything: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
+def choose(everything: Sequence[mutant.Mutant], globs: Sequence[str]) -> list[mutant.Mutant]:
     """Those that any of ``globs`` names, all without any."""
     chosen = set(selection.named(globs, [fault.id for fault in everything], "mutants", "mutant"))
     return [fault for fault in everything if fault.id in chosen]
 
 
-def checks_of(fault: Mutant) -> list[Detector]:
+def checks_of(fault: mutant.Mutant) -> list[Detector]:
     """By tier, and as the table has them; a build of the engine that is known to find a bug is the first."""
     checks = map(detectors.named, fault.checks)
     return sorted(checks, key=lambda check: (check.name != fault.build, TIERS.index(check.tier)))
@@ -83,20 +82,20 @@ class Run:
         self._first = threading.Lock()
         self.broken: dict[str, LabError] = {}
 
-    def forget(self, chosen: Sequence[Mutant]) -> None:
+    def forget(self, chosen: Sequence[mutant.Mutant]) -> None:
         """Forget what earlier runs have found of these."""
         for fault in chosen:
             for check in checks_of(fault):
                 self._log.forget(check, fault)
 
-    def try_all(self, chosen: Sequence[Mutant], tier: str) -> None:
+    def try_all(self, chosen: Sequence[mutant.Mutant], tier: str) -> None:
         """Each that no check has noticed yet, on its checks of ``tier``."""
         todo = [fault for fault in chosen if fault.id not in self.broken and self._is_open(fault)]
         # By itself, unless all that is changed for it is a kernel's command line.
         alone = {fault.id: tier in TIERS[:2] or not mutantkernel.can_be_chosen(fault) for fault in todo}
         todo.sort(key=lambda fault: alone[fault.id])
 
-        def attempt(nr: int, fault: Mutant) -> None:
+        def attempt(nr: int, fault: mutant.Mutant) -> None:
             turn = self._alone if alone[fault.id] else contextlib.nullcontext()
             with progress.labelled(f"[{nr}/{len(todo)}]"), turn:
                 self._try(tier, fault)
@@ -112,10 +111,10 @@ class Run:
                     process.kill_all()
                 raise
 
-    def _is_open(self, fault: Mutant) -> bool:
+    def _is_open(self, fault: mutant.Mutant) -> bool:
         return self._log.verdict(fault, checks_of(fault)).outcome not in (KILLED, EQUIVALENT)
 
-    def _try(self, tier: str, fault: Mutant) -> None:
+    def _try(self, tier: str, fault: mutant.Mutant) -> None:
         """On its checks of ``tier``, until one notices it."""
         for check in checks_of(fault):
             if check.tier != tier:
@@ -151,7 +150,7 @@ class Run:
         return LIMIT * first.seconds + LEAST_LIMIT_S
 
 
-def attempt_of(check: Detector, fault: Mutant | None, limit_s: float) -> Attempt:
+def attempt_of(check: Detector, fault: mutant.Mutant | None, limit_s: float) -> Attempt:
     """Build it, which is an error if it does not compile, and run it."""
     start = time.monotonic()
     run = check.build(fault)

@@ -9,7 +9,6 @@ from pathlib import Path
 from padlab.check.source import remarks
 from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
-from padlab.core.progress import Step
 from padlab.kernel import tree
 
 _PLACE = paths.BUILD / "checkers"
@@ -17,7 +16,7 @@ _PLACE = paths.BUILD / "checkers"
 _MANUALS = ("core-api", "admin-guide/sysctl")
 
 # What a checker says of a tree, with an empty folder and a log of its own.
-Checker = Callable[[Path, Path, Path, Step], Iterable[str]]
+Checker = Callable[[Path, Path, Path, progress.Step], Iterable[str]]
 
 
 def _new(name: str, checker: Checker) -> Outcome:
@@ -44,7 +43,7 @@ def kernel_doc() -> Outcome:
     return _new("kernel-doc", _kernel_doc)
 
 
-def _kernel_doc(top: Path, _place: Path, log: Path, _step: Step) -> list[str]:
+def _kernel_doc(top: Path, _place: Path, log: Path, _step: progress.Step) -> list[str]:
     command = ["scripts/kernel-doc", "-none", "-Wall", *_files(top)]
     return process.run(command, what="kernel-doc", cwd=top, log=log, ok=range(256)).splitlines()
 
@@ -55,7 +54,7 @@ def coccinelle() -> Outcome:
     return _new("coccinelle", _coccinelle)
 
 
-def _coccinelle(top: Path, place: Path, log: Path, step: Step) -> Iterable[str]:
+def _coccinelle(top: Path, place: Path, log: Path, step: progress.Step) -> Iterable[str]:
     """Of the files of the series, in the folder, where nothing else is."""
     for name in _files(top):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +97,7 @@ def htmldocs() -> Outcome:
     return _new("htmldocs", _htmldocs)
 
 
-def _htmldocs(top: Path, place: Path, log: Path, _step: Step) -> list[str]:
+def _htmldocs(top: Path, place: Path, log: Path, _step: progress.Step) -> list[str]:
     command = ["make", "-C", top, f"O={place}", f"SPHINXDIRS={' '.join(_MANUALS)}", "htmldocs"]
     lines: list[str] = []
     process.stream(command, lines.append, what="make htmldocs", log=log)

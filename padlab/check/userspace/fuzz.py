@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.check.mutants import mutant as mutants
-from padlab.check.mutants.mutant import Mutant
 from padlab.core import paths, pool, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -79,7 +78,7 @@ def problems(result: Result, jobs: int, status: int) -> list[str]:
 # Bugs
 
 
-def bugs() -> dict[str, Mutant]:
+def bugs() -> dict[str, mutants.Mutant]:
     """Those that say how they are found, by name."""
     return {bug.name: bug for bug in mutants.of_table(BUGS) if bug.says}
 
@@ -87,7 +86,7 @@ def bugs() -> dict[str, Mutant]:
 # Building
 
 
-def build(sanitizer: str, bug: Mutant | None = None) -> Path:
+def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
     """The program with ``sanitizer``, of the engine as it is or with ``bug``."""
     program = f"padata_fuzz-{sanitizer}"
     if bug is None:
@@ -120,7 +119,7 @@ def fuzz(sanitizer: str, jobs: int) -> Outcome:
     return judge(problems(result, jobs, status), log)
 
 
-def find(bug: Mutant) -> Outcome:
+def find(bug: mutants.Mutant) -> Outcome:
     """The program has to find ``bug`` whenever it runs, and to say so in one of few runs.
 
     A bug breaks more than one guarantee, and which one shows first is up to chance.
