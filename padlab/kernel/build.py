@@ -209,12 +209,7 @@ def _share_header(kernel: str, config: kconfig.Config, obj: Path) -> None:
 
 
 def kunit_uml(
-    what: str,
-    args: Sequence[str],
-    config: str,
-    log: Path,
-    ok: Sequence[int] = (0,),
-    kernel: str = "patched",
+    what: str, args: Sequence[str], config: str, log: Path, ok: Sequence[int] = (0,), kernel: str = "patched"
 ) -> Path:
     """Have the kernel's own runner build User-mode Linux with ``config``, run it, or both.
 

@@ -142,7 +142,5 @@ def _copy(top: Path, names: tuple[str, ...], place: Path) -> Path:
 def _make(folder: Path, *args: str, log: str) -> None:
     jobs = len(os.sched_getaffinity(0))
     process.run(
-        ["make", "-s", f"-j{jobs}", "-C", folder, *args],
-        what=f"building {folder.name}",
-        log=paths.LOGS / log,
+        ["make", "-s", f"-j{jobs}", "-C", folder, *args], what=f"building {folder.name}", log=paths.LOGS / log
     )

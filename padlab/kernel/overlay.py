@@ -52,12 +52,7 @@ def _inputs(extra: Sequence[Path], version: str, have: Part) -> str:
 
 
 def sync(
-    tree: Path,
-    extra: Sequence[Path],
-    stock: Path,
-    state: State,
-    discard: bool,
-    have: Part | None = None,
+    tree: Path, extra: Sequence[Path], stock: Path, state: State, discard: bool, have: Part | None = None
 ) -> None:
     """Give ``tree`` what linux/ and patches/ say now, or what it is to ``have`` of them.
 

@@ -19,8 +19,7 @@ from padlab.core.errors import LabError
 
 SUITES = ("bookworm", "trixie")  # what the lab is proven on: Debian 12 and 13
 _ENVIRONMENT = re.compile(
-    r"(?:(?:https?|ftp|all|no)_proxy|SSL_CERT_FILE|(?:REQUESTS|CURL)_CA_BUNDLE|CI|TERM)",
-    re.IGNORECASE,
+    r"(?:(?:https?|ftp|all|no)_proxy|SSL_CERT_FILE|(?:REQUESTS|CURL)_CA_BUNDLE|CI|TERM)", re.IGNORECASE
 )
 # What a host adds to Debian's certificates, and where programs find them all.
 _CERTIFICATES = (Path("/usr/local/share/ca-certificates"), Path("/etc/ssl/certs/ca-certificates.crt"))

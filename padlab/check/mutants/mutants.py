@@ -30,13 +30,7 @@ LIMIT, LEAST_LIMIT_S = 4.0, 60.0  # then so many times what it took, and some
 _SAID = 200  # characters of what a check says
 
 
-def main(
-    globs: Sequence[str],
-    tier: str,
-    jobs: int = 1,
-    again: bool = False,
-    list_only: bool = False,
-) -> int:
+def main(globs: Sequence[str], tier: str, jobs: int = 1, again: bool = False, list_only: bool = False) -> int:
     chosen = choose(mutant.all_of(), globs)
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")

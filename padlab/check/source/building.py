@@ -45,12 +45,7 @@ def kernels(everything: bool) -> Iterator[Check]:
     if everything:
         kernels.append(("stock", kconfig.ARM64))
         kernels += [("patched", config) for config in (KASAN, RT, races.CONFIG)]
-        kernels += [
-            ("faulty", FEATURES),
-            ("faulty", USERS),
-            ("patched", OUTSIDE),
-            ("stock", OUTSIDE),
-        ]
+        kernels += [("faulty", FEATURES), ("faulty", USERS), ("patched", OUTSIDE), ("stock", OUTSIDE)]
         others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
         kernels += [(kernel, config) for config in others for kernel in ("stock", "patched")]
     for kernel, config in dict.fromkeys(kernels):
