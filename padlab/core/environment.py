@@ -137,16 +137,11 @@ def _make_set(name: str) -> None:
         (new / MADE).write_text(_wanted(name))
         shutil.rmtree(place, ignore_errors=True)
         new.rename(place)
-        _list_sets()
+        # Have Python look into every set, again with each: older environments know fewer names.
+        folder = next(VENV.glob("lib/python*/site-packages"))
+        (folder / "sets.pth").write_text("".join(f"../../../sets/{name}\n" for name in SETS))
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-def _list_sets() -> None:
-    """Have Python look into every set; again with each, as older environments know fewer names."""
-    folder = next(VENV.glob("lib/python*/site-packages"))
-    # Folders that are not there yet are passed over.
-    (folder / "sets.pth").write_text("".join(f"../../../sets/{name}\n" for name in SETS))
 
 
 def _pip(name: str, target: Path, what: str) -> None:

@@ -216,9 +216,6 @@ class Deadline:
         self.seconds = seconds
         self._start = time.monotonic()
 
-    def set(self, seconds: float) -> None:
-        self.seconds = seconds
-
     def left(self) -> float:
         return self._start + self.seconds - time.monotonic()
 

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from padlab.core import paths, process
 from padlab.core.errors import LabError
@@ -46,18 +46,14 @@ def parse(text: str) -> list[FilePatch]:
             old_left -= line[:1] in ("-", " ", "")
             new_left -= line[:1] in ("+", " ", "")
         elif line.startswith("+++ ") and previous.startswith("--- "):
-            files.append(FilePatch(_patched_path(previous, line)))
+            sides = (side[4:].split("\t")[0].strip() for side in (line, previous))
+            name = next(side for side in sides if side != "/dev/null")
+            files.append(FilePatch(name.partition("/")[2]))
         elif files and (match := _HUNK.match(line)):
             old_left, new_left = (int(count) if count else 1 for count in match.groups())
             files[-1].hunks.append([line])
         previous = line
     return files
-
-
-def _patched_path(old: str, new: str) -> str:
-    names = [line[4:].split("\t")[0].strip() for line in (new, old)]
-    name = next(name for name in names if name != "/dev/null")
-    return str(PurePosixPath(*PurePosixPath(name).parts[1:]))
 
 
 def read_series(patches: Path) -> list[str]:

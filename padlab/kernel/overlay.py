@@ -76,9 +76,9 @@ def sync(
     wanted = owned | hooked
     changes = _changes(tree, stock, state, wanted)
     if not discard:
-        refuse_edits(tree, [name for name, change in changes.items() if change.edited])
-    for name, change in changes.items():
-        install(change.content, tree / name)
+        refuse_edits(tree, [name for name, (_, is_edited) in changes.items() if is_edited])
+    for name, (content, _) in changes.items():
+        install(content, tree / name)
     remove(tree / ".pc")
     if (scratch / ".pc").exists():
         (scratch / ".pc").rename(tree / ".pc")
@@ -142,16 +142,10 @@ def _patches(have: Part, scratch: Path) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
-class Change:
-    """A file to replace: with a copy of ``content``, or delete it when None."""
-
-    content: Path | None
-    edited: bool
-
-
-def _changes(tree: Path, stock: Path, state: State, wanted: dict[str, Path | None]) -> dict[str, Change]:
-    """Which files of ``tree`` are not as wanted, and whether they were edited by hand."""
+def _changes(
+    tree: Path, stock: Path, state: State, wanted: dict[str, Path | None]
+) -> dict[str, tuple[Path | None, bool]]:
+    """Which files of ``tree`` are not as wanted: what each should be, and whether it was edited by hand."""
     given = state.files()
     changes = {}
     for name in sorted(set(given) | set(wanted) | set(hooks.owner_in(tree))):
@@ -161,30 +155,22 @@ def _changes(tree: Path, stock: Path, state: State, wanted: dict[str, Path | Non
         now = fingerprint(tree / name)
         if now != (fingerprint(content) if content else None):
             before = given[name] if name in given else fingerprint(stock / name)
-            changes[name] = Change(content, edited=now != before)
+            changes[name] = content, now != before
     return changes
 
 
 def install(content: Path | None, place: Path) -> None:
-    """Replace ``place`` by a rename: never half-written, never through a hard link."""
+    """Replace ``place`` by a rename: never half-written, never through a hard link; None: delete it."""
     if content is None:
         place.unlink(missing_ok=True)
-        _prune(place.parent)
+        folder = place.parent
+        while folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     temp = place.with_name(f".{place.name}.padlab")
     shutil.copyfile(content, temp)
-    temp.chmod(file_mode(content))
+    # The two modes git knows: whatever the user's umask is.
+    temp.chmod(0o755 if content.stat().st_mode & stat.S_IXUSR else 0o644)
     temp.rename(place)
-
-
-def file_mode(path: Path) -> int:
-    """The two modes git knows: whatever the user's umask is."""
-    return 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644
-
-
-def _prune(folder: Path) -> None:
-    """Remove folders that a deleted file leaves empty."""
-    while folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent

@@ -256,14 +256,10 @@ def contents(steps: Sequence[Step]) -> dict[str, Path]:
     return files
 
 
-def names_of(steps: Iterable[Step]) -> list[str]:
-    """Their owned files and hooks."""
-    return [name for step in steps for name in (*step.owns, *step.hooks)]
-
-
 def variant(steps: Sequence[Step]) -> Variant:
     """What TREE is with these steps alone."""
-    return Variant(linked=True, changing=True, only=frozenset(names_of(steps)), instead=contents(steps))
+    only = frozenset(name for step in steps for name in (*step.owns, *step.hooks))
+    return Variant(linked=True, changing=True, only=only, instead=contents(steps))
 
 
 def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:

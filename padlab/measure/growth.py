@@ -177,10 +177,6 @@ def _critical(sleeping: Mapping[str, boot.Ready], kernel: str, gib: int) -> floa
     return _boot_ms(messages, what) - hashes
 
 
-def prepare_sleeping() -> dict[str, boot.Ready]:
-    return {kernel: boot.prepare(variant) for kernel, variant in SLEEPING.items()}
-
-
 def measure(
     ready: Mapping[str, boot.Ready], sleeping: Mapping[str, boot.Ready], large: bool = False
 ) -> Growth:
@@ -226,7 +222,8 @@ def main(large: bool = False) -> int:
         boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
     with boot.quiet_stdout():
         ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
-        growth = measure(ready, prepare_sleeping(), large)
+        sleeping = {kernel: boot.prepare(variant) for kernel, variant in SLEEPING.items()}
+        growth = measure(ready, sleeping, large)
     build = ready["patched"][0]
     if large:
         provenance.record("growth.json", as_dict(growth, build))

@@ -43,12 +43,6 @@ class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
     end: str = ""
 
 
-def of_base(phase: Phase) -> Phase:
-    """As it is on the base in use."""
-    bounds = others(paths.over(FILE)).get(phase.name, Bounds())
-    return Phase(phase.name, bounds.begin or phase.begin, bounds.end or phase.end)
-
-
 @functools.cache
 def others(path: Path | None) -> dict[str, Bounds]:
     """What a base has other messages around, by name."""
@@ -57,12 +51,12 @@ def others(path: Path | None) -> dict[str, Bounds]:
 
 def took(messages: dmesg.Dmesg, phase: Phase, what: str) -> float:
     """Millions of instructions of one phase of a boot, on the base in use."""
-    bounds = of_base(phase)
+    bounds = others(paths.over(FILE)).get(phase.name, Bounds())
     begin = end = None
     for at, text in messages.stamps:
-        if end is None and re.match(bounds.begin, text):
+        if end is None and re.match(bounds.begin or phase.begin, text):
             begin = at
-        elif begin is not None and re.match(bounds.end, text):
+        elif begin is not None and re.match(bounds.end or phase.end, text):
             end = at
     if begin is None or end is None:
         raise LabError(what, f"its console lacks the messages around '{phase.name}'", "see the console")

@@ -81,7 +81,7 @@ def run(program: Path, *args: str, what: str, log: Path, says: str = "") -> Said
         def show(line: str) -> None:
             lines.append(line)
             if (seconds := limit_s(line)) is not None:
-                limit.set(seconds)
+                limit.seconds = seconds
             step.update(line.partition(": ")[2])
 
         status = process.stream(

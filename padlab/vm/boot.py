@@ -117,7 +117,7 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
 def _said(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
     """What the kernel and the guest's programs said."""
     console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
-    return dmesg.parse(console), channel.parse(guest)
+    return dmesg.parse(console), channel.Guest(guest)
 
 
 def _key(spec: BootSpec, build: builds.Build) -> str:

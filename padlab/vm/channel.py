@@ -101,8 +101,3 @@ class Guest:
         """MemTotal in pages: what the kernel believes the page allocator was given."""
         kib = self.number("memtotal-kib")
         return None if kib is None else kib // 4
-
-
-def parse(text: str) -> Guest:
-    """Read the file behind the port."""
-    return Guest(text)

@@ -246,8 +246,4 @@ def _mib(name: str, where: str, memory: _Memory) -> int:
 
 
 def _fail(name: str, why: str, todo: str) -> NoReturn:
-    raise LabError(_file_name(name), why, todo)
-
-
-def _file_name(name: str) -> str:
-    return f"machines/{name}.toml"
+    raise LabError(f"machines/{name}.toml", why, todo)

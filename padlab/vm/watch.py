@@ -87,7 +87,7 @@ def run(
                     last_word = now
             if guest.read():
                 shown = _last_line(guest.end)
-                if channel.parse(guest.end).done is not None:
+                if channel.Guest(guest.end).done is not None:
                     last_word = last_word or now
             show(shown)
             if status is not None:
@@ -121,13 +121,11 @@ def check_end(what: str, end: End, dmesg: Dmesg, guest: channel.Guest, limit_s: 
         why = f"{process.describe_status(['QEMU'], end.status)}: {own[-1] if own else 'no message'}"
         todo = "the QEMU command is in the log's folder"
     else:
-        why = f"the guest stopped before it was done{_last_word(guest)}"
+        why = "the guest stopped before it was done"
+        if guest.cut:
+            why += f", in the middle of a line of its report: '{guest.cut[:60]}'"
+        elif guest.lines:
+            why += f"; the last that it reported is '{' '.join(guest.lines[-1])[:60]}'"
     if not lines:
         todo = "its console is empty: no kernel message came"
     raise LabError(what, why, todo, log=log, detail=lines)
-
-
-def _last_word(guest: channel.Guest) -> str:
-    if guest.cut:
-        return f", in the middle of a line of its report: '{guest.cut[:60]}'"
-    return f"; the last that it reported is '{' '.join(guest.lines[-1])[:60]}'" if guest.lines else ""

@@ -184,7 +184,7 @@ class TestReport:
         booted = boot.BootSpec(THREE, "patched", **spec)
         accel = EXACT if booted.exact else EMULATED
         clock = hostclock.HostClock()
-        parsed = dmesg.parse(text), channel.parse(said)
+        parsed = dmesg.parse(text), channel.Guest(said)
         return summary.describe(boot.BootResult(booted, BUILD, accel, 0, *parsed, clock, 3.2, Path("/b")))
 
     def test_pages_add_up(self) -> None:

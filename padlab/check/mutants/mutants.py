@@ -21,7 +21,6 @@ from padlab.core import packages, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
-from padlab.measure import provenance
 from padlab.vm import boot as boots
 
 GROUPS = ("build", "quilt", "guest")
@@ -84,7 +83,12 @@ class Run:
 
     def try_all(self, chosen: Sequence[mutant.Mutant], tier: str) -> None:
         """Each that no check has noticed yet, on its checks of ``tier``."""
-        todo = [fault for fault in chosen if fault.id not in self.broken and self._is_open(fault)]
+        verdicts = {fault.id: self._log.verdict(fault, checks_of(fault)).outcome for fault in chosen}
+        todo = [
+            fault
+            for fault in chosen
+            if fault.id not in self.broken and verdicts[fault.id] not in (KILLED, EQUIVALENT)
+        ]
         # By itself, unless all that is changed for it is a kernel's command line.
         alone = {fault.id: tier in TIERS[:2] or not mutantkernel.can_be_chosen(fault) for fault in todo}
         todo.sort(key=lambda fault: alone[fault.id])
@@ -104,9 +108,6 @@ class Run:
                 if not isinstance(err, Exception):
                     process.kill_all()
                 raise
-
-    def _is_open(self, fault: mutant.Mutant) -> bool:
-        return self._log.verdict(fault, checks_of(fault)).outcome not in (KILLED, EQUIVALENT)
 
     def _try(self, tier: str, fault: mutant.Mutant) -> None:
         """On its checks of ``tier``, until one notices it."""
@@ -156,7 +157,7 @@ def attempt_of(check: Detector, fault: mutant.Mutant | None, limit_s: float) -> 
     if fault is None and not (noticed or outcome.passed):
         raise Unfit(f"check {check.name}", f"it is skipped here: {outcome.skips}", "use another one")
     said = " ".join("; ".join(outcome.failures).split())[:_SAID]
-    return Attempt(noticed, said, round(time.monotonic() - start, 1), provenance.today())
+    return Attempt(noticed, said, round(time.monotonic() - start, 1))
 
 
 # What it comes to

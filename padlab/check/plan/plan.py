@@ -169,7 +169,9 @@ def _suites(everything: bool) -> Iterator[Check]:
     yield from map(_kunit, (PERF, DEBUG))
     name = "kselftests that need a debug kernel"
     yield _selftests(name, suites.selftests_of_debugging, SMT, DEBUG)
-    yield _selftests("kselftests that provoke reports", suites.selftests_of_reports, SMT, DEBUG)
+    yield _selftests(
+        "kselftests that provoke reports", partial(suites.selftests_of, "report", DEBUG), SMT, DEBUG
+    )
     yield _guest("KUnit, arm64", partial(suites.kunit, kconfig.ARM64), ARM64, role="kunit")
     if everything:
         yield _guest("kselftests, arm64", partial(suites.selftests, kconfig.ARM64), ARM64, role="selftest")
@@ -182,15 +184,15 @@ def _kunit(config: Config) -> Check:
 
 def _selftests_elsewhere(config: Config) -> Iterator[Check]:
     """Those that want a machine of their own."""
-    run = partial(suites.selftests_of_huge_pages, config)
+    run = partial(suites.selftests_of, "huge", config)
     mib = _whole(hugepages.MACHINE)
     yield _selftests("kselftests of huge pages", run, hugepages.MACHINE, config, mib)
-    run = partial(suites.selftests_of_nodes, config)
+    run = partial(suites.selftests_of, "nodes", config)
     yield _selftests("kselftests of memory that comes and goes", run, suites.LATE, config)
     run = partial(suites.selftests_of_caches, config)
     yield _selftests("kselftests of where helpers go", run, suites.CACHES, config)
     title = f"kselftests that measure time, {suites.TIME} ({config})"
-    run, mib = partial(suites.selftests_of_time, config), boots.host_mib(machine.load(suites.TIME))
+    run, mib = partial(suites.selftests_of, "time", config), boots.host_mib(machine.load(suites.TIME))
     yield Check(title, run, MAKING_S + suites.TIME_LIMIT_S, mib=mib)
 
 

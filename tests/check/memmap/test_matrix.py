@@ -22,7 +22,7 @@ IRQ = (
 
 def result(console: str, guest: str = "") -> SimpleNamespace:
     return SimpleNamespace(
-        dmesg=dmesg.parse(console), guest=channel.parse(guest), guest_log=Path("/guest.log")
+        dmesg=dmesg.parse(console), guest=channel.Guest(guest), guest_log=Path("/guest.log")
     )
 
 
