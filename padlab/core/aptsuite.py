@@ -53,11 +53,8 @@ class Suite:
         dump = process.run(["apt-config", "dump"], what=what)
         mirror = mirrors(targets).get("")
         if mirror is None:
-            raise LabError(
-                what,
-                f"apt's sources have no Debian mirror, from which {self.name} could be had",
-                "add one to /etc/apt/sources.list.d, then run: apt-get update",
-            )
+            why = f"apt's sources have no Debian mirror, from which {self.name} could be had"
+            raise LabError(what, why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
         settings = self._settings(acquire_settings(dump))
         options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
         (self.place / "sources.list").write_text(f"deb [{options}] {mirror} {self.name} main\n")
@@ -108,11 +105,8 @@ def _keyring(what: str) -> Path:
     for path in KEYRINGS:
         if path.exists():
             return path
-    raise LabError(
-        what,
-        "this host does not have the keys that Debian signs its package index with",
-        "run as root: apt-get install debian-archive-keyring",
-    )
+    why = "this host does not have the keys that Debian signs its package index with"
+    raise LabError(what, why, "run as root: apt-get install debian-archive-keyring")
 
 
 def _explain(suite: str, what: str, log: Path) -> LabError:

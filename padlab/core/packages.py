@@ -109,11 +109,8 @@ def ensure(*groups: str) -> None:
     install(packages)
     still = missing(*groups)
     if still:
-        raise LabError(
-            "packages",
-            f"apt-get installed {' '.join(still)}, yet it is not there",
-            f"run: apt-get install --reinstall {' '.join(still)}",
-        )
+        why = f"apt-get installed {' '.join(still)}, yet it is not there"
+        raise LabError("packages", why, f"run: apt-get install --reinstall {' '.join(still)}")
 
 
 def install(packages: list[str]) -> None:

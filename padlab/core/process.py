@@ -275,13 +275,8 @@ def stream(
         status = proc.wait()
 
     if timed_out.is_set() and deadline is not None:
-        raise LabError(
-            what,
-            f"took longer than {deadline.seconds:g} s and was ended",
-            todo,
-            log=log,
-            detail=list(tail)[-TAIL_LINES:],
-        )
+        why = f"took longer than {deadline.seconds:g} s and was ended"
+        raise LabError(what, why, todo, log=log, detail=list(tail)[-TAIL_LINES:])
     if status not in ok:
         lines = list(tail)
         detail = explain(lines) if explain else lines

@@ -182,13 +182,9 @@ def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> Non
         if tree.is_part(kernel):
             lost = [option for option in lost if kconfig.UNKNOWN not in option]  # it is of a later step
         if lost:
-            raise LabError(
-                what,
-                f"{len(lost)} options did not come out as configs/ asks",
-                "fix the fragment: a dependency is missing, or this kernel renamed the option",
-                log=log,
-                detail=lost,
-            )
+            why = f"{len(lost)} options did not come out as configs/ asks"
+            todo = "fix the fragment: a dependency is missing, or this kernel renamed the option"
+            raise LabError(what, why, todo, log=log, detail=lost)
         process.run(make(["syncconfig"]), what=what, env=environment(), log=log)
         _share_header(kernel, config, obj)
 

@@ -73,12 +73,11 @@ def check(text: str, what: str) -> None:
 
 def _bad(what: str, why: str) -> LabError:
     series = source.base().series
-    return LabError(
-        what,
-        why,
+    todo = (
         f"give a .config of Linux {series}; package linux-config-{series} has Debian's, "
-        f"/usr/src/linux-config-{series}/config.amd64_none_amd64.xz",
+        f"/usr/src/linux-config-{series}/config.amd64_none_amd64.xz"
     )
+    return LabError(what, why, todo)
 
 
 def flavour_of(name: str) -> str:

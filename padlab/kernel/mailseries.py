@@ -217,10 +217,7 @@ def check(directory: Path) -> None:
         wrong = [name for name in names if fingerprint(repo / name) != fingerprint(patched / name)]
         wrong += {*state.differing(stock, patched)} - names
     if wrong:
-        raise LabError(
-            what,
-            "git am does not give the patched tree",
-            "drop edits with ./lab tree --discard, or write them back with ./lab refresh",
-            detail=[f"differs: {name}" for name in sorted(wrong)],
-        )
+        why = "git am does not give the patched tree"
+        todo = "drop edits with ./lab tree --discard, or write them back with ./lab refresh"
+        raise LabError(what, why, todo, detail=[f"differs: {name}" for name in sorted(wrong)])
     checkpatch.check(patched, mails)

@@ -110,11 +110,8 @@ def _overlay(
         hooked[name] = path if path.exists() else None
     both = sorted(set(owned) & set(hooked))
     if both:
-        raise LabError(
-            "preparing the tree",
-            f"linux/ and patches/ both have {some(both)}",
-            "a file is either owned (linux/) or hooked (patches/): remove one of them",
-        )
+        todo = "a file is either owned (linux/) or hooked (patches/): remove one of them"
+        raise LabError("preparing the tree", f"linux/ and patches/ both have {some(both)}", todo)
     for patch in extra:
         for part in hooks.parse(patch.read_text()):
             name = part.path

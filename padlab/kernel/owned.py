@@ -63,11 +63,8 @@ def patch_of(folder: Path) -> dict[str, str]:
     touched = hooks.touched(folder)
     twice = sorted(name for name, patches in touched.items() if len(patches) > 1)
     if twice:
-        raise LabError(
-            paths.shown(folder),
-            f"more than one patch edits {some(twice)}",
-            "put all edits of a file into one of them",
-        )
+        why = f"more than one patch edits {some(twice)}"
+        raise LabError(paths.shown(folder), why, "put all edits of a file into one of them")
     return {name: patches[0] for name, patches in touched.items()}
 
 

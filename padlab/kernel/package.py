@@ -140,12 +140,8 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
             process.run(command, what=what, env=builds.environment(), log=log)
             options = parse_config(dot_config.read_text())
             if missing := lacks(options):
-                raise LabError(
-                    given.what,
-                    f"it lacks what the series needs: {', '.join(missing)}",
-                    "give a configuration of a 64-bit server",
-                    log=log,
-                )
+                why = f"it lacks what the series needs: {', '.join(missing)}"
+                raise LabError(given.what, why, "give a configuration of a 64-bit server", log=log)
     return differences(given.options, parse_config(dot_config.read_text()), parse_config(wanted))
 
 

@@ -136,16 +136,10 @@ def _choose(update: bool, kept: str | None, what: str) -> str:
 
 def _give_up(what: str) -> NoReturn:
     if base().suite:
-        raise AbsentError(
-            what,
-            f"{base().suite} does not offer it, and none is in {paths.DOWNLOADS}",
-            f"give a source: {paths.command('tree')} --source FILE.tar.xz",
-        )
-    raise LabError(
-        what,
-        f"the package index does not offer it, and none is in {paths.DOWNLOADS}",
-        "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite",
-    )
+        why = f"{base().suite} does not offer it, and none is in {paths.DOWNLOADS}"
+        raise AbsentError(what, why, f"give a source: {paths.command('tree')} --source FILE.tar.xz")
+    todo = "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite"
+    raise LabError(what, f"the package index does not offer it, and none is in {paths.DOWNLOADS}", todo)
 
 
 # What there is
@@ -240,8 +234,7 @@ def check_room(where: Path, need: int, what: str) -> None:
         where = where.parent
     free = shutil.disk_usage(where).free
     if free < need:
-        raise LabError(
-            what,
-            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed",
-            "free some space, or put the clone on another disk",
+        why = (
+            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed"
         )
+        raise LabError(what, why, "free some space, or put the clone on another disk")

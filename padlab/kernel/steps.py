@@ -135,12 +135,9 @@ def read_parts() -> list[Part]:
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
     problems += coverage(_steps(parts), set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
     if problems:
-        raise LabError(
-            "the series' steps",
-            f"{len(problems)} files, hooks or messages are not where they should be",
-            "correct the Owns, Hook and Without lines of series/*.msg" + f", or {PARTS}" * bool(_named()),
-            detail=problems,
-        )
+        why = f"{len(problems)} files, hooks or messages are not where they should be"
+        todo = "correct the Owns, Hook and Without lines of series/*.msg" + f", or {PARTS}" * bool(_named())
+        raise LabError("the series' steps", why, todo, detail=problems)
     return parts
 
 

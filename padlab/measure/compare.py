@@ -92,12 +92,8 @@ def run_of(what: str, spec: boot.BootSpec, build: Build, label: str) -> tuple[Ru
     told = summary.describe(result)
     if not told.ok:
         threads = f" --threads {spec.threads}" if spec.threads else ""
-        raise LabError(
-            what,
-            f"{spec.kernel} did not account for all threads and pages",
-            f"look closer: ./lab boot --machine {spec.machine.name} --kernel {spec.kernel}{threads}",
-            log=result.log,
-        )
+        todo = f"look closer: ./lab boot --machine {spec.machine.name} --kernel {spec.kernel}{threads}"
+        raise LabError(what, f"{spec.kernel} did not account for all threads and pages", todo, log=result.log)
     if told.deferred_ms is None or told.boot_ms is None:
         why = f"{spec.kernel}'s console lacks the lines that are timed"
         raise LabError(what, why, "see the console", log=result.log)

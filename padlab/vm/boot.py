@@ -81,11 +81,8 @@ def parse_threads(text: str) -> str:
     match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
     number, percent = (int(match[1]), match[2]) if match else (0, "")
     if number < 1 or (percent and number > 100):
-        raise LabError(
-            f"--threads {text}",
-            "not a number of threads",
-            "give 1 or more threads per node, or 1% to 100% of a node's CPUs",
-        )
+        todo = "give 1 or more threads per node, or 1% to 100% of a node's CPUs"
+        raise LabError(f"--threads {text}", "not a number of threads", todo)
     return f"{number}{percent}"
 
 
@@ -167,22 +164,16 @@ def check_memory(machine: Machine, available: int) -> None:
     """Stop if that does not fit into ``available`` MiB."""
     need = host_mib(machine)
     if available < need:
-        raise LabError(
-            f"booting {machine.name}",
-            f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free",
-            "end other programs, or choose a smaller machine",
-        )
+        why = f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free"
+        raise LabError(f"booting {machine.name}", why, "end other programs, or choose a smaller machine")
 
 
 def check_config(spec: BootSpec) -> None:
     """Stop if the kernel is not of the machine's architecture, or that cannot be booted so."""
     machine = spec.machine
     if spec.config.arch is not machine.arch:
-        raise LabError(
-            f"booting {machine.name}",
-            f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not",
-            f"give --config {machine.config}, or another machine",
-        )
+        why = f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not"
+        raise LabError(f"booting {machine.name}", why, f"give --config {machine.config}, or another machine")
     if machine.arch.foreign and spec.exact:
         raise LabError(
             f"booting {machine.name}", "instructions are counted on x86_64 only", "leave out --exact"

@@ -142,11 +142,8 @@ def load(name: str, folder: Path = MACHINES) -> Machine:
     """Read and check machines/NAME.toml."""
     choices = names(folder)
     if name not in choices:
-        raise LabError(
-            f"machine '{name}'",
-            "there is no such machine",
-            f"choose one of {', '.join(choices)}, or add machines/{name}.toml",
-        )
+        todo = f"choose one of {', '.join(choices)}, or add machines/{name}.toml"
+        raise LabError(f"machine '{name}'", "there is no such machine", todo)
     return _machine(name, toml.load(folder / f"{name}.toml", _File))
 
 

@@ -146,11 +146,8 @@ def remove(place: Path) -> None:
     """Remove a root.  Its last processes may still be ending."""
     inside = mounted_below(place, Path("/proc/self/mountinfo").read_text())
     if inside:
-        raise LabError(
-            f"removing {place}",
-            f"{inside[0]} is mounted in it, not by this run",
-            f"run: umount -R {inside[0]}; rm -rf --one-file-system {place}",
-        )
+        todo = f"run: umount -R {inside[0]}; rm -rf --one-file-system {place}"
+        raise LabError(f"removing {place}", f"{inside[0]} is mounted in it, not by this run", todo)
     for _ in range(_REMOVE_TRIES):
         subprocess.run(
             [*namespaces(), "rm", "-rf", "--one-file-system", str(place)], capture_output=True, check=False

@@ -38,11 +38,8 @@ class HostConfig:
         """The lines of sources.list that ``suite`` has on the host's mirror."""
         mirrors = aptsuite.mirrors(self.targets)
         if "" not in mirrors:
-            raise LabError(
-                "./lab fresh",
-                "apt's sources have no Debian mirror",
-                "add one to /etc/apt/sources.list.d, then run: apt-get update",
-            )
+            why = "apt's sources have no Debian mirror"
+            raise LabError("./lab fresh", why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
         return [f"deb {uri} {suite}{pocket} main" for pocket, uri in mirrors.items()]
 
     def files(self) -> list[Path]:

@@ -102,12 +102,9 @@ def zone_lock() -> Outcome:
 def taken(result: BootResult) -> int:
     count = result.guest.number("zone-lock")
     if count is None:
-        raise LabError(
-            "zone->lock",
-            "the trace does not have deferred init from its start to its end",
-            f"give trace_buf_size= more (now {LOCK_ARGS[-1]})",
-            log=result.guest_log,
-        )
+        why = "the trace does not have deferred init from its start to its end"
+        todo = f"give trace_buf_size= more (now {LOCK_ARGS[-1]})"
+        raise LabError("zone->lock", why, todo, log=result.guest_log)
     return count
 
 

@@ -50,13 +50,8 @@ def _report(result: BootResult, expected: str = "") -> oracle.Report:
         others = [line for line in trouble if expected not in line]
         trouble = others if len(others) < len(trouble) else [f"no report of {expected}", *trouble]
     if trouble:
-        raise LabError(
-            f"memmap of {result.spec.machine.name} ({result.spec.kernel})",
-            trouble[0],
-            "see the console",
-            log=result.log,
-            detail=trouble,
-        )
+        what = f"memmap of {result.spec.machine.name} ({result.spec.kernel})"
+        raise LabError(what, trouble[0], "see the console", log=result.log, detail=trouble)
     return oracle.parse(result.guest)
 
 

@@ -69,11 +69,8 @@ def _check_host(chosen: Sequence[runner.Check]) -> None:
     largest = max(chosen, key=lambda check: check.mib)
     free = host.free_mib()
     if largest.mib > free:
-        raise LabError(
-            what,
-            f"'{largest.name}' takes {largest.mib / 1024:.0f} GiB of memory, {free / 1024:.0f} GiB are free",
-            "end other programs, or name checks that fit: ./lab test --full GLOB",
-        )
+        why = f"'{largest.name}' takes {largest.mib / 1024:.0f} GiB of memory, {free / 1024:.0f} GiB are free"
+        raise LabError(what, why, "end other programs, or name checks that fit: ./lab test --full GLOB")
 
 
 def _run(chosen: list[runner.Check], groups: Sequence[str], again: bool) -> list[report.Report]:

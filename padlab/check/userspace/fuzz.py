@@ -161,12 +161,8 @@ def _run(
     if any(_TSAN_LAYOUT in line for line in lines):
         status, lines = _run_once(["setarch", "-R", program, *args], log, on_line)
     if any(_TSAN_LAYOUT in line for line in lines):
-        raise LabError(
-            program.name,
-            "ThreadSanitizer cannot work with this kernel's memory layout",
-            "set it: sysctl vm.mmap_rnd_bits=28",
-            log=log,
-        )
+        why = "ThreadSanitizer cannot work with this kernel's memory layout"
+        raise LabError(program.name, why, "set it: sysctl vm.mmap_rnd_bits=28", log=log)
     return status, lines
 
 
