@@ -21,6 +21,7 @@ from typing import IO, Any, NoReturn
 from padlab.core.errors import LabError
 
 TAIL_LINES = 20
+ANY = range(-64, 256)  # exit statuses, and signals as negative ones
 TODO = "see the output below"
 _KILL_GRACE_S = 3.0
 
@@ -274,16 +275,16 @@ def stream(
             on_line(line)
         status = proc.wait()
 
+    lines = list(tail)
+    detail = lines[-TAIL_LINES:]
     if timed_out.is_set() and deadline is not None:
         why = f"took longer than {deadline.seconds:g} s and was ended"
-        raise LabError(what, why, todo, log=log, detail=list(tail)[-TAIL_LINES:])
-    if status not in ok:
-        lines = list(tail)
-        detail = explain(lines) if explain else lines
-        raise LabError(
-            what, describe_status(cmd, status), todo, log=log, detail=detail or lines[-TAIL_LINES:]
-        )
-    return status
+    elif status in ok:
+        return status
+    else:
+        why = describe_status(cmd, status)
+        detail = (explain(lines) if explain else []) or detail
+    raise LabError(what, why, todo, log=log, detail=detail)
 
 
 def run(

@@ -135,12 +135,9 @@ def failure(output: str) -> str:
 
 def apply_patch(patch: Path, root: Path) -> None:
     """Apply one plain patch file under ``root`` with patch(1)."""
-    process.run(
-        ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "--force", "-i", patch],
-        what=f"applying {patch.name}",
-        cwd=root,
-        todo=f"update {os.path.relpath(patch, paths.ROOT)} to the sources it changes",
-    )
+    command = ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "--force", "-i", patch]
+    todo = f"update {os.path.relpath(patch, paths.ROOT)} to the sources it changes"
+    process.run(command, what=f"applying {patch.name}", cwd=root, todo=todo)
 
 
 def owner_in(tree: Path) -> dict[str, str]:
@@ -157,11 +154,7 @@ def owner_in(tree: Path) -> dict[str, str]:
 
 def refresh(tree: Path, patches: Path, name: str) -> None:
     """Write the edits of the files of patch ``name`` back to it."""
-    quilt(
-        # -f: a patch below others may share a file with them; quilt then
-        # takes the version of that file as the next patch found it.
-        ["refresh", "-f", f"-U{CONTEXT_LINES}", "-pab", "--no-index", "--no-timestamps", name],
-        tree,
-        patches,
-        what=f"refreshing {name}",
-    )
+    # -f: a patch below others may share a file with them; quilt then
+    # takes the version of that file as the next patch found it.
+    options = ["-f", f"-U{CONTEXT_LINES}", "-pab", "--no-index", "--no-timestamps"]
+    quilt(["refresh", *options, name], tree, patches, what=f"refreshing {name}")

@@ -131,16 +131,12 @@ def _renew(place: Path) -> None:
 def _copy(top: Path, names: tuple[str, ...], place: Path) -> Path:
     """The parts ``names`` of the tree ``top``, copied to ``place``."""
     place.mkdir(exist_ok=True)
-    process.run(
-        ["cp", "-a", "--reflink=auto", "--parents", "-t", place, *names],
-        what=f"copying parts of {top.name}",
-        cwd=top,
-    )
+    command = ["cp", "-a", "--reflink=auto", "--parents", "-t", place, *names]
+    process.run(command, what=f"copying parts of {top.name}", cwd=top)
     return place
 
 
 def _make(folder: Path, *args: str, log: str) -> None:
     jobs = len(os.sched_getaffinity(0))
-    process.run(
-        ["make", "-s", f"-j{jobs}", "-C", folder, *args], what=f"building {folder.name}", log=paths.LOGS / log
-    )
+    command = ["make", "-s", f"-j{jobs}", "-C", folder, *args]
+    process.run(command, what=f"building {folder.name}", log=paths.LOGS / log)

@@ -67,12 +67,13 @@ def find_edits(tree: Path, state: State) -> list[str]:
 def refuse_edits(tree: Path, edits: list[str]) -> None:
     """Stop rather than overwrite ``edits``, files that were edited in ``tree``."""
     if edits:
-        raise LabError(
-            f"bringing {paths.shown(tree)} up to date",
-            f"it has edits that are not in the repository: {some(edits)}",
-            f"run {paths.command('refresh')} to keep them or {paths.command('tree --discard')} to drop them",
-            detail=[f"edited: {name}" for name in edits],
+        what, why = f"bringing {paths.shown(tree)} up to date", f"it has edits of {some(edits)}"
+        keep, drop = paths.command("refresh"), paths.command("tree --discard")
+        todo, detail = (
+            f"run {keep} to keep them or {drop} to drop them",
+            [f"edited: {name}" for name in edits],
         )
+        raise LabError(what, f"{why} that are not in the repository", todo, detail=detail)
 
 
 def some(names: list[str]) -> str:

@@ -146,12 +146,9 @@ def _ensure_stock(update: bool) -> str:
     )
 
     def unpack(place: Path) -> None:
-        process.run(
-            ["bash", "-c", pipeline, "unpack", deb, source.base().package, place],
-            what=f"unpacking Linux {newest}",
-            log=paths.LOGS / "unpack.log",
-            todo=f"if the package file is damaged, delete it and try again: {deb}",
-        )
+        command = ["bash", "-c", pipeline, "unpack", deb, source.base().package, place]
+        todo = f"if the package file is damaged, delete it and try again: {deb}"
+        process.run(command, what=f"unpacking Linux {newest}", log=paths.LOGS / "unpack.log", todo=todo)
 
     _unpack(unpack, newest)
     return newest

@@ -85,14 +85,8 @@ def parse(trace: Trace) -> JobCost | None:
 
 def boot_exactly(build: builds.Build, role: str, what: str) -> boot.BootResult:
     """The guest in which ``role`` traces jobs, with instructions for a clock."""
-    spec = boot.BootSpec(
-        machine.load(MACHINE),
-        build.kernel,
-        build.config,
-        exact=True,
-        all_cpus=True,
-        initrd=initramfs.ensure(build, role),
-    )
+    target, initrd = machine.load(MACHINE), initramfs.ensure(build, role)
+    spec = boot.BootSpec(target, build.kernel, build.config, exact=True, all_cpus=True, initrd=initrd)
     return boot.boot(spec, build, what)
 
 

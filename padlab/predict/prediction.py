@@ -50,16 +50,11 @@ class Prediction:
 
 def large_machines() -> dict[str, machine.Machine]:
     """By name: 1tib to 24tib.  They are for the model only: QEMU cannot boot them."""
-    return {
-        f"{tib}tib": machine.Machine(
-            f"{tib}tib",
-            f"{tib} TiB",
-            "odd",
-            (machine.Node(tib * _MIB_PER_TIB // nodes, 2 * _LARGE_CORES),) * nodes,
-            threads_per_core=2,
-        )
-        for tib, nodes in _LARGE
-    }
+    machines = {}
+    for tib, nodes in _LARGE:
+        name, node = f"{tib}tib", machine.Node(tib * _MIB_PER_TIB // nodes, 2 * _LARGE_CORES)
+        machines[name] = machine.Machine(name, name, "odd", (node,) * nodes, threads_per_core=2)
+    return machines
 
 
 def predict_published(name: str, fit: calibrate.Fit, kernels: Engines) -> Prediction:

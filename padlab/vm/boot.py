@@ -145,11 +145,8 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
-    ports = qemu.Ports(
-        console or f"file:{folder / watch.CONSOLE}",
-        f"file:{folder / watch.GUEST}",
-        f"{folder.name}-{os.getpid()}",
-    )
+    files = [f"file:{folder / name}" for name in LOGS]
+    ports = qemu.Ports(console or files[0], files[1], f"{folder.name}-{os.getpid()}")
     cmd = qemu.command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd

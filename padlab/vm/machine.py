@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from padlab.core import toml
 from padlab.core.errors import LabError
@@ -197,29 +197,14 @@ def _machine(name: str, file: _File) -> Machine:
         if away and (
             len(away) != len(nodes) or [i for i, d in enumerate(away) if d == LOCAL_DISTANCE] != [index]
         ):
-            _fail(
-                name,
-                f"node[{index}].distances is {away}",
-                f"give one to each of {len(nodes)} nodes, {LOCAL_DISTANCE} to itself alone",
-            )
+            todo = f"give one to each of {len(nodes)} nodes, {LOCAL_DISTANCE} to itself alone"
+            _fail(name, f"node[{index}].distances is {away}", todo)
     for index, dimm in enumerate(file.dimm):
         if dimm.node >= len(nodes):
             _fail(name, f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}")
-    machine = Machine(
-        name,
-        file.description,
-        file.kind,
-        nodes,
-        file.threads_per_core,
-        file.append,
-        file.small,
-        file.below_4g_mib,
-        tuple(Dimm(_mib(name, f"dimm[{index}]", dimm), dimm.node) for index, dimm in enumerate(file.dimm)),
-        archs.ALL[file.arch],
-        file.firmware,
-        file.monitor,
-        file.qemu,
-    )
+    dimms = tuple(Dimm(_mib(name, f"dimm[{nr}]", dimm), dimm.node) for nr, dimm in enumerate(file.dimm))
+    rest = {key: value for key, value in structs.asdict(file).items() if key not in ("node", "dimm", "arch")}
+    machine = Machine(name, nodes=nodes, dimms=dimms, arch=archs.ALL[file.arch], **rest)
     if machine.arch.foreign and (
         machine.dimms or machine.below_4g_mib or machine.firmware or machine.monitor
     ):
@@ -227,12 +212,8 @@ def _machine(name: str, file: _File) -> Machine:
     if not 1 <= machine.cpus <= MAX_CPUS:
         _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
     if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:
-        room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included"
-        _fail(
-            name,
-            f"has {machine.mib + machine.dimm_mib} MiB in all",
-            f"give {room} (the emulated CPU has 40 physical address bits)",
-        )
+        room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included (the emulated CPU has 40 physical address bits)"
+        _fail(name, f"has {machine.mib + machine.dimm_mib} MiB in all", f"give {room}")
     return machine
 
 

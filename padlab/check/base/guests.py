@@ -152,11 +152,9 @@ def results(result: boots.BootResult) -> Outcome:
     total = Outcome(log=result.guest_log)
     for name, lines in result.guest.ktap.items():
         outcome = ktap.parse(lines, patched_tree())
-        total += Outcome(
-            outcome.passed,
-            tuple(f"{name}: {failure}" for failure in outcome.failures),
-            tuple(f"{name}: {skip}" for skip in outcome.skips),
-        )
+        said = (outcome.failures, outcome.skips)
+        failures, skips = (tuple(f"{name}: {line}" for line in lines) for lines in said)
+        total += Outcome(outcome.passed, failures, skips)
     return total
 
 

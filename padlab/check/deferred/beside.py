@@ -190,8 +190,8 @@ def pool_problems(console: Dmesg) -> list[str]:
     if not (filled and done):
         return ["the pool is not full, or jobs are not over"]
     problems = ["the pool was filled when jobs were over"] * (filled.start() > done.start())
-    if console.waited and console.waited.who:
-        problems.append(f"{console.waited.who} waited for all pages")
+    if console.waited:
+        problems.append(f"{console.waited} waited for all pages")
     return problems
 
 
@@ -286,7 +286,7 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
                 f"{low} sections were begun at the lowest priority, {other} not, the last at {last}"
             )
         problems += said_problems(result.dmesg.text, ("jobs are over",))
-        if result.dmesg.waited is None or result.dmesg.waited.who:
+        if result.dmesg.waited != "":
             problems.append(f"somebody waited: {result.dmesg.waited}")
         if trouble or not problems:
             break

@@ -48,7 +48,7 @@ def _judged(what: str, command: Sequence[object], finding: str) -> Outcome:
     log = LOGS / f"lint-{what.replace(' ', '-')}.log"
     with progress.step(what):
         lines: list[str] = []
-        status = process.stream(command, lines.append, what=what, cwd=ROOT, log=log, ok=range(-64, 256))
+        status = process.stream(command, lines.append, what=what, cwd=ROOT, log=log, ok=process.ANY)
     problems = [line for line in lines if re.search(finding, line)]
     if status and not problems:
         problems = [f"{what} ended with status {status}: {lines[-1] if lines else 'no message'}"]

@@ -114,15 +114,10 @@ def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lines: list[str] = []
+    command, env = [program, f"-m{_DEPTH}", f"-w{_HASH_BITS}"], {"MODEL": model}
+    what, ok = f"searching {name}", process.ANY
     status = process.stream(
-        [program, f"-m{_DEPTH}", f"-w{_HASH_BITS}"],
-        lines.append,
-        what=f"searching {name}",
-        cwd=folder,
-        env={"MODEL": model},
-        log=log,
-        timeout=LIMIT_S,
-        ok=range(-64, 256),
+        command, lines.append, what=what, cwd=folder, env=env, log=log, timeout=LIMIT_S, ok=ok
     )
     result = parse(lines)
     result = replace(result, found=_placed(program, [result.found])[0])
@@ -137,7 +132,7 @@ def trace(program: Path, model: str, folder: Path) -> list[str]:
     """Go again along the trail in ``folder``: a line for each step."""
     env = {"MODEL": model, "MODEL_TRACE": "1"}
     command = [program, "-r", _TRAIL]
-    out = process.run(command, what=f"tracing {model}", cwd=folder, env=env, ok=range(-64, 256))
+    out = process.run(command, what=f"tracing {model}", cwd=folder, env=env, ok=process.ANY)
     return [line.removeprefix("model: ") for line in out.splitlines() if line.startswith("model: ")]
 
 
