@@ -30,7 +30,6 @@ def extract(package: str, architecture: str, file: str) -> bytes:
 
 
 def _ensure(package: str, architecture: str) -> Path:
-    """The package's file in the cache."""
     pattern = f"{package}_*_{architecture}.deb"
     with exclusive.alone(paths.DOWNLOADS / ".lock"):
         if not any(paths.DOWNLOADS.glob(pattern)):

@@ -79,7 +79,6 @@ _STALE = ("Unable to locate package", "has no installation candidate", "404", "U
 
 
 def missing(*groups: str) -> list[str]:
-    """Return the packages of ``groups`` that are not installed."""
     witnesses: dict[str, str] = {}
     for group in groups:
         witnesses |= GROUPS[group]
@@ -102,7 +101,6 @@ def _dpkg_installed(package: str) -> bool:
 
 
 def ensure(*groups: str) -> None:
-    """Install what is missing of the packages in ``groups``."""
     packages = missing(*groups)
     if not packages:
         return
@@ -168,7 +166,6 @@ def download(
 
 
 def reason(text: str) -> str:
-    """Why apt failed, from its messages."""
     for signs, why in _REASONS:
         if any(sign in text for sign in signs):
             return why

@@ -305,7 +305,6 @@ def run(
 
 
 def describe_status(cmd: Sequence[object], status: int) -> str:
-    """Say how ``cmd`` ended."""
     name = Path(str(cmd[0])).name
     if status < 0:
         return f"{name} was ended by {signal.Signals(-status).name}"

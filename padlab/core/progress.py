@@ -53,7 +53,6 @@ def note(text: str) -> None:
 
 
 def result(text: str) -> None:
-    """One line on stdout."""
     with _steps.hidden():
         _out.print(text)
 

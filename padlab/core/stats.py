@@ -13,8 +13,6 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Summary:
-    """What ``n`` measurements of one figure say."""
-
     n: int
     median: float
     low: float

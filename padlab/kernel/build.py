@@ -83,7 +83,6 @@ def configuration(kernel: str, config: kconfig.Config) -> str:
 
 
 def image(kernel: str, config: kconfig.Config) -> Path:
-    """Where a kernel's image is once it is built."""
     return paths.TREES / kernel / f"obj-{config}" / config.arch.image
 
 

@@ -29,8 +29,6 @@ CONTEXT_LINES = 1
 
 @dataclass
 class FilePatch:
-    """The part of a patch that edits one file."""
-
     path: str
     hunks: list[list[str]] = field(default_factory=list)
 
@@ -57,7 +55,6 @@ def parse(text: str) -> list[FilePatch]:
 
 
 def read_series(patches: Path) -> list[str]:
-    """The names in the series file, in order."""
     series = patches / "series"
     if not series.exists():
         return []

@@ -129,7 +129,6 @@ def _delete_older(directory: Path) -> None:
 
 
 def _deliver(fresh: Path, directory: Path) -> list[Path]:
-    """Copy the mails to where the user wants them."""
     directory.mkdir(parents=True, exist_ok=True)
     return [
         Path(shutil.copy(path, directory / path.name)) for path in sorted(fresh.iterdir()) if path.is_file()
@@ -165,7 +164,6 @@ def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exportin
 
 
 def touched_files() -> set[str]:
-    """Every file the series adds, edits or removes."""
     return set(owned_files()) | set(hooks.touched(paths.PATCHES))
 
 

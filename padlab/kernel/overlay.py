@@ -44,7 +44,6 @@ def choose(
 
 
 def _inputs(extra: Sequence[Path], version: str, have: Part) -> str:
-    """A digest of everything the overlay is made from."""
     parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
     parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in have.hooks]
     parts += [f"{path.name} {fingerprint(path)}" for path in extra]

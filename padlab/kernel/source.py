@@ -97,7 +97,6 @@ def ensure_source(update: bool = False) -> str:
 
 
 def warn_untested(version: str) -> None:
-    """Say once if ``version`` is not the tested one."""
     if version != base().tested:
         _warn(f"note: this commit was tested with {base().package} {base().tested}, this is {version}")
 
@@ -180,7 +179,6 @@ def parse_candidate(policy: str) -> str | None:
 
 
 def parse_offered(policy: str) -> list[str]:
-    """All versions in the output of apt-cache policy."""
     return _OFFERED.findall(policy)
 
 

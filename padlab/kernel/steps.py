@@ -69,8 +69,6 @@ class Step:
 
 @dataclass(frozen=True)
 class Part:
-    """Steps that are mailed together, with a cover letter."""
-
     name: str  # "" if it is all of the series
     cover: str
     steps: tuple[Step, ...]
@@ -260,7 +258,6 @@ def variant(steps: Sequence[Step]) -> Variant:
 
 
 def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:
-    """The files that ``patch`` edits, edited."""
     place = paths.BUILD / "without" / patch
     names = _taken_out(patch)
     if not names:

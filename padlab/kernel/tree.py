@@ -99,7 +99,6 @@ def ensure_tree(
 
 
 def source_version() -> str:
-    """The Debian version of the stock tree."""
     return known_state(paths.TREES / "stock").version
 
 
@@ -155,7 +154,6 @@ def _ensure_stock(update: bool) -> str:
 
 
 def _ensure_given(given: Given) -> str:
-    """Let stock be what the user gave."""
     source.warn_untested(given.version)
     state = read_state(paths.TREES / "stock")
     if state is None or state.version != given.version:

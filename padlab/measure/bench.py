@@ -52,7 +52,6 @@ def as_dict(runs: Sequence[structpages.Measured]) -> dict[str, Any]:
 
 
 def show(runs: Sequence[structpages.Measured]) -> None:
-    """The tables, and what is wrong with them."""
     out = table.console()
     out.print("struct pages initialised and freed, ns per page (median, least and most)")
     names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit")

@@ -180,7 +180,6 @@ def _critical(sleeping: Mapping[str, boot.Ready], kernel: str, gib: int) -> floa
 def measure(
     ready: Mapping[str, boot.Ready], sleeping: Mapping[str, boot.Ready], large: bool = False
 ) -> Growth:
-    """Boot both kernels on all machines."""
     sizes = (*SIZES_GIB, LARGE_GIB) if large else SIZES_GIB
     accels: list[Accel] = []
 
@@ -274,6 +273,5 @@ def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
 
 
 def boots_as_dict(sizes: Mapping[int, Costs], low: Mapping[int, Costs]) -> dict[str, Any]:
-    """By machine."""
     of_sizes = {f"memory-{gib}": asdict(costs) for gib, costs in sizes.items()}
     return of_sizes | {f"low-memory-{gib}": asdict(costs) for gib, costs in low.items()}

@@ -26,8 +26,6 @@ MAX_END = 10_000  # for a helper to go
 
 @dataclass(frozen=True)
 class Helper:
-    """Instructions of one helper of a job."""
-
     chunk: int  # from one chunk to the next, the test's thread function included: the median
     end: int  # from its last chunk until it has left; 0 if the back end has nothing to do
 

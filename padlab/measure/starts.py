@@ -28,8 +28,6 @@ _HELPER = re.compile(r"function[ =]padata_mt_helper")
 
 @dataclass(frozen=True)
 class Starts:
-    """The helpers of one boot's deferred init."""
-
     queued: int
     started: int  # some are too late, or cancelled
     made: int  # threads made from the first helper queued to the last one started

@@ -55,8 +55,6 @@ WAYS = ("stock", OURS, "plain", LIMIT)
 
 @dataclass(frozen=True)
 class Timing:
-    """One way, once over all pages."""
-
     threads: int
     way: str
     ns: int

@@ -88,7 +88,6 @@ class Measured:
 
 
 def parse(said: tools.Said) -> Measured:
-    """Read zero_bench's output."""
     timings, uses, notes = [], [], []
     for text in said.lines:
         if match := _ROUND.match(text):

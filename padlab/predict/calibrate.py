@@ -138,7 +138,6 @@ def predict(point: Point, fit: Fit, engine: Engine) -> float:
 
 
 def published_points() -> list[Point]:
-    """Every row of the published sweeps."""
     return [Point(name, row.threads, row.deferred_ms) for name in MACHINES for row in published.rows(name)]
 
 

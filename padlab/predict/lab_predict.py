@@ -29,7 +29,6 @@ LIMITS = (
 
 
 def main() -> int:
-    """Calibrate, predict, record, print."""
     kernels = assumptions.load()
     with progress.step("calibrating the model on the published sweeps") as step:
         calibration = calibrate.calibrate(calibrate.published_points(), kernels.stock, step.update)

@@ -112,7 +112,6 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
 
 
 def _said(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
-    """What the kernel and the guest's programs said."""
     console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
     return dmesg.parse(console), channel.Guest(guest)
 
@@ -178,7 +177,6 @@ def check_config(spec: BootSpec) -> None:
 
 
 def _folder(spec: BootSpec) -> Path:
-    """A new folder for this boot."""
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}"
     for n in range(1, 1000):
         folder = paths.BOOTS / (stem if n == 1 else f"{stem}-{n}")

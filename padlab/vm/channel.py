@@ -75,7 +75,6 @@ class Guest:
 
     @cached_property
     def trouble(self) -> tuple[str, ...]:
-        """What went wrong, in the guest's own words."""
         return tuple(self.values("trouble"))
 
     @cached_property

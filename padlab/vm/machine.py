@@ -134,12 +134,10 @@ def plural(count: int, noun: str) -> str:
 
 
 def names(folder: Path = MACHINES) -> list[str]:
-    """Every machine there is, in alphabetical order."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def load(name: str, folder: Path = MACHINES) -> Machine:
-    """Read and check machines/NAME.toml."""
     choices = names(folder)
     if name not in choices:
         todo = f"choose one of {', '.join(choices)}, or add machines/{name}.toml"

@@ -66,8 +66,6 @@ class Pages:
 
 @dataclass(frozen=True)
 class Report:
-    """All that ``./lab boot`` tells of a boot."""
-
     result: BootResult
     threads: tuple[Threads, ...]
     pages: Pages | None  # None: the guest did not say
@@ -130,7 +128,6 @@ class Report:
 
 
 def describe(result: BootResult) -> Report:
-    """Work out a boot's report from what it said."""
     spec = result.spec
     return Report(
         result=result,

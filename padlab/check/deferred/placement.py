@@ -36,8 +36,6 @@ class Chunk:
 
 @dataclass
 class Job:
-    """One job as its events tell it."""
-
     nr: int
     start: int
     size: int

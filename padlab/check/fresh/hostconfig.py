@@ -28,8 +28,6 @@ _RESOLVER = (Path("/etc/resolv.conf"), Path("/etc/hosts"))
 
 @dataclass(frozen=True)
 class HostConfig:
-    """What of the host's configuration concerns the network."""
-
     targets: str  # apt-get indextargets
     apt: list[str]  # lines for apt.conf
     environment: dict[str, str]
@@ -51,7 +49,6 @@ class HostConfig:
 
 
 def read() -> HostConfig:
-    """Ask the host's apt, pip and environment."""
     what = "reading apt's configuration"
     targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
     settings = process.run(["apt-config", "dump"], what=what)

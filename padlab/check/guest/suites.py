@@ -148,6 +148,5 @@ def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
 
 
 def kunit(config: Config, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
-    """KUnit in a guest."""
     append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
     return _judged(guests.boot(guests.machine_of(config), kernel, config, "kunit", append, limit_s))

@@ -152,7 +152,6 @@ class Tried:
 
 
 def problems(results: Sequence[boots.BootResult], allowance: int) -> list[str]:
-    """Of a boot of each kernel."""
     complaints = [f"{result.spec.kernel}: {line}" for result in results for line in guests.trouble(result)]
     if complaints:
         return complaints

@@ -49,8 +49,6 @@ def _sources(detector: Detector) -> str:
 
 
 class Log:
-    """Attempts by check and mutant, in a file."""
-
     def __init__(self, path: Path = KEPT) -> None:
         self._path = path
         self._lock = threading.Lock()

@@ -76,7 +76,6 @@ class Run:
         self.broken: dict[str, LabError] = {}
 
     def forget(self, chosen: Sequence[mutant.Mutant]) -> None:
-        """Forget what earlier runs have found of these."""
         for fault in chosen:
             for check in checks_of(fault):
                 self._log.forget(check, fault)

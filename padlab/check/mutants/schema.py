@@ -57,7 +57,6 @@ def functions(source: str) -> Iterator[Function]:
 
 
 def _parameters(header: str) -> list[str]:
-    """The names of a function's parameters."""
     inside = header[header.index("(") + 1 : header.rindex(")")]
     names = [part.split("[")[0].replace("*", " ").split()[-1] for part in inside.split(",")]
     return [] if names == ["void"] else names

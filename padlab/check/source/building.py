@@ -109,7 +109,6 @@ def compilers(everything: bool) -> Iterator[Check]:
 
 
 def installing(everything: bool) -> Iterator[Check]:
-    """Debian packages, on a bare Debian."""
     if everything:
         limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
         yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)

@@ -29,7 +29,6 @@ def _python(module: str, *args: str, finding: str = _AT) -> Outcome:
 
 
 def _shellcheck() -> Outcome:
-    """Every shell script, each in its own dialect."""
     command = [environment.program("dev", "shellcheck"), "--external-sources", "--source-path=SCRIPTDIR"]
     scripts: dict[str, list[Path]] = {}
     for path in shell_scripts(ROOT):

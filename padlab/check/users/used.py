@@ -91,5 +91,4 @@ def poisoned() -> Outcome:
 
 
 def unseen(console: str) -> list[str]:
-    """What is wrong with what a console says.  Pure."""
     return [] if SEEN in console else ["a struct page that is not initialised is read, and nobody says so"]

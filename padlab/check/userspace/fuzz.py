@@ -58,7 +58,6 @@ def parse(lines: Iterable[str]) -> Result:
 
 
 def jobs_so_far(line: str) -> int | None:
-    """The number of jobs in a line of progress."""
     match = _PROGRESS.match(line.removeprefix(_PREFIX)) if line.startswith(_PREFIX) else None
     return int(match["jobs"]) if match else None
 
