@@ -176,8 +176,8 @@ def reason(text: str) -> str:
 
 def _apt(cmd: list[str], what: str, log: Path) -> None:
     """Run apt as root, through sudo if there is one."""
-    if os.geteuid() != 0:
-        _check_sudo(cmd, what)
+    if os.geteuid() != 0 and not (shutil.which("sudo") and (sys.stdin.isatty() or _sudo_asks_nothing())):
+        raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
     try:
         _as_root(cmd, what, log)
     except LabError as err:
@@ -199,11 +199,6 @@ def _as_root(cmd: list[str], what: str, log: Path) -> None:
         tail = log.read_text(errors="replace").splitlines()[-process.TAIL_LINES :]
         why = process.describe_status(cmd, status)
         raise LabError(what, why, _TODO, log=log, detail=tail)
-
-
-def _check_sudo(cmd: list[str], what: str) -> None:
-    if shutil.which("sudo") is None or not (sys.stdin.isatty() or _sudo_asks_nothing()):
-        raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
 
 
 def _sudo_asks_nothing() -> bool:

@@ -19,13 +19,9 @@ def documents() -> list[Path]:
     return [*guides, *(path for folder in folders for path in sorted(folder.glob("*.msg")))]
 
 
-def style_of(path: Path) -> markers.Style:
-    return markers.MARKDOWN if path.suffix == ".md" else markers.MAIL
-
-
 def renewed(path: Path) -> str:
     """What the document is with its tables up to date."""
-    name, style = paths.shown(path), style_of(path)
+    name, style = paths.shown(path), markers.MARKDOWN if path.suffix == ".md" else markers.MAIL
 
     def render(words: Sequence[str]) -> str:
         table = tables.make(words)

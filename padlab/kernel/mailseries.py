@@ -86,16 +86,12 @@ def _mails(repo: Path, part: Part, commits: str, env: dict[str, str]) -> Path:
 
 def _place(number: int, of: int) -> str:
     """What the part is against."""
-    linux = _against(tree.source_version())
+    name, _, version = source.name_of(tree.source_version()).partition(" ")
+    linux = f"Linux {version}" if name == "Linux" else f"Debian's {name}, version {version}"
     if of == 1:
         return f"This series is against {linux}."
     before = {1: "", 2: " with part 1 applied"}.get(number, f" with parts 1 to {number - 1} applied")
     return f"This is part {number} of {of}, against {linux}{before}."
-
-
-def _against(version: str) -> str:
-    name, _, number = source.name_of(version).partition(" ")
-    return f"Linux {number}" if name == "Linux" else f"Debian's {name}, version {number}"
 
 
 _MAIL = "[0-9][0-9][0-9][0-9]-*.patch"

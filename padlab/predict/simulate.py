@@ -97,11 +97,6 @@ class Engine(Struct, frozen=True, forbid_unknown_fields=True):
     def chunk_end(self) -> ChunkEnd:
         return stock_chunk_end if self.chunks == "fixed" else our_chunk_end
 
-    @property
-    def locked_ns(self) -> float:
-        """Time per page with zone->lock held."""
-        return self.lock_ns / self.pages_per_lock + self.insert_ns / BLOCK
-
 
 @dataclass(frozen=True)
 class Run:
@@ -184,7 +179,7 @@ def slowdown(weight: float, hardware: Hardware, engine: Engine) -> float:
     """
     rate = weight / (hardware.page_ns * engine.page_ratio)
     memory = rate * engine.bytes_per_page / hardware.bandwidth
-    lock = rate * engine.locked_ns
+    lock = rate * (engine.lock_ns / engine.pages_per_lock + engine.insert_ns / BLOCK)
     if math.isinf(hardware.knee):
         return max(1.0, memory, lock)
     total: float = 1.0 + memory**hardware.knee + lock**hardware.knee

@@ -137,16 +137,12 @@ def _monitor(socket: str) -> list[str]:
 
 
 def _accel(accel: Accel, shift: int) -> list[str]:
-    if accel.exact:
-        return [
-            *("-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"),
-            *("-icount", f"shift={shift},sleep=off"),
-            *("-rtc", "base=2025-01-01,clock=vm"),
-            *("-seed", "1"),
-        ]
     if accel.name == "kvm":
         return ["-accel", "kvm"]
-    return ["-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"]
+    args = ["-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"]
+    if accel.exact:
+        args += ["-icount", f"shift={shift},sleep=off", "-rtc", "base=2025-01-01,clock=vm", "-seed", "1"]
+    return args
 
 
 def _sockets(machine: Machine) -> tuple[int, int]:

@@ -96,7 +96,7 @@ def _choices(without: frozenset[int], base: str) -> tuple[str, dict[str, int]]:
             if fault.file == file and nr not in without and (base == PATCHED or before.count(fault.old) == 1)
         }
         after, chosen = schema.combined(before, here)
-        patch += schema.diff(file, before, schema.defined(after) if file == schema.HOME else after)
+        patch += schema.diff(file, before, after + schema.DEFINED * (file == schema.HOME))
         numbers.update({here[nr].id: nr for nr in chosen})
     return patch, numbers
 

@@ -31,10 +31,12 @@ _READ = re.compile(r"^  (\S+) \\?$", re.MULTILINE)
 
 def sources(everything: bool = False) -> Iterator[Check]:
     """The kernel's checkers of source, on the files of the series."""
-    yield Check("kernel-doc says nothing new", checkers.kernel_doc, SOURCE_LIMIT_S)
+    yield Check("kernel-doc says nothing new", partial(checkers.check, "kernel-doc"), SOURCE_LIMIT_S)
     if everything:
-        yield Check("Coccinelle says nothing new", checkers.coccinelle, BUILD_LIMIT_S)
-        yield Check("Sphinx says nothing new of the manuals", checkers.htmldocs, BUILD_LIMIT_S)
+        yield Check("Coccinelle says nothing new", partial(checkers.check, "coccinelle"), BUILD_LIMIT_S)
+        yield Check(
+            "Sphinx says nothing new of the manuals", partial(checkers.check, "htmldocs"), BUILD_LIMIT_S
+        )
 
 
 def kernels(everything: bool) -> Iterator[Check]:

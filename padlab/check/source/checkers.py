@@ -19,8 +19,10 @@ _MANUALS = ("core-api", "admin-guide/sysctl")
 Checker = Callable[[Path, Path, Path, progress.Step], Iterable[str]]
 
 
-def _new(name: str, checker: Checker) -> Outcome:
+def check(name: str) -> Outcome:
     """One case, which passes if nothing is said of the patched tree that is not said of stock."""
+    groups, checker = CHECKERS[name]
+    packages.ensure(*groups)
     log = paths.LOGS / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
@@ -38,24 +40,14 @@ def _files(top: Path) -> list[str]:
     return [name for name in remarks.touched(".c", ".h") if (top / name).exists()]
 
 
-def kernel_doc() -> Outcome:
-    """Comments of functions and structs: none is malformed, or lacks what it should have."""
-    return _new("kernel-doc", _kernel_doc)
-
-
 def _kernel_doc(top: Path, _place: Path, log: Path, _step: progress.Step) -> list[str]:
+    """Comments of functions and structs: none is malformed, or lacks what it should have."""
     command = ["scripts/kernel-doc", "-none", "-Wall", *_files(top)]
     return process.run(command, what="kernel-doc", cwd=top, log=log, ok=range(256)).splitlines()
 
 
-def coccinelle() -> Outcome:
-    """The kernel's semantic patches, as make coccicheck has them report."""
-    packages.ensure("coccinelle")
-    return _new("coccinelle", _coccinelle)
-
-
 def _coccinelle(top: Path, place: Path, log: Path, step: progress.Step) -> Iterable[str]:
-    """Of the files of the series, in the folder, where nothing else is."""
+    """The kernel's semantic patches, as make coccicheck has them report, on files in the folder alone."""
     for name in _files(top):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(top / name, place / name)
@@ -91,14 +83,17 @@ def _rule(top: Path, place: Path, rule: Path, log: Path) -> list[str]:
     return output.splitlines()
 
 
-def htmldocs() -> Outcome:
-    """The manuals that the series adds to, made by Sphinx."""
-    packages.ensure("build", "sphinx")
-    return _new("htmldocs", _htmldocs)
-
-
 def _htmldocs(top: Path, place: Path, log: Path, _step: progress.Step) -> list[str]:
+    """The manuals that the series adds to, made by Sphinx."""
     command = ["make", "-C", top, f"O={place}", f"SPHINXDIRS={' '.join(_MANUALS)}", "htmldocs"]
     lines: list[str] = []
     process.stream(command, lines.append, what="make htmldocs", log=log)
     return lines
+
+
+# By name, with the packages that each needs.
+CHECKERS: dict[str, tuple[tuple[str, ...], Checker]] = {
+    "kernel-doc": ((), _kernel_doc),
+    "coccinelle": (("coccinelle",), _coccinelle),
+    "htmldocs": (("build", "sphinx"), _htmldocs),
+}
