@@ -4,7 +4,7 @@
 import csv
 import statistics
 
-from padlab.core import paths
+from padlab.core import paths, stats
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
 from padlab.predict import prediction
@@ -32,12 +32,8 @@ def timed(base: str, slug: str) -> Table:
 def _by_size(base: str, slug: str) -> dict[int, list[records.Record]]:
     """The rows of each amount of memory, in the order of WAYS."""
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
-    by_size: dict[int, list[records.Record]] = {gib: [] for gib in sorted({row["gib"] for row in boots})}
-    for way in WAYS:
-        for row in boots:
-            if (row["kernel"], row["boot"]) == way:
-                by_size[row["gib"]].append(row)
-    return by_size
+    in_order = sorted(boots, key=lambda row: (row["gib"], WAYS.index((row["kernel"], row["boot"]))))
+    return stats.group(in_order, lambda row: row["gib"])
 
 
 def _ranged(row: records.Record, key: str) -> str:

@@ -81,11 +81,6 @@ KCSAN = Config(
 )
 
 
-def usual(arch: Arch) -> Config:
-    """What machines of an architecture boot if not told otherwise."""
-    return ARM64 if arch.foreign else PERF
-
-
 def _own(name: str) -> list[Path]:
     own = paths.OWN / "configs" / name if paths.OWN else None
     return [own] if own and own.exists() else []

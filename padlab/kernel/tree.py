@@ -106,11 +106,6 @@ def has_series(kernel: str) -> bool:
     return kernel != "stock" and VARIANTS[kernel].series
 
 
-def is_part(kernel: str) -> bool:
-    """Whether ``kernel`` may have only a part of the series."""
-    return kernel != "stock" and VARIANTS[kernel].only is not None
-
-
 def is_changing(kernel: str) -> bool:
     return kernel != "stock" and VARIANTS[kernel].changing
 

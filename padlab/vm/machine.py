@@ -86,7 +86,8 @@ class Machine:
     @property
     def config(self) -> kconfig.Config:
         """What it boots if not told otherwise."""
-        return kconfig.USERS if self.firmware else kconfig.usual(self.arch)
+        usual = kconfig.ARM64 if self.arch.foreign else kconfig.PERF
+        return kconfig.USERS if self.firmware else usual
 
     @property
     def cpus(self) -> int:

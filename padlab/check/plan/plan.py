@@ -44,7 +44,8 @@ SET_UP_LIMIT_S = 1800
 RANDOM_MACHINES = 40
 RANDOM_LIMIT_S = 60
 
-# Random jobs for the engine in userspace.
+# The engine in userspace, with random jobs.
+BUGS = "engine in userspace finds every seeded fault"
 QUICK_JOBS = 200_000
 FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
 
@@ -68,7 +69,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_native(),
         *_models(everything),
         *_userspace(FULL_JOBS),
-        *_bugs(),
+        Check(BUGS, fuzz.find_all, BUGS_LIMIT_S, alone=True, sees=fuzz.seen_by_find),
         Check("memblock in userspace", memblock.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
@@ -110,11 +111,6 @@ def _userspace(jobs: dict[str, int]) -> Iterator[Check]:
     for sanitizer, name in fuzz.SANITIZERS.items():
         run = partial(fuzz.fuzz, sanitizer, jobs[sanitizer])
         yield Check(f"engine in userspace, {name}", run, FUZZ_LIMIT_S, alone=True)
-
-
-def _bugs() -> Iterator[Check]:
-    name = "engine in userspace finds every seeded fault"
-    yield Check(name, fuzz.find_all, BUGS_LIMIT_S, alone=True, sees=fuzz.seen_by_find)
 
 
 def _models(everything: bool) -> Iterator[Check]:
