@@ -7,6 +7,7 @@ from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
 from padlab.measure import zeroing
 from padlab.measure.structpages import LIMIT, OURS, UML, USE_OURS, USERSPACE, USES
+from padlab.vm.machine import plural
 
 KIB_PER_MIB, KIB_PER_GIB = 1 << 10, 1 << 20
 PAGES_PER_GIB = 1 << 18
@@ -26,10 +27,6 @@ def recorded() -> Table:
     cpus = dict.fromkeys(cpu for cpu, _, _ in commits)
     rows = [[cpu, *(commits.get((cpu, *column), "") for column in columns)] for cpu in cpus]
     return Table(("commit and day", *(f"{names[name]}, {base}" for base, name in columns)), rows)
-
-
-def named(threads: int) -> str:
-    return f"{threads} thread{'s' * (threads > 1)}"
 
 
 # Struct pages
@@ -105,7 +102,10 @@ def uses(base: str) -> Table:
 def mail_struct_pages(base: str, slug: str) -> Table:
     """For a message: one CPU, by threads."""
     record = records.of_cpu(base, slug, "bench.json")
-    rows = [[named(threads), *map(figure, _ns(record, USERSPACE, threads))] for threads in _threads(record)]
+    rows = [
+        [plural(threads, "thread"), *map(figure, _ns(record, USERSPACE, threads))]
+        for threads in _threads(record)
+    ]
     return Table(("", "before", "after", "limit"), rows)
 
 
@@ -131,7 +131,7 @@ def _by_cpu(base: str, kib: int, unit: str, divide: float, digits: int) -> Table
             us = _us(record, kib, threads, zeroing.OURS)
             cells.append(f"{figure(us / divide, digits)} ({ratio(us, stock)})" if us else "")
         rows.append([records.cpu(record), *cells])
-    return Table((unit, "stock", *(f"ours, {named(threads)}" for threads in THREADS)), rows)
+    return Table((unit, "stock", *(f"ours, {plural(threads, 'thread')}" for threads in THREADS)), rows)
 
 
 def gib_page(base: str) -> Table:
@@ -176,7 +176,7 @@ def sizes(base: str, slug: str) -> Table:
         ratios = [ratio(_us(record, kib, n, zeroing.OURS), stock) for n in threads]
         size = f"{kib // KIB_PER_GIB} GiB" if kib >= KIB_PER_GIB else f"{kib // KIB_PER_MIB} MiB"
         rows.append([size, figure(stock, 0), *ratios, ratio(cpu_time, stock)])
-    heads = (f"ours, {named(n)}, of stock" for n in threads)
+    heads = (f"ours, {plural(n, 'thread')}, of stock" for n in threads)
     return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
 
 
@@ -212,4 +212,4 @@ def mail_zeroing(base: str, slug: str) -> Table:
     for kib, name, divide in ((2 * KIB_PER_MIB, "2 MiB, us", 1), (KIB_PER_GIB, "1 GiB, ms", US_PER_MS)):
         times = [_us(record, kib, 1, zeroing.STOCK), *(_us(record, kib, n, zeroing.OURS) for n in threads)]
         rows.append([name, *_times(times, divide, 1)])
-    return Table(("", "stock", *map(named, threads)), rows)
+    return Table(("", "stock", *(plural(n, "thread") for n in threads)), rows)

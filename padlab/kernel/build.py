@@ -20,7 +20,7 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import compiler, kconfig, source, tree
+from padlab.kernel import kconfig, source, tree
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.state import known_state
 
@@ -147,8 +147,7 @@ def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables
 
 def _build_stamp(kernel: str, config: kconfig.Config, obj: Path) -> Stamp:
     fragments = [path.read_text() for path in config.files(tree.has_series(kernel))]
-    identity = compiler.identity(config.arch)
-    parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, identity]
+    parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, config.arch.identity]
     return Stamp(obj / _STAMP, parts)
 
 

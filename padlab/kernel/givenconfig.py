@@ -44,10 +44,6 @@ def read(path: Path) -> GivenConfig:
     try:
         data = path.read_bytes()
         text = _UNPACK.get(path.suffix, bytes)(data).decode().replace("\r\n", "\n")
-    except FileNotFoundError:
-        raise _bad(what, "it is not there") from None
-    except IsADirectoryError:
-        raise _bad(what, "it is a folder") from None
     except OSError as err:
         raise _bad(what, err.strerror or "it cannot be unpacked") from None
     except (EOFError, lzma.LZMAError, zlib.error, UnicodeDecodeError):

@@ -14,7 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from padlab.core import exclusive, packages, paths, process, progress, toml
-from padlab.kernel import compiler, tree
+from padlab.kernel import tree
+from padlab.kernel.arch import X86_64
 from padlab.kernel.content import Stamp
 
 PROGRAMS = "outside/programs.toml"
@@ -120,7 +121,7 @@ def memblock(kernel: str, *variables: str) -> Path:
 
 
 def _parts(kernel: str) -> list[str]:
-    return [_RECIPE, tree.content_key(kernel), compiler.identity()]
+    return [_RECIPE, tree.content_key(kernel), X86_64.identity]
 
 
 def _renew(place: Path) -> None:

@@ -43,16 +43,12 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
         return self.package.removeprefix("linux-source-")
 
 
-def of(name: str) -> Base:
-    bases = toml.load(RECORD, dict[str, Base])
+@functools.cache
+def base() -> Base:
+    bases, name = toml.load(RECORD, dict[str, Base]), paths.BASE
     if name not in bases:
         raise LabError(RECORD.name, f'has no table ["{name}"]', f"restore it: git checkout {RECORD.name}")
     return bases[name]
-
-
-@functools.cache
-def base() -> Base:
-    return of(paths.BASE)
 
 
 def _environment() -> dict[str, str]:

@@ -91,9 +91,6 @@ class Growth:
         """Millions of instructions a GiB of one CPU alone, without those of hash tables."""
         return sum(self.per_gib(kernel, phase.name) for phase in SERIAL)
 
-    def lower(self, kernel: str) -> float:
-        return lower(self.low[kernel])
-
     def per_page(self, kernel: str) -> float:
         costs = self.sizes[kernel][SIZES_GIB[0]]
         pages = self.sizes["patched"][SIZES_GIB[0]].pages
@@ -142,7 +139,7 @@ def goals(growth: Growth) -> list[Goal]:
     def pair(figure: Callable[[str], float]) -> tuple[float, float]:
         return figure("stock"), figure("patched")
 
-    page, early = pair(growth.per_page), pair(growth.lower)
+    page, early = pair(growth.per_page), pair(lambda k: lower(growth.low[k]))
     rest, whole = pair(lambda k: growth.per_gib(k, REST.name)), pair(growth.per_gib)
     serial, blocks = pair(growth.serial), pair(lambda k: growth.per_gib(k, BLOCKS.name))
     slowed = pair(growth.slowed)

@@ -21,7 +21,8 @@ from typing import Any
 
 from padlab.core import git, host, paths, progress
 from padlab.core.errors import LabError
-from padlab.kernel import compiler, source, tree
+from padlab.kernel import source, tree
+from padlab.kernel.arch import X86_64
 from padlab.kernel.build import Build
 from padlab.vm.accel import Accel
 
@@ -60,37 +61,26 @@ def load(path: Path, command: str, what: str) -> Any:
     raise LabError(what, why, f"record it with: {command}")
 
 
-def today() -> str:
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
-
-
 def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
     """What made a result of boots; ``accel`` is theirs."""
-    return {
-        "command": _command(command),
-        "source": source.name_of(build.source_version),
-        "config": build.config.name,
-        "commit": git.commit(),
-        **accel.as_dict(),
-        "host": host.cpu(),
-        "date": today(),
-    }
+    return _made(command, build.source_version, config=build.config.name, **accel.as_dict())
 
 
 def of_native(command: str) -> dict[str, str]:
     """What made a result of native programs."""
+    version = X86_64.identity.splitlines()[-1].strip()  # such as "gcc version 12.2.0 (Debian 12.2.0-14)"
+    return _made(command, tree.source_version(), compiler=version.replace(" version", "", 1))
+
+
+def _made(command: str, version: str, **more: str) -> dict[str, str]:
     return {
-        "command": _command(command),
-        "source": source.name_of(tree.source_version()),
-        "compiler": compiler.name(),
+        "command": paths.command(command.removeprefix("./lab ")),
+        "source": source.name_of(version),
+        **more,
         "commit": git.commit(),
         "host": host.cpu(),
-        "date": today(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
-
-
-def _command(command: str) -> str:
-    return paths.command(command.removeprefix("./lab "))
 
 
 def record(name: str, data: Mapping[str, Any]) -> None:

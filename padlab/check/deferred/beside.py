@@ -312,14 +312,9 @@ def pressure(
     """An initcall takes nearly all memory, as it could if boot had waited."""
     problems = []
     for append in (slow, (SYNC,)):
-        result = guests.boot(name, kernel, append=(taking(kind), *append), limit=limit_s)
+        result = guests.boot(name, kernel, append=(f"test_take={PERCENT},{kind}", *append), limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
     return judge(problems, result.log)
-
-
-def taking(kind: str) -> str:
-    """On the command line: an initcall takes nearly all memory in that way."""
-    return f"test_take={PERCENT},{kind}"
 
 
 def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:

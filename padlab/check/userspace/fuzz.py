@@ -64,12 +64,8 @@ def jobs_so_far(line: str) -> int | None:
 
 def problems(result: Result, jobs: int, status: int) -> list[str]:
     """What is wrong with a run that was to do ``jobs``."""
-    if result.failure:
-        return [result.failure]
-    if not result.ended:
-        return [f"it ended with status {status} and no result"]
-    wrong = [f"it says ok and ended with status {status}"] if status else []
-    if result.jobs < jobs:
+    wrong = tools.Said((), (), result.failure, result.ended).problems(status)
+    if result.ended and not result.failure and result.jobs < jobs:
         wrong.append(f"it did {result.jobs} jobs of {jobs}")
     return wrong
 
@@ -156,13 +152,12 @@ def attempt(program: Path, log: Path) -> tuple[int, Result]:
 def _run(
     program: Path, args: list[str], log: Path, on_line: Callable[[str], None] = lambda _line: None
 ) -> tuple[int, list[str]]:
-    status, lines = _run_once([program, *args], log, on_line)
-    if any(_TSAN_LAYOUT in line for line in lines):
-        status, lines = _run_once(["setarch", "-R", program, *args], log, on_line)
-    if any(_TSAN_LAYOUT in line for line in lines):
-        why = "ThreadSanitizer cannot work with this kernel's memory layout"
-        raise LabError(program.name, why, "set it: sysctl vm.mmap_rnd_bits=28", log=log)
-    return status, lines
+    for how in ([], ["setarch", "-R"]):
+        status, lines = _run_once([*how, program, *args], log, on_line)
+        if not any(_TSAN_LAYOUT in line for line in lines):
+            return status, lines
+    why = "ThreadSanitizer cannot work with this kernel's memory layout"
+    raise LabError(program.name, why, "set it: sysctl vm.mmap_rnd_bits=28", log=log)
 
 
 def _run_once(command: list[object], log: Path, on_line: Callable[[str], None]) -> tuple[int, list[str]]:

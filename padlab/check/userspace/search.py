@@ -16,7 +16,8 @@ from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process
 from padlab.core.errors import LabError
-from padlab.kernel import compiler, native
+from padlab.kernel import native
+from padlab.kernel.arch import X86_64
 from padlab.kernel.content import Stamp, fingerprint
 from padlab.kernel.owned import owned_files
 
@@ -87,7 +88,7 @@ def build(program: str, **variables: object) -> Path:
     command = ["make", "-s", "-C", SOURCES, f"O={PLACE}", f"LINUX={linux}", "CC=gcc"]
     command += [f"{name}={value}" for name, value in variables.items()]
     files = [*sorted(path for path in SOURCES.iterdir() if path.suffix != ".toml"), *engine.values()]
-    parts = [compiler.identity(), spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
+    parts = [X86_64.identity, spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
     stamp = Stamp(PLACE / ".padlab-sources", parts)
     with exclusive.alone(PLACE.with_name(f".{PLACE.name}.lock")), contextlib.ExitStack() as making:
         if not (stamp.matches() and linux.exists()):

@@ -20,7 +20,8 @@ from padlab.check.userspace.search import Result
 from padlab.core import packages, paths, progress, table, toml
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel import compiler, native
+from padlab.kernel import native
+from padlab.kernel.arch import X86_64
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
 
@@ -122,7 +123,7 @@ def seen(kind: str, full: bool) -> str:
     marks = [f"{path.name} {fingerprint(path)}" for path in (*modules, *sources)]
     engine = [f"{name} {owned_files()[name].read_text()}" for name in (*native.ENGINE, search.TASK)]
     over = paths.over(VARIANTS)
-    versions = [search.spin_version(), compiler.identity(), over.read_text() if over else ""]
+    versions = [search.spin_version(), X86_64.identity, over.read_text() if over else ""]
     return digest([kind, str(full), *versions, *marks, *engine])
 
 
