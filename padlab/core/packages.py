@@ -89,15 +89,10 @@ def _present(package: str, witness: str) -> bool:
     if not witness.startswith("/"):
         return shutil.which(witness) is not None
     if package == "busybox-static":  # the dynamic busybox has the same path
-        return _dpkg_installed(package)
+        query = ["dpkg-query", "-W", "-f=${Status}", package]
+        said = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+        return said.endswith(" installed")
     return Path(witness).exists()
-
-
-def _dpkg_installed(package: str) -> bool:
-    query = subprocess.run(
-        ["dpkg-query", "-W", "-f=${Status}", package], capture_output=True, text=True, check=False
-    )
-    return query.stdout.endswith(" installed")
 
 
 def ensure(*groups: str) -> None:

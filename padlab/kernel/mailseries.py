@@ -20,7 +20,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import checkpatch, hooks, source, state, tree
 from padlab.kernel.content import fingerprint
 from padlab.kernel.owned import owned_files
-from padlab.kernel.steps import Part, Step, contents, cover_letter, read_parts
+from padlab.kernel.steps import Step, contents, cover_letter, read_parts
 
 _WORK = paths.BUILD / "series"
 _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
@@ -63,7 +63,11 @@ def export(directory: Path) -> list[Path]:
     for count, part in enumerate(parts, 1):
         number += len(part.steps)
         top = f"HEAD~{len(done) - number}"
-        fresh = _mails(repo, part, f"{base}..{top}", identity.environment(len(done) + 1))
+        fresh = _WORK / "mails" / part.name
+        shutil.rmtree(fresh, ignore_errors=True)
+        options = ["--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh)]
+        command = ["format-patch", *options, f"{base}..{top}"]
+        _git(repo, command, identity.environment(len(done) + 1))
         letter = fresh / _LETTER
         cover = cover_letter(part)
         letter.write_text(
@@ -74,14 +78,6 @@ def export(directory: Path) -> list[Path]:
         mails += _deliver(fresh, directory / part.name)
         base = top
     return mails
-
-
-def _mails(repo: Path, part: Part, commits: str, env: dict[str, str]) -> Path:
-    fresh = _WORK / "mails" / part.name
-    shutil.rmtree(fresh, ignore_errors=True)
-    options = ["--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh)]
-    _git(repo, ["format-patch", *options, commits], env)
-    return fresh
 
 
 def _place(number: int, of: int) -> str:

@@ -131,7 +131,8 @@ def read_parts() -> list[Part]:
         f"{name}: in no part" for name in sorted(set(texts) - set(count) - ({COVER} if _named() else set()))
     ]
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
-    problems += coverage(_steps(parts), set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
+    steps = [step for part in parts for step in part.steps]
+    problems += coverage(steps, set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
     if problems:
         why = f"{len(problems)} files, hooks or messages are not where they should be"
         todo = "correct the Owns, Hook and Without lines of series/*.msg" + f", or {PARTS}" * bool(_named())
@@ -162,12 +163,8 @@ def _cut() -> list[tuple[str, str, list[str]]]:
     ]
 
 
-def _steps(parts: Iterable[Part]) -> list[Step]:
-    return [step for part in parts for step in part.steps]
-
-
 def read_steps() -> list[Step]:
-    return _steps(read_parts())
+    return [step for part in read_parts() for step in part.steps]
 
 
 def cover_letter(part: Part) -> Step:

@@ -16,7 +16,6 @@ from padlab.core import host, table
 from padlab.measure import provenance, structpages, uml, zeroing
 from padlab.measure.verdict import Gate, Judged, Verdict, overall
 
-COMMAND = "./lab bench"
 ROUNDS = 15
 QUICK_ROUNDS = 5
 # Exit status of --check: 2 is for a bad command line.
@@ -37,7 +36,7 @@ def main(quick: bool = False) -> int:
 
 def as_dict(runs: Sequence[structpages.Measured]) -> dict[str, Any]:
     return {
-        **provenance.of_native(COMMAND),
+        **provenance.of_native("./lab bench"),
         "benches": [
             {
                 "bench": measured.bench,

@@ -13,14 +13,12 @@ from typing import Any
 from rich.table import Table
 
 from padlab.core import progress, table
-from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.measure import firstuse, jobcost, provenance, zeroing
 from padlab.vm import boot
 from padlab.vm.trace import Trace
 
-COMMAND = "./lab bench hugepages"
 MACHINE = jobcost.MACHINE
 MAX_COST = 50_000  # instructions of the caller before the first byte is zeroed
 ROUNDS, QUICK_ROUNDS = 15, 5
@@ -67,13 +65,7 @@ def parse_cost(trace: Trace) -> Cost | None:
 
 
 def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
-    result = jobcost.boot_exactly(build, "hugecost", "huge pages, exact")
-    cost = parse_cost(result.guest.trace)
-    if cost is None:
-        raise LabError(
-            "cost of a job", "the trace has no job", "see what the guest reported", log=result.guest_log
-        )
-    return cost, result
+    return jobcost.boot_exactly(build, "hugecost", parse_cost)
 
 
 # The command
@@ -89,7 +81,7 @@ class Measured:
     def as_dict(self) -> dict[str, Any]:
         costs = {**asdict(self.cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(self.helpers)}
         return {
-            **provenance.of_native(COMMAND),
+            **provenance.of_native("./lab bench hugepages"),
             "native": [asdict(row) for row in zeroing.rows(self.native.timings)],
             **{name: [asdict(row) for row in rows] for name, rows in self.uses.items()},
             "exact": costs,

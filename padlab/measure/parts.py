@@ -30,21 +30,14 @@ class Boots:
     sizes: Mapping[int, Costs]  # GiB -> costs
     low: Mapping[int, Costs]  # GiB below 4 GiB -> costs
 
-    def per_gib(self) -> float:
-        """Instructions from the kernel's start to init, for each GiB."""
-        small, large = (self.sizes[gib].boot for gib in SIZES_GIB)
-        return 1e6 * (large - small) / (SIZES_GIB[1] - SIZES_GIB[0])
-
-    def deferred(self, pages: int) -> float:
-        """Instructions for a deferred page, of which there are ``pages`` more in the larger size."""
-        small, large = (self.sizes[gib].phases[DEFERRED.name] for gib in SIZES_GIB)
-        return 1e6 * (large - small) / pages
-
     def figures(self, pages: int) -> dict[str, float]:
+        """Instructions; ``pages`` more are deferred in the larger size."""
+        small, large = (self.sizes[gib] for gib in SIZES_GIB)
+        deferred = large.phases[DEFERRED.name] - small.phases[DEFERRED.name]
         return {
-            "a deferred page": round(self.deferred(pages), 2),
+            "a deferred page": round(1e6 * deferred / pages, 2),
             "a page of the lower zones": round(lower(self.low), 2),
-            "boot to init, a GiB": round(self.per_gib()),
+            "boot to init, a GiB": round(1e6 * (large.boot - small.boot) / (SIZES_GIB[1] - SIZES_GIB[0])),
         }
 
 

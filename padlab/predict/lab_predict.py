@@ -16,7 +16,6 @@ from padlab.core import progress, table
 from padlab.measure import provenance, published
 from padlab.predict import assumptions, calibrate, prediction
 
-COMMAND = "./lab predict"
 LIMITS = (
     "clocks: a CPU runs faster with few cores at work, which the fit attributes to memory",
     "NUMA: memory interleaved over nodes or remote, and nodes that slow one another down",
@@ -46,7 +45,7 @@ def main() -> int:
 def notes(calibration: calibrate.Calibration) -> dict[str, str]:
     left_out, fitted = calibration.median_error(), calibration.median_error(left_out=False)
     return {
-        "command": COMMAND,
+        "command": "./lab predict",
         "predicted": "by a model, not measured; all times in ms",
         "calibrated": f"on {len(calibration.checked)} published points ({published.TABLE.name})",
         "error": f"median {fitted:.1f} % of the fit, {left_out:.1f} % of points left out",

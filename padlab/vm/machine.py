@@ -102,10 +102,6 @@ class Machine:
         return sum(dimm.mib for dimm in self.dimms)
 
     @property
-    def pages(self) -> int:
-        return self.mib * PAGES_PER_MIB
-
-    @property
     def cores_per_node(self) -> int | None:
         """Cores of every node that has CPUs, or None when they differ."""
         counts = {node.cpus // self.threads_per_core for node in self.nodes if node.cpus}
@@ -118,16 +114,9 @@ class Machine:
             notes.append(f"{self.threads_per_core} threads a core")
         if len({node.cpus for node in self.nodes}) > 1:
             notes.append(f"{'/'.join(str(node.cpus) for node in self.nodes)} by node")
-        return ", ".join(
-            [
-                plural(len(self.nodes), "node"),
-                plural(self.cpus, "CPU") + (f" ({', '.join(notes)})" if notes else ""),
-                self.memory(),
-            ]
-        )
-
-    def memory(self) -> str:
-        return f"{self.mib // 1024} GiB" if self.mib % 1024 == 0 else f"{self.mib} MiB"
+        cpus = plural(self.cpus, "CPU") + (f" ({', '.join(notes)})" if notes else "")
+        memory = f"{self.mib // 1024} GiB" if self.mib % 1024 == 0 else f"{self.mib} MiB"
+        return f"{plural(len(self.nodes), 'node')}, {cpus}, {memory}"
 
 
 def plural(count: int, noun: str) -> str:

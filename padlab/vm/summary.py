@@ -12,7 +12,7 @@ from padlab.core import table
 from padlab.kernel import source
 from padlab.kernel.arch import X86_64
 from padlab.vm.dmesg import NodeLine
-from padlab.vm.machine import Machine, plural
+from padlab.vm.machine import PAGES_PER_MIB, Machine, plural
 
 if TYPE_CHECKING:
     from padlab.vm.boot import BootResult
@@ -169,7 +169,7 @@ def account(result: BootResult) -> Pages | None:
         return None
     told = [line.pages for line in nodes if line.pages is not None]
     return Pages(
-        machine=result.spec.machine.pages,
+        machine=result.spec.machine.mib * PAGES_PER_MIB,
         present=sum(zone.present for zone in zones),
         managed=sum(zone.managed for zone in zones),
         total=total,
