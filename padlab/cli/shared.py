@@ -122,10 +122,8 @@ def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[P,
     return add
 
 
-# Types of arguments: LabErrors say what is wrong with one.
-
-
 def machine_named(name: str) -> Machine:
+    """A type of arguments: a LabError says what is wrong with one."""
     from padlab.vm import machine
 
     return machine.load(name)

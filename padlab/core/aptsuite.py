@@ -124,9 +124,6 @@ def _explain(suite: str, what: str, log: Path) -> LabError:
     return LabError(what, why, todo, log=log)
 
 
-# What the host's apt says
-
-
 def mirrors(targets: str) -> dict[str, str]:
     """Debian's mirror by what a suite's name ends with, of apt-get indextargets."""
     mirrors_by_pocket: dict[str, str] = {}

@@ -57,9 +57,6 @@ def by_threads(base: str, slug: str) -> Table:
     return Table(("threads", *(str(boot["threads"]) for boot in boots)), [row])
 
 
-# Predicted
-
-
 def predicted(*machines: str) -> Table:
     """With all CPUs of each of these machines."""
     head = ("predicted deferred init, ms", "threads a node", "stock", "ours", "ratio", "published, 2020")

@@ -125,9 +125,6 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
     ]
 
 
-# What stock and patched share in ccache
-
-
 def own_options(patches: Path | None = None) -> frozenset[str]:
     """The options that the series adds to Kconfig files, by its hooks."""
     folder = patches or paths.PATCHES

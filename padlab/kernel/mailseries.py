@@ -40,9 +40,6 @@ class Identity:
         return names | mails | {f"GIT_{role}_DATE": stamp for role in roles}
 
 
-# Exporting
-
-
 def export(directory: Path) -> list[Path]:
     """Write the series to ``directory``, part by part, and return its files, cover letters first."""
     _check_older(directory)
@@ -188,9 +185,6 @@ def _commit_step(repo: Path, steps: Sequence[Step], identity: Identity) -> None:
     message = f"{step.subject}\n\n{step.body}"
     _git(repo, ["add", "--all", "--force"], env)
     _git(repo, ["commit", "--quiet", "--signoff", "-m", message], env)
-
-
-# Checking
 
 
 def check(directory: Path) -> None:

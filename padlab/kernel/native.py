@@ -79,11 +79,7 @@ def static(source: Path, arch: Arch = X86_64) -> bytes:
     packages.ensure("build", *arch.packages)
     program = paths.BUILD / "native/static" / arch.name / source.stem
     headers = sorted(source.parent.glob("*.h"))
-    parts = [
-        arch.identity,
-        *_STATIC,
-        *(f"{file} {fingerprint(file)}" for file in (source, *headers)),
-    ]
+    parts = [arch.identity, *_STATIC, *(f"{file} {fingerprint(file)}" for file in (source, *headers))]
     stamp = Stamp(program.with_name(f".{source.stem}.padlab-source"), parts)
     command = [arch.compiler, *_STATIC, "-o", program, source]
     with _alone(program):

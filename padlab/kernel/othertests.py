@@ -55,9 +55,6 @@ def suite_of(name: str) -> str:
     return name.split("/")[0]
 
 
-# For guests
-
-
 def kselftests() -> Path:
     """The folder with a folder for each suite: its programs, static, and its scripts."""
     packages.ensure(*PACKAGES)
@@ -97,9 +94,6 @@ def _suite(folder: Path, out: Path, headers: Path, names: list[str]) -> None:
     )
 
 
-# For the host
-
-
 def memblock(kernel: str, *variables: str) -> Path:
     """tools/testing/memblock with code of ``kernel``; ``variables`` are arguments of make."""
     packages.ensure(*PACKAGES)
@@ -115,9 +109,6 @@ def memblock(kernel: str, *variables: str) -> Path:
             (folder / "main").rename(place / "main")
             shutil.rmtree(place / "tree")
     return place / "main"
-
-
-# Both
 
 
 def _parts(kernel: str) -> list[str]:

@@ -223,9 +223,6 @@ def coverage(
     return problems
 
 
-# Files that a later step adds to
-
-
 def _patch(name: str) -> Path:
     """Where a patch of a Without line is."""
     own = paths.OWN / "series" / name if paths.OWN else None

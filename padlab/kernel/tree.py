@@ -118,9 +118,6 @@ def content_key(kernel: str) -> str:
     return digest([state.version, *(f"{name} {fingerprint(tree / name)}" for name in files)])
 
 
-# Making trees
-
-
 def _ensure_stock(update: bool) -> str:
     """Unpack stock when it is not there, or when ``update`` finds a newer one."""
     stock = paths.TREES / "stock"

@@ -68,9 +68,6 @@ def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
     return jobcost.boot_exactly(build, "hugecost", parse_cost)
 
 
-# The command
-
-
 @dataclass(frozen=True)
 class Measured:
     native: zeroing.Measured
@@ -124,9 +121,6 @@ def _grid(table_rows: Iterable[zeroing.Row]) -> Table:
         figures += [table.marked(row.of_stock), table.marked(row.of_one)]
         grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
     return grid
-
-
-# Checks of ./lab test
 
 
 def cost_gate(build: builds.Build) -> Outcome:

@@ -157,15 +157,9 @@ def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
     return stats.summarize([timing.ns / pages for timing in timings])
 
 
-# Running
-
-
 def run(*args: str) -> Measured:
     """memmap_bench with ``args``; an error if it does not come to a good end."""
     return parse(tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=LOG))
-
-
-# Checks of ./lab test
 
 
 SHAPES = ("", "-56", "-72", "-80", "-96", "-virtual")  # of struct page, as the Makefile has them

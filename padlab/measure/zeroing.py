@@ -138,9 +138,6 @@ def rows(timings: Iterable[Timing]) -> list[Row]:
     return result
 
 
-# Checks of ./lab test
-
-
 CHECKS = ("zero_check", "zero_check-generic")
 
 

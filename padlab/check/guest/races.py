@@ -130,9 +130,6 @@ def our_functions(build: builds.Build) -> set[str]:
     return symbols(process.run(["nm", *compiled], what="reading our symbols", log=LOG))
 
 
-# Checks
-
-
 def _judged(result: BootResult) -> Outcome:
     reports = parse(result.dmesg.text)
     ours, table = our_functions(result.build), known().values()

@@ -159,9 +159,6 @@ def attempt_of(check: Detector, fault: mutant.Mutant | None, limit_s: float) -> 
     return Attempt(noticed, said, round(time.monotonic() - start, 1))
 
 
-# What it comes to
-
-
 def show(verdicts: Sequence[Verdict]) -> None:
     heads = ("mutant", "outcome", "by", "s", "what it said")
     table = grid(heads, left=set(heads) - {"s"})

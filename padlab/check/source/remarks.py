@@ -47,9 +47,6 @@ def touched(*suffixes: str) -> list[str]:
     return sorted(name for name in mailseries.touched_files() if name.endswith(suffixes))
 
 
-# Compilers
-
-
 def said(config: kconfig.Config, variant: tree.Variant, *variables: str) -> set[str]:
     """Of C files that the series adds or edits, with what ``variant`` has of it; for make ``variables``."""
     top = have(variant)

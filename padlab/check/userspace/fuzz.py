@@ -35,9 +35,6 @@ _OK = re.compile(r"^ok: (?P<jobs>\d+) jobs, .*, seed (?P<seed>0x[0-9a-f]+)$")
 _PROGRESS = re.compile(r"^(?P<jobs>\d+) jobs in \d+ s$")
 
 
-# What the program says
-
-
 @dataclass(frozen=True)
 class Result:
     """A run of padata_fuzz.  ``failure`` is the guarantee that was broken, and by which job."""
@@ -70,15 +67,9 @@ def problems(result: Result, jobs: int, status: int) -> list[str]:
     return wrong
 
 
-# Bugs
-
-
 def bugs() -> dict[str, mutants.Mutant]:
     """Those that say how they are found, by name."""
     return {bug.name: bug for bug in mutants.of_table(BUGS) if bug.says}
-
-
-# Building
 
 
 def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
@@ -91,9 +82,6 @@ def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
     source.write_text(mutants.seeded(bug, (tree.ensure_tree("patched") / bug.file).read_text()))
     variable = f"{_VARIABLES[bug.file]}={source}"
     return native.make(TOOL, f"{program}-{bug.name}", variable, f"VARIANT={bug.name}")
-
-
-# Running
 
 
 def fuzz(sanitizer: str, jobs: int) -> Outcome:

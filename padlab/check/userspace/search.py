@@ -76,9 +76,6 @@ def problems(result: Result, says: str, status: int) -> list[str]:
     return wrong + ([f"not all states were searched: {result.cut}"] if result.cut else [])
 
 
-# Building
-
-
 def build(program: str, **variables: object) -> Path:
     """Have the Makefile of checks/models make ``program``; make's variables are in capitals."""
     packages.ensure(*GROUPS)
@@ -103,9 +100,6 @@ def build(program: str, **variables: object) -> Path:
 
 def _log(name: str, part: str = "") -> Path:
     return paths.LOGS / f"models-{name}{part}.log"
-
-
-# Running
 
 
 def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:

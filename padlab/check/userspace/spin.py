@@ -144,9 +144,6 @@ def do_all(chosen: Sequence[Search]) -> list[Searched]:
     return done
 
 
-# Checks of ./lab test
-
-
 def check(kind: str, full: bool = False) -> Outcome:
     outcome = Outcome()
     for searched in do_all([wanted for wanted in searches(full) if wanted.kind.startswith(kind)]):
