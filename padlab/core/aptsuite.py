@@ -8,7 +8,6 @@ whether the index is genuine.
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
@@ -32,57 +31,50 @@ _KEY = re.compile(r"NO_PUBKEY|public key is not available|is not signed|[Mm]issi
 _NO_SUITE = re.compile(r"does not have a Release file|404\s+Not Found")
 
 
-@dataclass(frozen=True)
-class Suite:
-    """A suite of Debian's mirror, such as "trixie-backports"."""
+def place_of(suite: str) -> Path:
+    """``suite`` is the name of one of Debian's mirror, such as "trixie-backports"."""
+    return paths.CACHE / "apt" / suite
 
-    name: str
 
-    @property
-    def place(self) -> Path:
-        return paths.CACHE / "apt" / self.name
+def environment(suite: str) -> dict[str, str]:
+    """Variables with which apt's programs see this suite and no other."""
+    return {"APT_CONFIG": str(place_of(suite) / "apt.conf")}
 
-    def environment(self) -> dict[str, str]:
-        """Variables with which apt's programs see this suite and no other."""
-        return {"APT_CONFIG": str(self.place / "apt.conf")}
 
-    def prepare(self, what: str) -> None:
-        """Write what apt is told: the host may have got another mirror or proxy since the last time."""
-        packages.need_apt(what)
-        targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
-        dump = process.run(["apt-config", "dump"], what=what)
-        mirror = mirrors(targets).get("")
-        if mirror is None:
-            why = f"apt's sources have no Debian mirror, from which {self.name} could be had"
-            raise LabError(what, why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
-        settings = self._settings(acquire_settings(dump))
-        options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
-        (self.place / "sources.list").write_text(f"deb [{options}] {mirror} {self.name} main\n")
-        (self.place / "apt.conf").write_text(settings)
+def prepare(suite: str, what: str) -> None:
+    """Write what apt is told: the host may have got another mirror or proxy since the last time."""
+    packages.need_apt(what)
+    targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
+    dump = process.run(["apt-config", "dump"], what=what)
+    mirror = mirrors(targets).get("")
+    if mirror is None:
+        why = f"apt's sources have no Debian mirror, from which {suite} could be had"
+        raise LabError(what, why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
+    place = place_of(suite)
+    (place / "keys").mkdir(parents=True, exist_ok=True)
+    nothing = ("main", "parts", "sourceparts", "preferences", "preferencesparts", "trusted")
+    settings = own_state(place, _ARCHITECTURE) | {
+        # Nothing of the host's but what says how to fetch: its hooks are not for this.
+        **{f"Dir::Etc::{name}": "/dev/null" for name in nothing},
+        "Dir::Etc::sourcelist": place / "sources.list",
+        "Dir::Etc::trustedparts": place / "keys",
+    }
+    options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
+    (place / "sources.list").write_text(f"deb [{options}] {mirror} {suite} main\n")
+    lines = [*(f'{name} "{value}";' for name, value in settings.items()), *acquire_settings(dump)]
+    (place / "apt.conf").write_text("\n".join(lines) + "\n")
 
-    def _settings(self, acquire: list[str]) -> str:
-        (self.place / "keys").mkdir(parents=True, exist_ok=True)
-        nothing = ("main", "parts", "sourceparts", "preferences", "preferencesparts", "trusted")
-        settings = own_state(self.place, _ARCHITECTURE) | {
-            # Nothing of the host's but what says how to fetch: its hooks are not for this.
-            **{f"Dir::Etc::{name}": "/dev/null" for name in nothing},
-            "Dir::Etc::sourcelist": self.place / "sources.list",
-            "Dir::Etc::trustedparts": self.place / "keys",
-        }
-        lines = [f'{name} "{value}";' for name, value in settings.items()]
-        return "\n".join([*lines, *acquire]) + "\n"
 
-    def update(self, what: str) -> None:
-        self.prepare(what)
-        log = paths.LOGS / f"apt-{self.name}.log"
-        try:
-            with progress.step(f"fetching the package index of {self.name}"):
-                command = ["apt-get", "update", "--error-on=any"]
-                process.run(command, what=what, env=self.environment(), log=log)
-        except LabError as err:
-            if err.log is None:
-                raise
-            raise _explain(self.name, what, log) from None
+def update(suite: str, what: str) -> None:
+    prepare(suite, what)
+    log, command = paths.LOGS / f"apt-{suite}.log", ["apt-get", "update", "--error-on=any"]
+    try:
+        with progress.step(f"fetching the package index of {suite}"):
+            process.run(command, what=what, env=environment(suite), log=log)
+    except LabError as err:
+        if err.log is None:
+            raise
+        raise _explain(suite, what, log) from None
 
 
 def own_state(place: Path, architecture: str) -> dict[str, object]:

@@ -16,8 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Meta, Struct
 
-from padlab.core import exclusive, packages, paths, process, progress, toml
-from padlab.core.aptsuite import Suite
+from padlab.core import aptsuite, exclusive, packages, paths, process, progress, toml
 from padlab.core.errors import AbsentError, LabError
 
 RECORD = paths.ROOT / "source.toml"
@@ -53,12 +52,12 @@ def base() -> Base:
 
 def _environment() -> dict[str, str]:
     """With which apt's programs see where the package is."""
-    return Suite(base().suite).environment() if base().suite else {}
+    return aptsuite.environment(base().suite) if base().suite else {}
 
 
 def _update_index(what: str) -> None:
     if base().suite:
-        Suite(base().suite).update(what)
+        aptsuite.update(base().suite, what)
     else:
         packages.update_index(what)
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from padlab.core import paths, progress
-from padlab.core.aptsuite import Suite
+from padlab.core import aptsuite, paths, progress
 from padlab.core.errors import AbsentError, LabError
 from padlab.kernel import source
 
@@ -189,7 +188,7 @@ class TestSuiteOfItsOwn:
         monkeypatch.setattr(source, "base", lambda: base)
         monkeypatch.setattr(paths, "BASE", "7.3")
         monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-        monkeypatch.setattr(Suite, "update", lambda _suite, what: apt.update(what))
+        monkeypatch.setattr(aptsuite, "update", lambda _suite, what: apt.update(what))
         for name, script in (("apt-cache", SUITE_CACHE), ("apt-get", SUITE_GET)):
             (apt.top / name).write_text(script)
         return apt
@@ -199,10 +198,10 @@ class TestSuiteOfItsOwn:
         apt.mirror(*(version for _, version in offered))
 
     def unreachable(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def update(_suite: Suite, what: str) -> None:
+        def update(_suite: str, what: str) -> None:
             raise LabError(what, "the package index of trixie-backports cannot be had", "check the network")
 
-        monkeypatch.setattr(Suite, "update", update)
+        monkeypatch.setattr(aptsuite, "update", update)
 
     def test_is_asked_for_with_the_settings_of_the_suite(self, suite: Apt) -> None:
         self.offers(suite, (self.PACKAGE, self.TESTED))
