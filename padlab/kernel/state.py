@@ -67,13 +67,12 @@ def find_edits(tree: Path, state: State) -> list[str]:
 def refuse_edits(tree: Path, edits: list[str]) -> None:
     """Stop rather than overwrite ``edits``, files that were edited in ``tree``."""
     if edits:
-        what, why = f"bringing {paths.shown(tree)} up to date", f"it has edits of {some(edits)}"
-        keep, drop = paths.command("refresh"), paths.command("tree --discard")
-        todo, detail = (
-            f"run {keep} to keep them or {drop} to drop them",
-            [f"edited: {name}" for name in edits],
+        what = f"bringing {paths.shown(tree)} up to date"
+        why = f"it has edits that are not in the repository: {some(edits)}"
+        todo = (
+            f"run {paths.command('refresh')} to keep them or {paths.command('tree --discard')} to drop them"
         )
-        raise LabError(what, f"{why} that are not in the repository", todo, detail=detail)
+        raise LabError(what, why, todo, detail=[f"edited: {name}" for name in edits])
 
 
 def some(names: list[str]) -> str:

@@ -85,8 +85,9 @@ def run(program: Path, *args: str, what: str, log: Path, says: str = "") -> Said
             step.update(line.partition(": ")[2])
 
         todo = "a program that takes so long hangs, or the machine is very slow: see its log"
-        command, name, ok = [program, *args], program.name, process.ANY
-        status = process.stream(command, show, what=name, log=log, timeout=limit, todo=todo, ok=ok)
+        status = process.stream(
+            [program, *args], show, what=program.name, log=log, timeout=limit, todo=todo, ok=process.ANY
+        )
     report = said(lines, f"{says or program.name}: ")
     if bad := report.problems(status):
         raise LabError(program.name, bad[0], "see its log", log=log)

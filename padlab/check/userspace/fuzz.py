@@ -158,6 +158,6 @@ def _run_once(command: list[object], log: Path, on_line: Callable[[str], None]) 
 
     # What the user has set for sanitizers does not count.
     env = {f"{name}_OPTIONS": "" for name in ("ASAN", "TSAN", "UBSAN")}
-    what, limit_s = f"running {Path(str(command[0])).name}", _RUN_LIMIT_S
-    status = process.stream(command, keep, what=what, env=env, log=log, timeout=limit_s, ok=process.ANY)
+    what = f"running {Path(str(command[0])).name}"
+    status = process.stream(command, keep, what=what, env=env, log=log, timeout=_RUN_LIMIT_S, ok=process.ANY)
     return status, lines

@@ -110,9 +110,9 @@ def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
     folder.mkdir(parents=True)
     lines: list[str] = []
     command, env = [program, f"-m{_DEPTH}", f"-w{_HASH_BITS}"], {"MODEL": model}
-    what, ok = f"searching {name}", process.ANY
+    what = f"searching {name}"
     status = process.stream(
-        command, lines.append, what=what, cwd=folder, env=env, log=log, timeout=LIMIT_S, ok=ok
+        command, lines.append, what=what, cwd=folder, env=env, log=log, timeout=LIMIT_S, ok=process.ANY
     )
     result = parse(lines)
     result = replace(result, found=_placed(program, [result.found])[0])
