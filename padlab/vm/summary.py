@@ -128,15 +128,10 @@ class Report:
 
 
 def describe(result: BootResult) -> Report:
-    spec = result.spec
-    return Report(
-        result=result,
-        threads=tuple(
-            Threads(line, expected_threads(spec.machine, line.node, spec.threads, result.accel.exact))
-            for line in result.dmesg.nodes
-        ),
-        pages=account(result),
-    )
+    spec, exact = result.spec, result.accel.exact
+    expected = (expected_threads(spec.machine, line.node, spec.threads, exact) for line in result.dmesg.nodes)
+    threads = map(Threads, result.dmesg.nodes, expected)
+    return Report(result, tuple(threads), account(result))
 
 
 def expected_threads(machine: Machine, node: int, threads: str | None, exact: bool = False) -> int:
