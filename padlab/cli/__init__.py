@@ -22,11 +22,8 @@ def show(error: LabError) -> None:
     for line in error.detail:
         print(f"  {line}", file=sys.stderr)
     if error.log:
-        print(f"log: {_short(error.log)}", file=sys.stderr)
-
-
-def _short(path: Path) -> str:
-    return os.path.relpath(path, Path.cwd()) if path.is_relative_to(paths.ROOT) else str(path)
+        log = os.path.relpath(error.log) if error.log.is_relative_to(paths.ROOT) else error.log
+        print(f"log: {log}", file=sys.stderr)
 
 
 # What to do about a file that cannot be used, by what the system says of it.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, JSON, KERNEL, MACHINE, THREADS, command
+from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, command, machine_named, threads_of
 from padlab.kernel.kconfig import GDB, Config
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--machine",
     metavar="M",
-    type=MACHINE,
+    type=machine_named,
     default=DEFAULT_MACHINE,
     show_default=True,
     help="A machine of machines/.",
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     help="debug: lockdep and friends.  [default: perf, or that of its machine; with --gdb: gdb]",
 )
 @click.option(
-    "--threads", metavar="N|N%", type=THREADS, help="Most threads per node, or per cent of its CPUs."
+    "--threads", metavar="N|N%", type=threads_of, help="Most threads per node, or per cent of its CPUs."
 )
 @click.option("--exact", is_flag=True, help="One CPU, counting guest instructions: repeats to the digit.")
 @click.option(
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--shell", is_flag=True, help="A shell on the guest's console, here in the terminal.")
 @click.option("--gdb", is_flag=True, help="Have QEMU wait for gdb; print what to type.")
-@JSON
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command line; build and start nothing.")
 def boot(
     machine: Machine,
@@ -66,11 +66,13 @@ def boot(
       ./lab boot --gdb                the kernel has lines and types for it
     """
     from padlab.vm import lab_boot
+    from padlab.vm.boot import BootSpec
 
     if json and (shell or dry_run):
         raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
     config = config or (GDB if gdb else machine.config)
-    return lab_boot.main(machine, kernel, config, threads, exact, append, shell, gdb, json, dry_run)
+    spec = BootSpec(machine, kernel, config, threads, exact, sync=exact, append=append, gdb=gdb)
+    return lab_boot.main(spec, shell, json, dry_run)
 
 
 @command(locked=False, based=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, JSON, MACHINE, command
+from padlab.cli.shared import DEFAULT_MACHINE, command, machine_named
 from padlab.core import environment
 
 if TYPE_CHECKING:
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 @command()
 @click.option(
-    "--machine", "machines", metavar="M", type=MACHINE, multiple=True, help="May be given several times."
+    "--machine",
+    "machines",
+    metavar="M",
+    type=machine_named,
+    multiple=True,
+    help="May be given several times.",
 )
 @click.option("--exact", is_flag=True, help="Count instructions; recorded in results/.")
-@JSON
-def compare(machines: tuple[Machine, ...], exact: bool, json: bool) -> int:
+def compare(machines: tuple[Machine, ...], exact: bool) -> int:
     """Boot stock and patched in turn; print how they compare.
 
     Medians of times, their spread and ratios; with --exact, of instructions, which repeat to
@@ -32,13 +36,12 @@ def compare(machines: tuple[Machine, ...], exact: bool, json: bool) -> int:
       ./lab compare --exact --machine epyc-7551-kvm-small --machine one-cpu
     """
     from padlab.measure import compare as compares
-    from padlab.vm import machine as known
 
-    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact, json)
+    return compares.main(machines or (machine_named(DEFAULT_MACHINE),), exact)
 
 
 @command()
-@click.option("--machine", metavar="M", type=MACHINE, required=True, help="A machine of machines/.")
+@click.option("--machine", metavar="M", type=machine_named, required=True, help="A machine of machines/.")
 def sweep(machine: Machine) -> int:
     """Boot with more and more threads; print a table of times.
 
@@ -55,8 +58,7 @@ def sweep(machine: Machine) -> int:
 
 @command()
 @click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
-@JSON
-def growth(large: bool, json: bool) -> int:
+def growth(large: bool) -> int:
     """Count what a boot costs for each GiB of memory; check it.
 
     Each part of the boot by itself.  Stock and patched are booted on one CPU with 64 and with
@@ -71,12 +73,11 @@ def growth(large: bool, json: bool) -> int:
     """
     from padlab.measure import growth as growths
 
-    return growths.main(large=large, json=json)
+    return growths.main(large)
 
 
 @command()
-@JSON
-def parts(json: bool) -> int:
+def parts() -> int:
     """Count what a boot costs after each part of the series.
 
     For a base whose series is mailed in parts.  Each kernel, and stock, is booted on one
@@ -89,12 +90,11 @@ def parts(json: bool) -> int:
     """
     from padlab.measure import parts as measured
 
-    return measured.main(json=json)
+    return measured.main()
 
 
 @command()
-@JSON
-def starts(json: bool) -> int:
+def starts() -> int:
     """Trace how the helpers of deferred init start.
 
     On machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.  The exit
@@ -106,15 +106,14 @@ def starts(json: bool) -> int:
     """
     from padlab.measure import starts as helpers
 
-    return helpers.main(json=json)
+    return helpers.main()
 
 
 @command()
 @click.argument("what", type=click.Choice(["memmap", "hugepages"]), required=False)
 @click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
-@JSON
-def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
+def bench(what: str | None, check: bool, quick: bool) -> int:
     """Time struct page init or huge page zeroing natively.
 
     Stock's way beside ours: the code of the kernel runs at native speed on real memory.
@@ -137,17 +136,15 @@ def bench(what: str | None, check: bool, quick: bool, json: bool) -> int:
       ./lab bench --check             all bounds, a few minutes
     """
     from padlab.measure import bench as benches
-    from padlab.measure import gates, hugepages
+    from padlab.measure import hugepages
 
     if check:
-        return gates.main(what, quick=quick, json=json)
-    main = hugepages.main if what == "hugepages" else benches.main
-    return main(quick=quick, json=json)
+        return benches.check(what, quick)
+    return hugepages.main(quick) if what == "hugepages" else benches.main(quick)
 
 
 @command(locked=False, based=False)
-@JSON
-def predict(json: bool) -> int:
+def predict() -> int:
     """Predict deferred init on machines that are not here.
 
     A model of threads, chunks, memory bandwidth and locks is fitted to the published thread
@@ -163,7 +160,7 @@ def predict(json: bool) -> int:
     environment.need("measure")
     from padlab.predict import lab_predict
 
-    return lab_predict.main(json=json)
+    return lab_predict.main()
 
 
 @command(locked=False, based=False)

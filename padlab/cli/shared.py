@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
 from padlab.core import exclusive, paths
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import DEBUG, GDB, PERF, USERS
 
 if TYPE_CHECKING:
     from padlab.vm.machine import Machine
@@ -33,9 +32,7 @@ KERNEL = click.option(
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]"
 )
-JSON = click.option("--json", is_flag=True, help="Print the result as JSON.")
-
-CONFIG = click.Choice([PERF, DEBUG, GDB, USERS, kconfig.ARM64])
+CONFIG = click.Choice([kconfig.PERF, kconfig.DEBUG, kconfig.GDB, kconfig.USERS, kconfig.ARM64])
 
 
 # As ./lab --help lists them: in the order in which a newcomer meets them.
@@ -88,26 +85,16 @@ def cli() -> None:
     """
 
 
-class BaseType(click.ParamType[str]):
-    """The name of a base, which is in use from then on: what commands import asks which it is."""
-
-    name = "base"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        paths.use_base(value)
-        return value
-
-
 # Eager: read before any other option, whatever the order in which they are given.
 _BASE = click.option(
     "--base",
     metavar="|".join(paths.bases()),
-    type=BaseType(),
     default=paths.DEFAULT_BASE,
     envvar=paths.BASE_VARIABLE,
     show_default=True,
     is_eager=True,
     expose_value=False,
+    callback=lambda _ctx, _param, name: paths.use_base(name),  # what commands import asks which it is
     help="The Linux that is built, or that the series is for.",
 )
 
@@ -135,29 +122,14 @@ def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[P,
     return add
 
 
-class MachineType(click.ParamType[Any]):
-    """The name of a machine of machines/, loaded and checked."""
+def machine_named(name: str) -> Machine:
+    """A type of arguments: a LabError says what is wrong with one."""
+    from padlab.vm import machine
 
-    name = "machine"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Machine:
-        from padlab.vm import machine
-
-        return value if isinstance(value, machine.Machine) else machine.load(value)
+    return machine.load(name)
 
 
-MACHINE = MachineType()
+def threads_of(text: str) -> str:
+    from padlab.vm.boot import parse_threads
 
-
-class ThreadsType(click.ParamType[Any]):
-    """N or N%, as the kernel parameter takes it."""
-
-    name = "threads"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | None:
-        from padlab.vm.boot import parse_threads
-
-        return parse_threads(value)
-
-
-THREADS = ThreadsType()
+    return parse_threads(text)

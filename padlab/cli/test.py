@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from padlab.check.fresh.hostconfig import SUITES
-from padlab.cli.shared import JOBS, JSON, command
+from padlab.cli.shared import JOBS, command
 
 
 @command(locked=False)  # it takes the lock itself: --list needs none
@@ -66,8 +66,7 @@ def test(
 @click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
 @click.option("--trace", is_flag=True, help="Print the steps that lead to each error.")
-@JSON
-def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, json: bool) -> int:
+def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool) -> int:
     """Search all that the threads of a job may do, with spin.
 
     Two or three threads, with weakly ordered memory.  The C code of the engine and of its
@@ -84,7 +83,7 @@ def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool, jso
     """
     from padlab.check.userspace import spin
 
-    return spin.main(globs, full, list_only, trace, json)
+    return spin.main(globs, full, list_only, trace)
 
 
 @command()
@@ -120,8 +119,7 @@ def soak(seed: int | None, nr: int, jobs: int) -> int:
 @JOBS
 @click.option("--again", is_flag=True, help="Forget what earlier runs have found of these mutants.")
 @click.option("--list", "list_only", is_flag=True, help="Print the mutants, and try none.")
-@JSON
-def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only: bool, json: bool) -> int:
+def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only: bool) -> int:
     """Put faults into the kernel side; a check has to notice each.
 
     The faults, small ones, are in checks/mutants/.  Each is tried by itself, on the checks
@@ -141,7 +139,7 @@ def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only
     """
     from padlab.check.mutants import mutants as runs
 
-    return runs.main(globs, tier, jobs, again, list_only, json)
+    return runs.main(globs, tier, jobs, again, list_only)
 
 
 @command()

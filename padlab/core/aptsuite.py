@@ -8,8 +8,6 @@ whether the index is genuine.
 """
 
 import re
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
@@ -33,84 +31,74 @@ _KEY = re.compile(r"NO_PUBKEY|public key is not available|is not signed|[Mm]issi
 _NO_SUITE = re.compile(r"does not have a Release file|404\s+Not Found")
 
 
-@dataclass(frozen=True)
-class Suite:
-    """A suite of Debian's mirror, such as "trixie-backports"."""
+def place_of(suite: str) -> Path:
+    """``suite`` is the name of one of Debian's mirror, such as "trixie-backports"."""
+    return paths.CACHE / "apt" / suite
 
-    name: str
 
-    @property
-    def place(self) -> Path:
-        return paths.CACHE / "apt" / self.name
+def environment(suite: str) -> dict[str, str]:
+    """Variables with which apt's programs see this suite and no other."""
+    return {"APT_CONFIG": str(place_of(suite) / "apt.conf")}
 
-    def environment(self) -> dict[str, str]:
-        """Variables with which apt's programs see this suite and no other."""
-        return {"APT_CONFIG": str(self.place / "apt.conf")}
 
-    def prepare(self, what: str) -> None:
-        """Write what apt is told: the host may have got another mirror or proxy since the last time."""
-        if shutil.which("apt-get") is None:
-            raise LabError(what, "this is not a Debian system (no apt-get)", "run this on Debian 12 or 13")
-        targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
-        dump = process.run(["apt-config", "dump"], what=what)
-        mirror = mirrors(targets).get("")
-        if mirror is None:
-            raise LabError(
-                what,
-                f"apt's sources have no Debian mirror, from which {self.name} could be had",
-                "add one to /etc/apt/sources.list.d, then run: apt-get update",
-            )
-        for folder in ("lists/partial", "archives/partial", "keys"):
-            (self.place / folder).mkdir(parents=True, exist_ok=True)
-        options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
-        (self.place / "sources.list").write_text(f"deb [{options}] {mirror} {self.name} main\n")
-        (self.place / "apt.conf").write_text(self._settings(acquire_settings(dump)))
+def prepare(suite: str, what: str) -> None:
+    """Write what apt is told: the host may have got another mirror or proxy since the last time."""
+    packages.need_apt(what)
+    targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
+    dump = process.run(["apt-config", "dump"], what=what)
+    mirror = mirrors(targets).get("")
+    if mirror is None:
+        why = f"apt's sources have no Debian mirror, from which {suite} could be had"
+        raise LabError(what, why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
+    place = place_of(suite)
+    (place / "keys").mkdir(parents=True, exist_ok=True)
+    nothing = ("main", "parts", "sourceparts", "preferences", "preferencesparts", "trusted")
+    settings = own_state(place, _ARCHITECTURE) | {
+        # Nothing of the host's but what says how to fetch: its hooks are not for this.
+        **{f"Dir::Etc::{name}": "/dev/null" for name in nothing},
+        "Dir::Etc::sourcelist": place / "sources.list",
+        "Dir::Etc::trustedparts": place / "keys",
+    }
+    options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
+    (place / "sources.list").write_text(f"deb [{options}] {mirror} {suite} main\n")
+    lines = [*(f'{name} "{value}";' for name, value in settings.items()), *acquire_settings(dump)]
+    (place / "apt.conf").write_text("\n".join(lines) + "\n")
 
-    def _settings(self, acquire: list[str]) -> str:
-        settings = {
-            # Nothing of the host's but what says how to fetch: its hooks are not for this.
-            "Dir::Etc::main": "/dev/null",
-            "Dir::Etc::parts": "/dev/null",
-            "Dir::Etc::sourcelist": self.place / "sources.list",
-            "Dir::Etc::sourceparts": "/dev/null",
-            "Dir::Etc::preferences": "/dev/null",
-            "Dir::Etc::preferencesparts": "/dev/null",
-            "Dir::Etc::trusted": "/dev/null",
-            "Dir::Etc::trustedparts": self.place / "keys",
-            "Dir::State": self.place,
-            "Dir::State::lists": self.place / "lists",
-            "Dir::State::status": "/dev/null",
-            "Dir::Cache": self.place,
-            "Dir::Cache::archives": self.place / "archives",
-            "APT::Architecture": _ARCHITECTURE,
-            "APT::Sandbox::User": "root",
-            "Acquire::Languages": "none",
-        }
-        lines = [f'{name} "{value}";' for name, value in settings.items()]
-        return "\n".join([*lines, *acquire]) + "\n"
 
-    def update(self, what: str) -> None:
-        self.prepare(what)
-        log = paths.LOGS / f"apt-{self.name}.log"
-        try:
-            with progress.step(f"fetching the package index of {self.name}"):
-                command = ["apt-get", "update", "--error-on=any"]
-                process.run(command, what=what, env=self.environment(), log=log)
-        except LabError as err:
-            if err.log is None:
-                raise
-            raise _explain(self.name, what, log) from None
+def update(suite: str, what: str) -> None:
+    prepare(suite, what)
+    log, command = paths.LOGS / f"apt-{suite}.log", ["apt-get", "update", "--error-on=any"]
+    try:
+        with progress.step(f"fetching the package index of {suite}"):
+            process.run(command, what=what, env=environment(suite), log=log)
+    except LabError as err:
+        if err.log is None:
+            raise
+        raise _explain(suite, what, log) from None
+
+
+def own_state(place: Path, architecture: str) -> dict[str, object]:
+    """Settings with which apt works in ``place``, for an architecture that the host need not know."""
+    for folder in ("lists/partial", "archives/partial"):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    return {
+        "Dir::State": place,
+        "Dir::State::lists": place / "lists",
+        "Dir::State::status": "/dev/null",
+        "Dir::Cache": place,
+        "Dir::Cache::archives": place / "archives",
+        "APT::Architecture": architecture,
+        "APT::Sandbox::User": "root",
+        "Acquire::Languages": "none",
+    }
 
 
 def _keyring(what: str) -> Path:
     for path in KEYRINGS:
         if path.exists():
             return path
-    raise LabError(
-        what,
-        "this host does not have the keys that Debian signs its package index with",
-        "run as root: apt-get install debian-archive-keyring",
-    )
+    why = "this host does not have the keys that Debian signs its package index with"
+    raise LabError(what, why, "run as root: apt-get install debian-archive-keyring")
 
 
 def _explain(suite: str, what: str, log: Path) -> LabError:
@@ -126,9 +114,6 @@ def _explain(suite: str, what: str, log: Path) -> LabError:
         why = f"the package index of {suite} cannot be had: {packages.reason(text)}"
         todo = "check the network and apt's sources, then try again"
     return LabError(what, why, todo, log=log)
-
-
-# What the host's apt says
 
 
 def mirrors(targets: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ Until there is an environment only the standard library can be imported here.
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import site
 import sys
@@ -31,14 +32,7 @@ SETS = {
     "dev": ("to test the lab", 300),
 }
 _NO_ROOM = "no room on disk"
-_NO_NETWORK = (
-    "NewConnectionError",
-    "NameResolution",
-    "Temporary failure",
-    "ConnectTimeout",
-    "ReadTimeout",
-    "ProxyError",
-)
+_NO_NETWORK = re.compile("(NewConnection|Proxy)Error|NameResolution|Temporary failure|(Connect|Read)Timeout")
 # ./lab compares this with VENV/made: a venv whose Python was replaced by another version has no packages.
 _PYTHON = 'import sys; print("%d.%d" % sys.version_info[:2], sys._base_executable)'
 
@@ -137,16 +131,11 @@ def _make_set(name: str) -> None:
         (new / MADE).write_text(_wanted(name))
         shutil.rmtree(place, ignore_errors=True)
         new.rename(place)
-        _list_sets()
+        # Have Python look into every set, again with each: older environments know fewer names.
+        folder = next(VENV.glob("lib/python*/site-packages"))
+        (folder / "sets.pth").write_text("".join(f"../../../sets/{name}\n" for name in SETS))
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-def _list_sets() -> None:
-    """Have Python look into every set; again with each, as older environments know fewer names."""
-    folder = next(VENV.glob("lib/python*/site-packages"))
-    # Folders that are not there yet are passed over.
-    (folder / "sets.pth").write_text("".join(f"../../../sets/{name}\n" for name in SETS))
 
 
 def _pip(name: str, target: Path, what: str) -> None:
@@ -169,7 +158,7 @@ def failure(text: str) -> str:
     """Why pip or venv failed: the last line is often not the reason."""
     if "no space left" in text.lower():
         return _NO_ROOM
-    if any(sign in text for sign in _NO_NETWORK):
+    if _NO_NETWORK.search(text):
         return "the Python package index cannot be reached"
     errors = [line for line in text.splitlines() if "error" in line.lower()]
     return errors[-1].removeprefix("ERROR: ").rstrip(".") if errors else "it failed"

@@ -16,13 +16,7 @@ class LabError(Exception):
     status = 1
 
     def __init__(
-        self,
-        what: str,
-        why: str,
-        todo: str,
-        *,
-        log: Path | None = None,
-        detail: list[str] | None = None,
+        self, what: str, why: str, todo: str, *, log: Path | None = None, detail: list[str] | None = None
     ) -> None:
         self.what = what
         self.why = why

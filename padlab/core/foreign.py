@@ -6,11 +6,10 @@ folder of the lab's: the host's apt and dpkg do not get to know the architecture
 was downloaded is kept in the user's cache: with it the network is not needed again.
 """
 
-import shutil
 import tempfile
 from pathlib import Path
 
-from padlab.core import exclusive, packages, paths, process, progress
+from padlab.core import aptsuite, exclusive, packages, paths, process, progress
 from padlab.core.errors import LabError
 
 _TODO = "check the network, and that the mirror in /etc/apt/sources.list has that architecture"
@@ -31,49 +30,24 @@ def extract(package: str, architecture: str, file: str) -> bytes:
 
 
 def _ensure(package: str, architecture: str) -> Path:
-    """The package's file in the cache."""
     pattern = f"{package}_*_{architecture}.deb"
     with exclusive.alone(paths.DOWNLOADS / ".lock"):
-        kept = sorted(paths.DOWNLOADS.glob(pattern))
-        return kept[-1] if kept else _download(package, architecture, pattern)
+        if not any(paths.DOWNLOADS.glob(pattern)):
+            _download(package, architecture)
+        return sorted(paths.DOWNLOADS.glob(pattern))[-1]
 
 
-def _download(package: str, architecture: str, pattern: str) -> Path:
+def _download(package: str, architecture: str) -> None:
     what = f"downloading {package} for {architecture}"
-    if shutil.which("apt-get") is None:
-        raise LabError(what, "this is not a Debian system (no apt-get)", "run this on Debian 12 or 13")
-    place = Path(tempfile.mkdtemp(prefix=".part-", dir=paths.DOWNLOADS))
+    packages.need_apt(what)
     log = paths.LOGS / f"apt-{architecture}.log"
-    apt = ["apt-get", *options(place, architecture)]
-    try:
-        with progress.step(what):
+    with progress.step(what), tempfile.TemporaryDirectory(prefix=".part-", dir=paths.DOWNLOADS) as place:
+        settings = aptsuite.own_state(Path(place), architecture) | {"APT::Architectures::": architecture}
+        options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+        try:
             # A source that does not have the architecture is no reason to stop.
-            process.run([*apt, "update"], what=what, log=log, ok=range(256))
-            process.run([*apt, "download", package], what=what, cwd=place, log=log, todo=_TODO)
-        debs = list(place.glob(pattern))
-        if len(debs) != 1:
-            raise LabError(what, "apt-get download left no package", _TODO, log=log)
-        return debs[0].rename(paths.DOWNLOADS / debs[0].name)
-    except LabError as err:
-        if err.log is None:
-            raise
-        why = packages.reason(err.log.read_text(errors="replace"))
-        raise LabError(what, why, _TODO, log=err.log, detail=err.detail) from None
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def options(place: Path, architecture: str) -> list[str]:
-    """What has apt-get work in ``place`` and for ``architecture``, with the host's sources and keys."""
-    settings = {
-        "Dir::State": place / "state",
-        "Dir::State::status": "/dev/null",
-        "Dir::Cache": place / "cache",
-        "APT::Architecture": architecture,
-        "APT::Architectures::": architecture,
-        "APT::Sandbox::User": "root",
-        "Acquire::Languages": "none",
-    }
-    for folder in ("state/lists/partial", "cache/archives/partial"):
-        (place / folder).mkdir(parents=True, exist_ok=True)
-    return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+            process.run(["apt-get", *options, "update"], what=what, log=log, ok=range(256))
+            packages.download(package, what, log, options)
+        except LabError as err:
+            why = packages.reason(log.read_text(errors="replace"))
+            raise LabError(what, why, _TODO, log=log, detail=err.detail) from None

@@ -34,18 +34,6 @@ def commit_time(root: Path = paths.ROOT) -> str:
         return "0"
 
 
-def files(root: Path = paths.ROOT) -> list[str]:
-    """What a commit of everything would have: files that are tracked, or new and not ignored.
-
-    There are none without git, and in a copy that is no clone.
-    """
-    try:
-        listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    except LabError:
-        return []
-    return sorted(set(filter(None, listed.split("\0"))))
-
-
 def _git(root: Path, *args: str) -> str:
     # Of this clone, whoever owns it, and not of one that it lies in.
     command = ["git", "--no-optional-locks", "-c", f"safe.directory={root}", "-C", root, *args]

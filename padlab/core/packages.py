@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from padlab.core import paths, process, progress
@@ -77,7 +79,6 @@ _STALE = ("Unable to locate package", "has no installation candidate", "404", "U
 
 
 def missing(*groups: str) -> list[str]:
-    """Return the packages of ``groups`` that are not installed."""
     witnesses: dict[str, str] = {}
     for group in groups:
         witnesses |= GROUPS[group]
@@ -88,30 +89,21 @@ def _present(package: str, witness: str) -> bool:
     if not witness.startswith("/"):
         return shutil.which(witness) is not None
     if package == "busybox-static":  # the dynamic busybox has the same path
-        return _dpkg_installed(package)
+        query = ["dpkg-query", "-W", "-f=${Status}", package]
+        said = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+        return said.endswith(" installed")
     return Path(witness).exists()
 
 
-def _dpkg_installed(package: str) -> bool:
-    query = subprocess.run(
-        ["dpkg-query", "-W", "-f=${Status}", package], capture_output=True, text=True, check=False
-    )
-    return query.stdout.endswith(" installed")
-
-
 def ensure(*groups: str) -> None:
-    """Install what is missing of the packages in ``groups``."""
     packages = missing(*groups)
     if not packages:
         return
     install(packages)
     still = missing(*groups)
     if still:
-        raise LabError(
-            "packages",
-            f"apt-get installed {' '.join(still)}, yet it is not there",
-            f"run: apt-get install --reinstall {' '.join(still)}",
-        )
+        why = f"apt-get installed {' '.join(still)}, yet it is not there"
+        raise LabError("packages", why, f"run: apt-get install --reinstall {' '.join(still)}")
 
 
 def install(packages: list[str]) -> None:
@@ -124,8 +116,7 @@ def _install(packages: list[str]) -> None:
     names = " ".join(packages)
     command = f"apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 {names}"
     what = f"installing {names}"
-    if shutil.which("apt-get") is None:
-        raise LabError(what, "this is not a Debian system (no apt-get)", f"install these yourself: {names}")
+    need_apt(what, f"install these yourself: {names}")
     log = paths.LOGS / "apt-install.log"
     try:
         _apt(command.split(), what, log)
@@ -152,8 +143,24 @@ def update_index(what: str) -> None:
         progress.note(f"apt-get update: {reason(log.read_text(errors='replace'))} (log: {log})")
 
 
+def need_apt(what: str, todo: str = "run this on Debian 12 or 13") -> None:
+    if shutil.which("apt-get") is None:
+        raise LabError(what, "this is not a Debian system (no apt-get)", todo)
+
+
+def download(
+    package: str, what: str, log: Path, options: Sequence[str], env: Mapping[str, str] | None = None
+) -> None:
+    """Have apt-get put a package's file into the cache, where it appears when it is whole."""
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=paths.DOWNLOADS) as part:
+        process.run(["apt-get", *options, "download", package], what=what, cwd=Path(part), env=env, log=log)
+        debs = list(Path(part).glob("*.deb"))
+        if len(debs) != 1:
+            raise LabError(what, "apt-get download left no package", "run: apt-get update", log=log)
+        debs[0].rename(paths.DOWNLOADS / debs[0].name)
+
+
 def reason(text: str) -> str:
-    """Why apt failed, from its messages."""
     for signs, why in _REASONS:
         if any(sign in text for sign in signs):
             return why
@@ -164,8 +171,8 @@ def reason(text: str) -> str:
 
 def _apt(cmd: list[str], what: str, log: Path) -> None:
     """Run apt as root, through sudo if there is one."""
-    if os.geteuid() != 0:
-        _check_sudo(cmd, what)
+    if os.geteuid() != 0 and not (shutil.which("sudo") and (sys.stdin.isatty() or _sudo_asks_nothing())):
+        raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
     try:
         _as_root(cmd, what, log)
     except LabError as err:
@@ -187,11 +194,6 @@ def _as_root(cmd: list[str], what: str, log: Path) -> None:
         tail = log.read_text(errors="replace").splitlines()[-process.TAIL_LINES :]
         why = process.describe_status(cmd, status)
         raise LabError(what, why, _TODO, log=log, detail=tail)
-
-
-def _check_sudo(cmd: list[str], what: str) -> None:
-    if shutil.which("sudo") is None or not (sys.stdin.isatty() or _sudo_asks_nothing()):
-        raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
 
 
 def _sudo_asks_nothing() -> bool:

@@ -21,6 +21,7 @@ from typing import IO, Any, NoReturn
 from padlab.core.errors import LabError
 
 TAIL_LINES = 20
+ANY = range(-64, 256)  # exit statuses, and signals as negative ones
 TODO = "see the output below"
 _KILL_GRACE_S = 3.0
 
@@ -216,9 +217,6 @@ class Deadline:
         self.seconds = seconds
         self._start = time.monotonic()
 
-    def set(self, seconds: float) -> None:
-        self.seconds = seconds
-
     def left(self) -> float:
         return self._start + self.seconds - time.monotonic()
 
@@ -277,21 +275,16 @@ def stream(
             on_line(line)
         status = proc.wait()
 
+    lines = list(tail)
+    detail = lines[-TAIL_LINES:]
     if timed_out.is_set() and deadline is not None:
-        raise LabError(
-            what,
-            f"took longer than {deadline.seconds:g} s and was ended",
-            todo,
-            log=log,
-            detail=list(tail)[-TAIL_LINES:],
-        )
-    if status not in ok:
-        lines = list(tail)
-        detail = explain(lines) if explain else lines
-        raise LabError(
-            what, describe_status(cmd, status), todo, log=log, detail=detail or lines[-TAIL_LINES:]
-        )
-    return status
+        why = f"took longer than {deadline.seconds:g} s and was ended"
+    elif status in ok:
+        return status
+    else:
+        why = describe_status(cmd, status)
+        detail = (explain(lines) if explain else []) or detail
+    raise LabError(what, why, todo, log=log, detail=detail)
 
 
 def run(
@@ -312,7 +305,6 @@ def run(
 
 
 def describe_status(cmd: Sequence[object], status: int) -> str:
-    """Say how ``cmd`` ended."""
     name = Path(str(cmd[0])).name
     if status < 0:
         return f"{name} was ended by {signal.Signals(-status).name}"

@@ -21,7 +21,7 @@ from rich.status import Status
 _REDRAW_S = 0.1
 _LINE_EVERY_S = 30  # where lines cannot be redrawn: a log, a CI
 
-console = Console(stderr=True, highlight=False, soft_wrap=True)
+console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 # Plain lines: they are read in CI logs as much as on a terminal.
 _out = Console(highlight=False, soft_wrap=True, markup=False)
 _label: ContextVar[str] = ContextVar("label", default="")
@@ -49,17 +49,12 @@ def labelled(label: str) -> Iterator[None]:
 
 def note(text: str) -> None:
     """One line for the user, not a result."""
-    _print(f"{_label.get()}{text}")
+    console.print(f"{_label.get()}{text}")
 
 
 def result(text: str) -> None:
-    """One line on stdout."""
     with _steps.hidden():
         _out.print(text)
-
-
-def _print(line: str) -> None:
-    console.print(line, markup=False)
 
 
 class _Steps:
@@ -108,7 +103,10 @@ _steps = _Steps()
 
 
 class Step:
-    """A running step; ``update`` changes what is shown behind its name."""
+    """In a with block, that ``what`` is under way, and how long it took when it is done.
+
+    ``update`` changes what is shown behind its name.
+    """
 
     def __init__(self, what: str) -> None:
         self.what = f"{_label.get()}{what}"
@@ -125,21 +123,19 @@ class Step:
         if self._redrawn:
             _steps.show(self, line)
         else:
-            _print(line)
+            console.print(line)
 
     def __enter__(self) -> Step:
         if self._redrawn:
             _steps.show(self, self.what)
         else:
-            _print(f"{self.what} ...")
+            console.print(f"{self.what} ...")
         return self
 
     def __exit__(self, kind: type | None, _exc: object, _trace: object) -> None:
         _steps.end(self)
         if kind is None:
-            _print(f"{self.what}: done in {seconds(time.monotonic() - self.start)}")
+            console.print(f"{self.what}: done in {seconds(time.monotonic() - self.start)}")
 
 
-def step(what: str) -> Step:
-    """Show, in a with block, that ``what`` is under way, and how long it took when it is done."""
-    return Step(what)
+step = Step

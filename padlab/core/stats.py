@@ -13,12 +13,8 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Summary:
-    """What ``n`` measurements of one figure say."""
-
     n: int
     median: float
-    mean: float
-    stdev: float  # of the sample; 0 for a single measurement
     low: float
     high: float
 
@@ -27,14 +23,7 @@ def summarize(values: Sequence[float]) -> Summary:
     """Summarise measurements; there must be at least one."""
     if not values:
         raise ValueError("no measurements to summarise")
-    return Summary(
-        n=len(values),
-        median=statistics.median(values),
-        mean=statistics.fmean(values),
-        stdev=statistics.stdev(values) if len(values) > 1 else 0.0,
-        low=min(values),
-        high=max(values),
-    )
+    return Summary(len(values), statistics.median(values), min(values), max(values))
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,25 @@ _ANY = "[...]"  # in msgspec's paths: some entry of a dictionary
 
 def load(path: Path, kind: type[T], over: Path | None = None) -> T:
     """Read the file ``path`` as a ``kind``; what ``over`` says, if it is given, is laid over it."""
-    name, data = _name(path), _parsed(_name(path), _read(path))
+    name, data = _read(path)
     if over:
-        data = laid_over(data, _parsed(_name(over), _read(over)), _name(over))
-        name += f", and {_name(over)} over it"
+        other, more = _read(over)
+        data = laid_over(data, more, other)
+        name += f", and {other} over it"
     return _converted(name, data, kind)
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    """What errors call the file, and what it has."""
+    name = str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else path.name
+    try:
+        return name, tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as err:
+        raise LabError(name, f"cannot be read: {err.strerror}", "restore the file") from None
+    except UnicodeDecodeError as err:
+        raise LabError(name, f"cannot be read: {err}", "write it in UTF-8") from None
+    except tomllib.TOMLDecodeError as err:
+        raise LabError(name, f"is not valid TOML: {err}", "correct that place") from None
 
 
 def laid_over(data: dict[str, Any], over: dict[str, Any], name: str, where: str = "") -> dict[str, Any]:
@@ -45,32 +59,6 @@ def laid_over(data: dict[str, Any], over: dict[str, Any], name: str, where: str 
         else:
             laid[key] = value
     return laid
-
-
-def _name(path: Path) -> str:
-    return str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else path.name
-
-
-def _read(path: Path) -> str:
-    name = _name(path)
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as err:
-        raise LabError(name, f"cannot be read: {err.strerror}", "restore the file") from None
-    except UnicodeDecodeError as err:
-        raise LabError(name, f"cannot be read: {err}", "write it in UTF-8") from None
-
-
-def parse(name: str, text: str, kind: type[T]) -> T:
-    """Read the text of the file called ``name`` as a ``kind``."""
-    return _converted(name, _parsed(name, text), kind)
-
-
-def _parsed(name: str, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as err:
-        raise LabError(name, f"is not valid TOML: {err}", "correct that place") from None
 
 
 def _converted(name: str, data: dict[str, Any], kind: type[T]) -> T:

@@ -4,10 +4,9 @@
 import csv
 import statistics
 
-from padlab.core import paths
+from padlab.core import paths, stats
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
-from padlab.docs.records import Record
 from padlab.predict import prediction
 from padlab.vm import machine
 
@@ -30,18 +29,14 @@ def timed(base: str, slug: str) -> Table:
     return Table(("ms, median (least to most)", "stock", *heads), rows)
 
 
-def _by_size(base: str, slug: str) -> dict[int, list[Record]]:
+def _by_size(base: str, slug: str) -> dict[int, list[records.Record]]:
     """The rows of each amount of memory, in the order of WAYS."""
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
-    by_size: dict[int, list[Record]] = {gib: [] for gib in sorted({row["gib"] for row in boots})}
-    for way in WAYS:
-        for row in boots:
-            if (row["kernel"], row["boot"]) == way:
-                by_size[row["gib"]].append(row)
-    return by_size
+    in_order = sorted(boots, key=lambda row: (row["gib"], WAYS.index((row["kernel"], row["boot"]))))
+    return stats.group(in_order, lambda row: row["gib"])
 
 
-def _ranged(row: Record, key: str) -> str:
+def _ranged(row: records.Record, key: str) -> str:
     summary = row[key]
     return f"{summary['median']:,.0f} ({summary['low']:,.0f} to {summary['high']:,.0f})"
 
@@ -60,9 +55,6 @@ def by_threads(base: str, slug: str) -> Table:
     boots = records.of_cpu(base, slug, "boots.json")["threads"]
     row = [f"{boots[0]['gib']} GiB, ms", *(_ranged(boot, "deferred_ms") for boot in boots)]
     return Table(("threads", *(str(boot["threads"]) for boot in boots)), [row])
-
-
-# Predicted
 
 
 def predicted(*machines: str) -> Table:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A table as Markdown and as text for a mail.  Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 GAP = "  "
@@ -16,17 +16,14 @@ class Table:
 
     def markdown(self) -> str:
         lines = [self.head, ["---"] * len(self.head), *self.rows]
-        return "".join(_row(cells) for cells in lines)
+        rows = ("".join(f" {cell} |" if cell else " |" for cell in cells) for cells in lines)
+        return "".join(f"|{row}\n" for row in rows)
 
     def mail(self) -> str:
         """Indented, with figures at the right of their columns."""
         lines = [self.head, *self.rows]
         widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
         return "".join(_aligned(cells, widths) for cells in lines)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells) + "\n"
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -3,7 +3,6 @@
 
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
-from padlab.docs.records import Record
 
 KERNELS = ("stock", "patched")
 HEAD = ("stock", "patched", "ratio")
@@ -26,7 +25,7 @@ SLOWED = "boot to init with a sleeping initcall, most memory"
 Pair = tuple[float, float]  # stock and patched
 
 
-def _growth(base: str = "6.12") -> Record:
+def _growth(base: str = "6.12") -> records.Record:
     return records.read(base, "growth.json")
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from padlab.core import packages, paths, progress
 from padlab.core.errors import LabError
 from padlab.docs import markers, tables
-from padlab.docs.markers import MAIL, MARKDOWN, Style
 
 # Documents in which all tables are generated: one between no markers is an error.
 GENERATED = ("README.md", "docs/results.md", "docs/hooks.md", "docs/pfn-users.md")
@@ -20,20 +19,16 @@ def documents() -> list[Path]:
     return [*guides, *(path for folder in folders for path in sorted(folder.glob("*.msg")))]
 
 
-def style_of(path: Path) -> Style:
-    return MARKDOWN if path.suffix == ".md" else MAIL
-
-
 def renewed(path: Path) -> str:
     """What the document is with its tables up to date."""
-    name, style = paths.shown(path), style_of(path)
+    name, style = paths.shown(path), markers.MARKDOWN if path.suffix == ".md" else markers.MAIL
 
     def render(words: Sequence[str]) -> str:
         table = tables.make(words)
-        return table.markdown() if style is MARKDOWN else table.mail()
+        return table.markdown() if style is markers.MARKDOWN else table.mail()
 
     text = markers.rewrite(name, path.read_text(), style, render)
-    if style is MAIL or name in GENERATED:
+    if style is markers.MAIL or name in GENERATED:
         markers.check_rows(name, text, style)
     return text
 

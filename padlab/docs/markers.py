@@ -44,7 +44,6 @@ def _wrong(name: str, line: int, why: str, todo: str) -> LabError:
 
 
 def blocks(name: str, text: str, style: Style) -> Iterator[Block]:
-    """The tables of the document called ``name``, in order."""
     begin: int | None = None
     words: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines()):

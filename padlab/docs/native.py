@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
-from padlab.docs.records import Record
 from padlab.measure import zeroing
 from padlab.measure.structpages import LIMIT, OURS, UML, USE_OURS, USERSPACE, USES
+from padlab.vm.machine import plural
 
 KIB_PER_MIB, KIB_PER_GIB = 1 << 10, 1 << 20
 PAGES_PER_GIB = 1 << 18
@@ -29,20 +29,16 @@ def recorded() -> Table:
     return Table(("commit and day", *(f"{names[name]}, {base}" for base, name in columns)), rows)
 
 
-def named(threads: int) -> str:
-    return f"{threads} thread{'s' * (threads > 1)}"
-
-
 # Struct pages
 
 
-def bench_rows(record: Record, bench: str, part: str = "rows") -> list[Record]:
+def bench_rows(record: records.Record, bench: str, part: str = "rows") -> list[records.Record]:
     """The rows of one of the programs, none if it was not run."""
     of_program = records.find(record["benches"], bench=bench)
     return [] if of_program is None else of_program[part]
 
 
-def _ns(record: Record, bench: str, threads: int) -> list[float | None]:
+def _ns(record: records.Record, bench: str, threads: int) -> list[float | None]:
     """Of a page: stock's time, ours, and the machine's limit."""
     rows = bench_rows(record, bench)
     ways = ("stock", OURS, LIMIT)
@@ -57,7 +53,7 @@ def _compared(times: list[float | None]) -> list[str]:
 COMPARED = ("patched", "of stock", "limit", "of limit")
 
 
-def _threads(record: Record) -> list[int]:
+def _threads(record: records.Record) -> list[int]:
     return sorted({row["threads"] for row in bench_rows(record, USERSPACE)})
 
 
@@ -92,7 +88,7 @@ def uses(base: str) -> Table:
     """Of stock's time: plain stores, as ours has them there, and movnti."""
     benches = records.of_all(base, "bench.json").values()
 
-    def of_stock(record: Record, use: str) -> str:
+    def of_stock(record: records.Record, use: str) -> str:
         rows = bench_rows(record, USERSPACE, "uses")
         stock, *others = (
             records.median(records.find(rows, use=use, way=way), "ns") for way in ("stock", USE_OURS, OURS)
@@ -106,14 +102,17 @@ def uses(base: str) -> Table:
 def mail_struct_pages(base: str, slug: str) -> Table:
     """For a message: one CPU, by threads."""
     record = records.of_cpu(base, slug, "bench.json")
-    rows = [[named(threads), *map(figure, _ns(record, USERSPACE, threads))] for threads in _threads(record)]
+    rows = [
+        [plural(threads, "thread"), *map(figure, _ns(record, USERSPACE, threads))]
+        for threads in _threads(record)
+    ]
     return Table(("", "before", "after", "limit"), rows)
 
 
 # Huge pages
 
 
-def _us(record: Record, kib: int, threads: int, way: str, key: str = "us") -> float | None:
+def _us(record: records.Record, kib: int, threads: int, way: str, key: str = "us") -> float | None:
     row = records.find(record["native"], kib=kib, threads=threads, way=way)
     return None if row is None or row.get(key) is None else records.median(row, key)
 
@@ -132,7 +131,7 @@ def _by_cpu(base: str, kib: int, unit: str, divide: float, digits: int) -> Table
             us = _us(record, kib, threads, zeroing.OURS)
             cells.append(f"{figure(us / divide, digits)} ({ratio(us, stock)})" if us else "")
         rows.append([records.cpu(record), *cells])
-    return Table((unit, "stock", *(f"ours, {named(threads)}" for threads in THREADS)), rows)
+    return Table((unit, "stock", *(f"ours, {plural(threads, 'thread')}" for threads in THREADS)), rows)
 
 
 def gib_page(base: str) -> Table:
@@ -162,7 +161,7 @@ def ways(base: str) -> Table:
     return Table(("1 GiB by one thread, ms", *WAYS.values()), rows)
 
 
-def _threads_of_ours(record: Record) -> list[int]:
+def _threads_of_ours(record: records.Record) -> list[int]:
     return sorted({row["threads"] for row in record["native"] if row["way"] == zeroing.OURS})
 
 
@@ -177,35 +176,8 @@ def sizes(base: str, slug: str) -> Table:
         ratios = [ratio(_us(record, kib, n, zeroing.OURS), stock) for n in threads]
         size = f"{kib // KIB_PER_GIB} GiB" if kib >= KIB_PER_GIB else f"{kib // KIB_PER_MIB} MiB"
         rows.append([size, figure(stock, 0), *ratios, ratio(cpu_time, stock)])
-    heads = (f"ours, {named(n)}, of stock" for n in threads)
+    heads = (f"ours, {plural(n, 'thread')}, of stock" for n in threads)
     return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
-
-
-PLACES = ("at its start", "after a third", "at its end")
-HOW = {
-    "forward": "forward",
-    "backward": "backward",
-    "random": "at random",
-    "dependent": "all by dependent reads",
-}
-
-
-def first_use(base: str, slug: str) -> Table:
-    """2 MiB zeroed and then used, and the same with reads that depend on each other."""
-    record = records.of_cpu(base, slug, "hugepages.json")
-    rows = []
-    for how, name in HOW.items():
-        part = record["native_dependent_reads" if how == "dependent" else "native_first_use"]
-        used = [row for row in part if (row["kib"], row["how"]) == (2 * KIB_PER_MIB, how)]
-        for page, place in zip(sorted({row["page"] for row in used}), PLACES, strict=True):
-            stock, ours = (records.find(used, page=page, way=way) or {} for way in ("stock", "ours"))
-            rows.append([f"{place}, {name}", _parts(stock), _parts(ours), figure(ours["of_stock"]["value"])])
-    heads = ("stock: zeroed, used, both", "ours: zeroed, used, both", "ratio")
-    return Table(("2 MiB, us: touched, then used", *heads), rows)
-
-
-def _parts(row: Record) -> str:
-    return ", ".join(figure(records.median(row, part), 0) for part in ("zero", "use", "both"))
 
 
 # Of messages
@@ -240,22 +212,4 @@ def mail_zeroing(base: str, slug: str) -> Table:
     for kib, name, divide in ((2 * KIB_PER_MIB, "2 MiB, us", 1), (KIB_PER_GIB, "1 GiB, ms", US_PER_MS)):
         times = [_us(record, kib, 1, zeroing.STOCK), *(_us(record, kib, n, zeroing.OURS) for n in threads)]
         rows.append([name, *_times(times, divide, 1)])
-    return Table(("", "stock", *map(named, threads)), rows)
-
-
-def mail_first_use(base: str, slug: str) -> Table:
-    """For a message: 2 MiB touched, alone and with what uses it, in us."""
-    record = records.of_cpu(base, slug, "hugepages.json")
-    rows = []
-    for page, place in zip((0, 170, 511), PLACES, strict=True):
-        for part, how, key, name in (
-            ("native_first_use", "forward", "zero", f"2 MiB, touched {place}"),
-            ("native_first_use", "forward", "both", "  and half of it used from there on"),
-            ("native_first_use", "random", "both", "  and half of it used at random"),
-            ("native_dependent_reads", "dependent", "both", "  and all read, dependent reads"),
-        ):
-            used = [
-                records.find(record[part], kib=2048, page=page, how=how, way=w) for w in ("stock", "ours")
-            ]
-            rows.append([name, *(figure(records.median(row, key), 0) for row in used)])
-    return Table(("us", "before", "after"), rows)
+    return Table(("", "stock", *(plural(n, "thread") for n in threads)), rows)

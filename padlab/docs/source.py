@@ -2,17 +2,20 @@
 """Tables of the source itself: parts of the series with their lines, hooks, and limits of the benches."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from padlab.core import paths
 from padlab.docs import records
 from padlab.docs.form import Table, figure
-from padlab.kernel import hooks, hooktable, owned, pfnusers, steps
-from padlab.kernel.hooktable import CODE, DOCS, Hook
+from padlab.kernel import hooks, owned, pfnusers, steps
 from padlab.measure import firstuse, structpages, zeroing
 
 PARTED = "7.3"  # the base whose series is mailed in parts
+# What lines of hooks are: documents and tests need not be looked after when the kernel runs.
+CODE, TESTS, DOCS = "code", "tests", "documents and MAINTAINERS"
 COSTS = ("a deferred page", "boot to init, a GiB")
 
 
@@ -27,6 +30,40 @@ def _base(name: str) -> Iterator[None]:
         paths.use_base(before)
 
 
+@dataclass(frozen=True)
+class Hook:
+    """How many lines a patch adds to and takes out of a file that the kernel owns."""
+
+    patch: str
+    file: str
+    added: int
+    removed: int
+
+    @property
+    def part(self) -> str:
+        """Only an option of a test is in a Kconfig.debug here."""
+        if self.file.startswith("Documentation/") or self.file == "MAINTAINERS":
+            return DOCS
+        tests = self.file.startswith("tools/testing/") or Path(self.file).name == "Kconfig.debug"
+        return TESTS if tests else CODE
+
+
+def read_hooks(patches: Path) -> list[Hook]:
+    """Each file of each patch, in the order of the series."""
+    table = []
+    for name in hooks.read_series(patches):
+        for part in hooks.parse((patches / name).read_text(errors="replace")):
+            lines = [line[:1] for hunk in part.hunks for line in hunk[1:]]
+            table.append(Hook(name, part.path, lines.count("+"), lines.count("-")))
+    return table
+
+
+def count(table: Iterable[Hook], part: str) -> tuple[int, int]:
+    """Lines added and removed."""
+    of_part = [hook for hook in table if hook.part == part]
+    return sum(hook.added for hook in of_part), sum(hook.removed for hook in of_part)
+
+
 def parts() -> Table:
     """Each part: what it is, the lines that it adds, and what a boot costs with it and those before."""
     figures = records.read(PARTED, "parts.json")["figures"]
@@ -37,11 +74,12 @@ def parts() -> Table:
         for part in steps.read_parts():
             done += part.steps
             after = _owned_lines(done)
-            hooked = [hook for step in part.steps for hook in _hooks(step)]
-            code = after[0] - before[0] + hooktable.added(hooked, CODE)
-            tests = after[1] - before[1] + hooktable.added(hooked, hooktable.TESTS)
+            names = [name for step in part.steps for name in step.hooks]
+            of_part = [hook for hook in read_hooks(paths.PATCHES) if hook.patch in names]
+            (code, removed), (tests, _) = (count(of_part, kind) for kind in (CODE, TESTS))
+            counts = (code + after[0] - before[0], removed, tests + after[1] - before[1])
             number, _, name = part.name.partition("-")
-            lines = (f"{code:,}", f"{hooktable.removed(hooked, CODE):,}", f"{tests:,}")
+            lines = (f"{lines:,}" for lines in counts)
             subject = steps.cover_letter(part).subject.partition(": ")[2]
             rows.append([number, f"{name}: {subject}", *lines, *_costs(figures[part.name])])
             before = after
@@ -62,41 +100,21 @@ def _owned_lines(done: Sequence[steps.Step]) -> tuple[int, int]:
     return code, tests
 
 
-def _hooks(step: steps.Step) -> list[Hook]:
-    return [hook for hook in hooktable.read(paths.PATCHES) if hook.patch in step.hooks]
-
-
 def hooked(base: str) -> Table:
     """What each patch does to files that the kernel owns."""
     with _base(base):
-        table = hooktable.read(paths.PATCHES)
+        table = read_hooks(paths.PATCHES)
         patches = hooks.read_series(paths.PATCHES)
     rows = []
     for patch in [*patches, ""]:
         of_patch = [hook for hook in table if patch in ("", hook.patch)]
         cells = []
-        for part in (CODE, hooktable.TESTS, DOCS):
-            added, removed = hooktable.added(of_patch, part), hooktable.removed(of_patch, part)
+        for part in (CODE, TESTS, DOCS):
+            added, removed = count(of_patch, part)
             cells.append(f"+{added} -{removed}" if added or removed else "")
         files = str(len({hook.file for hook in of_patch}))
         rows.append([f"`{patch}`" if patch else "**all**", files, *cells])
     return Table(("patch", "files", "code", "tests", "documents"), rows)
-
-
-def differing(base: str) -> Table:
-    """How many lines of owned files a base has otherwise; in the last column a changed line counts once."""
-    folder = paths.BASES / base / "owned"
-    without, table = owned.left_out(folder), hooktable.read(folder)
-    files = {name: path for name, path in owned.shared_files().items() if name not in without}
-    rows = []
-    for name, kinds in (("kernel code", {False}), ("tests", {True}), ("**all**", {False, True})):
-        edits = [hook for hook in table if owned.is_test(hook.file) in kinds]
-        added, removed = (sum(getattr(hook, what) for hook in edits) for what in ("added", "removed"))
-        paths_of = [path for file, path in files.items() if owned.is_test(file) in kinds]
-        lines = sum(len(path.read_bytes().splitlines()) for path in paths_of)
-        share = 100 * sum(max(hook.added, hook.removed) for hook in edits) / lines
-        rows.append([name, f"{lines:,}", f"+{added} -{removed}", f"{share:.1f}"])
-    return Table(("owned files", "lines", f"otherwise on {base}", "%"), rows)
 
 
 def pfn_verdicts() -> Table:

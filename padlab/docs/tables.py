@@ -27,10 +27,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "zeroing-2-mib": native.huge_page,
     "zeroing-ways": native.ways,
     "zeroing-sizes": native.sizes,
-    "first-use": native.first_use,
     "parts": source.parts,
     "hooks": source.hooked,
-    "differing": source.differing,
     "bench-limits": source.limits,
     "pfn-verdicts": source.pfn_verdicts,
     "pfn-users": source.pfn_users,
@@ -43,7 +41,6 @@ TABLES: dict[str, Callable[..., Table]] = {
     "struct-page": native.mail_struct_pages,
     "zeroing": native.mail_zeroing,
     "zeroing-by-way": native.mail_ways,
-    "zeroed-and-used": native.mail_first_use,
 }
 
 

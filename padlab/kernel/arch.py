@@ -2,7 +2,10 @@
 """Architectures that kernels are built for: the host's, x86-64, and arm64 by Debian's cross compiler."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+from padlab.core import packages, process
 
 COMPILE = Path(__file__).with_name("compile.sh")
 
@@ -21,6 +24,12 @@ class Arch:
     @property
     def compiler(self) -> str:
         return f"{self.prefix}gcc"
+
+    @cached_property
+    def identity(self) -> str:
+        """All that its compiler says about itself: two compilers never share objects unnoticed."""
+        packages.ensure("build", *self.packages)
+        return process.run([self.compiler, "-v"], what="asking for the compiler's version")
 
     @property
     def foreign(self) -> bool:

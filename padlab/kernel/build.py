@@ -20,10 +20,8 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import autoconf, compiler, kconfig, source, tree
-from padlab.kernel.arch import Arch
+from padlab.kernel import kconfig, source, tree
 from padlab.kernel.content import Stamp, fingerprint, read
-from padlab.kernel.kconfig import PERF, Config, kunit_config, lost_options
 from padlab.kernel.state import known_state
 
 BUILD_ROOM = 1 << 30
@@ -42,7 +40,7 @@ _NO_ROOM = os.strerror(errno.ENOSPC)
 @dataclass(frozen=True)
 class Build:
     kernel: str
-    config: Config
+    config: kconfig.Config
     tree: Path
     obj: Path
     image: Path
@@ -50,11 +48,11 @@ class Build:
     release: str
 
     @property
-    def arch(self) -> Arch:
+    def arch(self) -> archs.Arch:
         return self.config.arch
 
 
-def ensure_build(kernel: str, config: Config = PERF) -> Build:
+def ensure_build(kernel: str, config: kconfig.Config = kconfig.PERF) -> Build:
     """Build ``kernel`` with ``config`` unless nothing changed since the last time."""
     arch = config.arch
     packages.ensure("build", *arch.packages)
@@ -75,7 +73,7 @@ def ensure_build(kernel: str, config: Config = PERF) -> Build:
     return Build(kernel, config, top, obj, image(kernel, config), version, release)
 
 
-def configuration(kernel: str, config: Config) -> str:
+def configuration(kernel: str, config: kconfig.Config) -> str:
     """The .config that ``kernel`` is built with; the kernel need not have been built."""
     packages.ensure("build", *config.arch.packages)
     top = tree.ensure_tree(kernel)
@@ -84,12 +82,11 @@ def configuration(kernel: str, config: Config) -> str:
     return read(obj / ".config")
 
 
-def image(kernel: str, config: Config) -> Path:
-    """Where a kernel's image is once it is built."""
+def image(kernel: str, config: kconfig.Config) -> Path:
     return paths.TREES / kernel / f"obj-{config}" / config.arch.image
 
 
-def is_built(kernel: str, config: Config, file: str) -> bool:
+def is_built(kernel: str, config: kconfig.Config, file: str) -> bool:
     """Whether the kernel, once it is built, has an object of this C file."""
     return (paths.TREES / kernel / f"obj-{config}" / file).with_suffix(".o").exists()
 
@@ -129,7 +126,7 @@ def ensure_module(build: Build, srcdir: Path) -> Path:
     return result[0]
 
 
-def objects(kernel: str, config: Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
+def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
     """Compile ``files`` anew, apart from the kernel's own objects; what make says, a line each.
 
     ``variables`` are more arguments of make.
@@ -148,24 +145,23 @@ def objects(kernel: str, config: Config, files: Sequence[str], variables: Sequen
     return read(paths.LOGS / log).splitlines()
 
 
-def _build_stamp(kernel: str, config: Config, obj: Path) -> Stamp:
+def _build_stamp(kernel: str, config: kconfig.Config, obj: Path) -> Stamp:
     fragments = [path.read_text() for path in config.files(tree.has_series(kernel))]
-    identity = compiler.identity(config.arch)
-    parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, identity]
+    parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, config.arch.identity]
     return Stamp(obj / _STAMP, parts)
 
 
 # Configuring
 
 
-def _configure(kernel: str, config: Config, top: Path, obj: Path) -> None:
+def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> None:
     """Write .config from tinyconfig and the fragments, unless nothing of that changed."""
     fragments = config.files(tree.has_series(kernel))
     state = known_state(top)
     kconfigs = [f"{name} {fingerprint(top / name)}" for name in state.files() if "Kconfig" in name]
     texts = [path.read_text() for path in fragments]
     series = [path.read_text() for path in config.files(series=True)]
-    own = sorted(autoconf.own_options())
+    own = sorted(kconfig.own_options())
     parts = [_RECIPE, state.version, *kconfigs, *texts, *own, *series]
     stamp = Stamp(obj / _CONFIG_STAMP, parts)
     if stamp.matches() and (obj / ".config").exists():
@@ -180,43 +176,34 @@ def _configure(kernel: str, config: Config, top: Path, obj: Path) -> None:
         merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, *fragments]
         process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
         process.run(make(["olddefconfig"]), what=what, env=environment(), log=log)
-        lost = lost_options(texts, dot_config.read_text())
-        if tree.is_part(kernel):
+        lost = kconfig.lost_options(texts, dot_config.read_text())
+        if kernel in tree.VARIANTS and tree.VARIANTS[kernel].only is not None:
             lost = [option for option in lost if kconfig.UNKNOWN not in option]  # it is of a later step
         if lost:
-            raise LabError(
-                what,
-                f"{len(lost)} options did not come out as configs/ asks",
-                "fix the fragment: a dependency is missing, or this kernel renamed the option",
-                log=log,
-                detail=lost,
-            )
+            why = f"{len(lost)} options did not come out as configs/ asks"
+            todo = "fix the fragment: a dependency is missing, or this kernel renamed the option"
+            raise LabError(what, why, todo, log=log, detail=lost)
         process.run(make(["syncconfig"]), what=what, env=environment(), log=log)
         _share_header(kernel, config, obj)
 
 
-def _share_header(kernel: str, config: Config, obj: Path) -> None:
-    """Have the series' own options in autoconf.h as in that of a patched kernel: see autoconf.py."""
+def _share_header(kernel: str, config: kconfig.Config, obj: Path) -> None:
+    """Have the series' own options in autoconf.h as in that of a patched kernel: see kconfig.py."""
     series = obj
     if kernel != "patched":
         top = tree.ensure_tree("patched")
         series = top / obj.name
         _configure("patched", config, top, series)
-    header = obj / autoconf.HEADER
-    text, own = header.read_text(), autoconf.own_options()
-    header.write_text(autoconf.options_last(text, own, (series / autoconf.HEADER).read_text()))
+    header = obj / kconfig.AUTOCONF
+    text, own = header.read_text(), kconfig.own_options()
+    header.write_text(kconfig.options_last(text, own, (series / kconfig.AUTOCONF).read_text()))
 
 
 # Running make
 
 
 def kunit_uml(
-    what: str,
-    args: Sequence[str],
-    config: str,
-    log: Path,
-    ok: Sequence[int] = (0,),
-    kernel: str = "patched",
+    what: str, args: Sequence[str], config: str, log: Path, ok: Sequence[int] = (0,), kernel: str = "patched"
 ) -> Path:
     """Have the kernel's own runner build User-mode Linux with ``config``, run it, or both.
 
@@ -224,7 +211,7 @@ def kunit_uml(
     """
     top = tree.ensure_tree(kernel)
     packages.ensure("build")
-    command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={kunit_config(config)}"]
+    command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={kconfig.kunit_config(config)}"]
     if args[0] != "exec":
         command += [f"--jobs={len(os.sched_getaffinity(0))}"]
     for variable in archs.X86_64.make_variables():
@@ -264,14 +251,14 @@ def environment() -> dict[str, str]:
     }
 
 
-def make_command(top: Path, obj: Path, arch: Arch, targets: list[str]) -> list[str]:
+def make_command(top: Path, obj: Path, arch: archs.Arch, targets: list[str]) -> list[str]:
     """How make is called to make ``targets`` of the tree ``top`` in its folder ``obj``."""
     jobs = len(os.sched_getaffinity(0))
     return ["make", f"-j{jobs}", "-C", str(top), f"O={obj}", *arch.make_variables(), *targets]
 
 
 def make(
-    top: Path, obj: Path, arch: Arch, targets: list[str], what: str, log: str, total: int | None
+    top: Path, obj: Path, arch: archs.Arch, targets: list[str], what: str, log: str, total: int | None
 ) -> None:
     """Run make, which shows what it does; ``total`` compilations make up a build from nothing."""
     compiled = 0

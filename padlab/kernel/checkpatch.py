@@ -56,10 +56,6 @@ def _run(top: Path, mails: list[Path]) -> None:
         and not (_PAGE_FLAGS.search(line) or _LIST_MACROS.search(line))
     ]
     if remarks:
-        raise LabError(
-            "checkpatch",
-            f"{len(remarks)} remarks on the series",
-            "correct what it says",
-            log=paths.LOGS / "checkpatch.log",
-            detail=remarks,
-        )
+        why = f"{len(remarks)} remarks on the series"
+        todo = "correct what it says"
+        raise LabError("checkpatch", why, todo, log=paths.LOGS / "checkpatch.log", detail=remarks)

@@ -31,7 +31,10 @@ def look_at(path: Path) -> Given:
     path = path.resolve()
     with path.open("rb") as file:
         mark = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-    version = check_version(_makefile(path, what), what)
+    packages.ensure("build")
+    with progress.step(f"reading {path.name}"):
+        members = ["--occurrence=1", "--wildcards", "--no-wildcards-match-slash", "*/Makefile"]
+        version = check_version(_tar(["-x", "-O", *members], path, what), what)
 
     def unpack(place: Path) -> None:
         _tar(["-x", "-C", place, "--strip-components=1"], path, what)
@@ -56,13 +59,6 @@ def check_version(makefile: str, what: str) -> str:
             what, f"it is Linux {version}, and base {paths.BASE} is for {source.base().series}.N{hint}"
         )
     return version
-
-
-def _makefile(path: Path, what: str) -> str:
-    packages.ensure("build")
-    with progress.step(f"reading {path.name}"):
-        members = ["--occurrence=1", "--wildcards", "--no-wildcards-match-slash", "*/Makefile"]
-        return _tar(["-x", "-O", *members], path, what)
 
 
 def _tar(args: list[object], path: Path, what: str) -> str:

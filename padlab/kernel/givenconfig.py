@@ -44,10 +44,6 @@ def read(path: Path) -> GivenConfig:
     try:
         data = path.read_bytes()
         text = _UNPACK.get(path.suffix, bytes)(data).decode().replace("\r\n", "\n")
-    except FileNotFoundError:
-        raise _bad(what, "it is not there") from None
-    except IsADirectoryError:
-        raise _bad(what, "it is a folder") from None
     except OSError as err:
         raise _bad(what, err.strerror or "it cannot be unpacked") from None
     except (EOFError, lzma.LZMAError, zlib.error, UnicodeDecodeError):
@@ -73,12 +69,11 @@ def check(text: str, what: str) -> None:
 
 def _bad(what: str, why: str) -> LabError:
     series = source.base().series
-    return LabError(
-        what,
-        why,
+    todo = (
         f"give a .config of Linux {series}; package linux-config-{series} has Debian's, "
-        f"/usr/src/linux-config-{series}/config.amd64_none_amd64.xz",
+        f"/usr/src/linux-config-{series}/config.amd64_none_amd64.xz"
     )
+    return LabError(what, why, todo)
 
 
 def flavour_of(name: str) -> str:

@@ -11,15 +11,16 @@ import os
 import re
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from padlab.core import paths, process
 from padlab.core.errors import LabError
 
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_FAILED = re.compile(r"^Hunk #(\d+) FAILED at (\d+)")
-_APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$")
-_PATCHING = re.compile(r"^patching file '?([^'\s]+)'?")
+_APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$", re.MULTILINE)
+_FAILED = re.compile(
+    r"^patching file '?([^'\s]+)'?\n(?:Hunk #\d+ succeeded.*\n)*Hunk #(\d+) FAILED at (\d+)", re.MULTILINE
+)
 
 # One line of context on each side: the hooks are to survive neighbouring changes
 # in later 6.12.N.  Compiling and testing show a hook that was put in a wrong place.
@@ -28,8 +29,6 @@ CONTEXT_LINES = 1
 
 @dataclass
 class FilePatch:
-    """The part of a patch that edits one file."""
-
     path: str
     hunks: list[list[str]] = field(default_factory=list)
 
@@ -45,7 +44,9 @@ def parse(text: str) -> list[FilePatch]:
             old_left -= line[:1] in ("-", " ", "")
             new_left -= line[:1] in ("+", " ", "")
         elif line.startswith("+++ ") and previous.startswith("--- "):
-            files.append(FilePatch(_patched_path(previous, line)))
+            sides = (side[4:].split("\t")[0].strip() for side in (line, previous))
+            name = next(side for side in sides if side != "/dev/null")
+            files.append(FilePatch(name.partition("/")[2]))
         elif files and (match := _HUNK.match(line)):
             old_left, new_left = (int(count) if count else 1 for count in match.groups())
             files[-1].hunks.append([line])
@@ -53,14 +54,7 @@ def parse(text: str) -> list[FilePatch]:
     return files
 
 
-def _patched_path(old: str, new: str) -> str:
-    names = [line[4:].split("\t")[0].strip() for line in (new, old)]
-    name = next(name for name in names if name != "/dev/null")
-    return str(PurePosixPath(*PurePosixPath(name).parts[1:]))
-
-
 def read_series(patches: Path) -> list[str]:
-    """The names in the series file, in order."""
     series = patches / "series"
     if not series.exists():
         return []
@@ -119,72 +113,28 @@ def apply(
         # Offsets are fine, fuzz is not: it may put a hook in the wrong place.
         quilt(["push", "-a", "--fuzz=0"], scratch, patches, what=what, log=log)
     except LabError as err:
-        if not log.exists() or err.log is None:
+        if err.log is None:
             raise
-        failure = find_failure(log.read_text(errors="replace"))
-        raise LabError(
-            what,
-            failure.describe() if failure else "quilt push failed",
-            todo,
-            log=log,
-            detail=_failed_hunks(failure, patches) if failure else err.detail,
-        ) from None
+        why = failure(log.read_text(errors="replace"))
+        raise LabError(what, why, todo, log=log, detail=err.detail) from None
     return sorted(names)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """What quilt said when a patch did not apply."""
-
-    patch: str
-    file: str
-    hunks: tuple[int, ...]
-    line: int | None
-
-    def describe(self) -> str:
-        if not self.file:
-            return f"{self.patch} does not apply"
-        if not self.hunks:
-            return f"{self.patch} does not apply to {self.file}"
-        numbers = ", ".join(f"#{number}" for number in self.hunks)
-        return f"{self.patch}: hunk {numbers} does not apply to {self.file} (line {self.line})"
-
-
-def find_failure(output: str) -> Failure | None:
-    """The patch, file and hunks that failed, from the output of quilt push."""
-    patch = file = ""
-    hunks: list[int] = []
-    at = None
-    for line in output.splitlines():
-        if match := _APPLYING.match(line):
-            patch, file = match[1], ""
-        elif match := _PATCHING.match(line):
-            if hunks:
-                break
-            file = match[1]
-        elif match := _FAILED.match(line):
-            hunks.append(int(match[1]))
-            at = at or int(match[2])
-        elif "can't find file to patch" in line:
-            return Failure(patch, "a file that this kernel does not have", (), None)
-    return Failure(patch, file, tuple(hunks), at) if patch else None
-
-
-def _failed_hunks(failure: Failure, patches: Path) -> list[str]:
-    for part in parse((patches / failure.patch).read_text(errors="replace")):
-        if part.path == failure.file:
-            return [line for number in failure.hunks for line in part.hunks[number - 1]]
-    return []
+def failure(output: str) -> str:
+    """What did not apply, from the output of quilt push."""
+    applying = _APPLYING.findall(output)
+    if not applying:
+        return "quilt push failed"
+    if failed := _FAILED.search(output):
+        return f"{applying[-1]}: hunk #{failed[2]} does not apply to {failed[1]} (line {failed[3]})"
+    return f"{applying[-1]} does not apply"
 
 
 def apply_patch(patch: Path, root: Path) -> None:
     """Apply one plain patch file under ``root`` with patch(1)."""
-    process.run(
-        ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "--force", "-i", patch],
-        what=f"applying {patch.name}",
-        cwd=root,
-        todo=f"update {os.path.relpath(patch, paths.ROOT)} to the sources it changes",
-    )
+    command = ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "--force", "-i", patch]
+    todo = f"update {os.path.relpath(patch, paths.ROOT)} to the sources it changes"
+    process.run(command, what=f"applying {patch.name}", cwd=root, todo=todo)
 
 
 def owner_in(tree: Path) -> dict[str, str]:
@@ -201,11 +151,7 @@ def owner_in(tree: Path) -> dict[str, str]:
 
 def refresh(tree: Path, patches: Path, name: str) -> None:
     """Write the edits of the files of patch ``name`` back to it."""
-    quilt(
-        # -f: a patch below others may share a file with them; quilt then
-        # takes the version of that file as the next patch found it.
-        ["refresh", "-f", f"-U{CONTEXT_LINES}", "-pab", "--no-index", "--no-timestamps", name],
-        tree,
-        patches,
-        what=f"refreshing {name}",
-    )
+    # -f: a patch below others may share a file with them; quilt then
+    # takes the version of that file as the next patch found it.
+    options = ["-f", f"-U{CONTEXT_LINES}", "-pab", "--no-index", "--no-timestamps"]
+    quilt(["refresh", *options, name], tree, patches, what=f"refreshing {name}")

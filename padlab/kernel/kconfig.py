@@ -6,10 +6,12 @@ has what the base's Linux calls otherwise.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import paths
+from padlab.kernel import hooks
 from padlab.kernel.arch import ARM64 as ARM64_ARCH
 from padlab.kernel.arch import X86_64, Arch
 
@@ -20,6 +22,9 @@ PATCHED_FRAGMENT = "patched.config"
 UNKNOWN = "not available"
 # How long one kselftest may take, as in their settings: one that hangs is to be ended by that.
 TEST_S = 600
+AUTOCONF = "include/generated/autoconf.h"
+_OPTION = re.compile(r"^\+(?:menu)?config (\w+)$", re.MULTILINE)
+_DEFINE = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? ")
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,6 @@ KCSAN = Config(
 )
 
 
-def usual(arch: Arch) -> Config:
-    """What machines of an architecture boot if not told otherwise."""
-    return ARM64 if arch.foreign else PERF
-
-
 def _own(name: str) -> list[Path]:
     own = paths.OWN / "configs" / name if paths.OWN else None
     return [own] if own and own.exists() else []
@@ -123,3 +123,27 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
         for name, value in wanted.items()
         if got.get(name, "n") != value
     ]
+
+
+def own_options(patches: Path | None = None) -> frozenset[str]:
+    """The options that the series adds to Kconfig files, by its hooks."""
+    folder = patches or paths.PATCHES
+    texts = [(folder / name).read_text(errors="replace") for name in hooks.read_series(folder)]
+    return frozenset(option for text in texts for option in _OPTION.findall(text))
+
+
+def options_last(header: str, options: Iterable[str], series_header: str) -> str:
+    """AUTOCONF's text with the lines of ``options`` at its end, as that of a kernel with the series has them.
+
+    ccache knows an object by all headers that were read for it, and that one is read for all.  So in
+    stock and patched of one configuration it has to be the same: nothing in stock refers to them.
+    """
+    own = frozenset(options)
+
+    def is_own(line: str) -> bool:
+        match = _DEFINE.match(line)
+        return bool(match and match[1] in own)
+
+    rest = [line for line in header.splitlines() if not is_own(line)]
+    last = sorted(line for line in series_header.splitlines() if is_own(line))
+    return "\n".join([*rest, *last]) + "\n"

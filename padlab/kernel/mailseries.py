@@ -7,7 +7,6 @@ and compares the outcome with the patched tree.  Each part of a series that has 
 is in a folder of its own, with numbers of its own.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -21,7 +20,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import checkpatch, hooks, source, state, tree
 from padlab.kernel.content import fingerprint
 from padlab.kernel.owned import owned_files
-from padlab.kernel.steps import Part, Step, contents, cover_letter, read_parts
+from padlab.kernel.steps import Step, contents, cover_letter, read_parts
 
 _WORK = paths.BUILD / "series"
 _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
@@ -39,9 +38,6 @@ class Identity:
         names = {f"GIT_{role}_NAME": self.name for role in roles}
         mails = {f"GIT_{role}_EMAIL": self.email for role in roles}
         return names | mails | {f"GIT_{role}_DATE": stamp for role in roles}
-
-
-# Exporting
 
 
 def export(directory: Path) -> list[Path]:
@@ -64,7 +60,11 @@ def export(directory: Path) -> list[Path]:
     for count, part in enumerate(parts, 1):
         number += len(part.steps)
         top = f"HEAD~{len(done) - number}"
-        fresh = _mails(repo, part, f"{base}..{top}", identity.environment(len(done) + 1))
+        fresh = _WORK / "mails" / part.name
+        shutil.rmtree(fresh, ignore_errors=True)
+        options = ["--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh)]
+        command = ["format-patch", *options, f"{base}..{top}"]
+        _git(repo, command, identity.environment(len(done) + 1))
         letter = fresh / _LETTER
         cover = cover_letter(part)
         letter.write_text(
@@ -77,29 +77,14 @@ def export(directory: Path) -> list[Path]:
     return mails
 
 
-def _mails(repo: Path, part: Part, commits: str, env: dict[str, str]) -> Path:
-    fresh = _WORK / "mails" / part.name
-    shutil.rmtree(fresh, ignore_errors=True)
-    _git(
-        repo,
-        ["format-patch", "--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh), commits],
-        env,
-    )
-    return fresh
-
-
 def _place(number: int, of: int) -> str:
     """What the part is against."""
-    linux = _against(tree.source_version())
+    name, _, version = source.name_of(tree.source_version()).partition(" ")
+    linux = f"Linux {version}" if name == "Linux" else f"Debian's {name}, version {version}"
     if of == 1:
         return f"This series is against {linux}."
     before = {1: "", 2: " with part 1 applied"}.get(number, f" with parts 1 to {number - 1} applied")
     return f"This is part {number} of {of}, against {linux}{before}."
-
-
-def _against(version: str) -> str:
-    name, _, number = source.name_of(version).partition(" ")
-    return f"Linux {number}" if name == "Linux" else f"Debian's {name}, version {number}"
 
 
 _MAIL = "[0-9][0-9][0-9][0-9]-*.patch"
@@ -133,7 +118,6 @@ def _delete_older(directory: Path) -> None:
 
 
 def _deliver(fresh: Path, directory: Path) -> list[Path]:
-    """Copy the mails to where the user wants them."""
     directory.mkdir(parents=True, exist_ok=True)
     return [
         Path(shutil.copy(path, directory / path.name)) for path in sorted(fresh.iterdir()) if path.is_file()
@@ -169,7 +153,6 @@ def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exportin
 
 
 def touched_files() -> set[str]:
-    """Every file the series adds, edits or removes."""
     return set(owned_files()) | set(hooks.touched(paths.PATCHES))
 
 
@@ -204,9 +187,6 @@ def _commit_step(repo: Path, steps: Sequence[Step], identity: Identity) -> None:
     _git(repo, ["commit", "--quiet", "--signoff", "-m", message], env)
 
 
-# Checking
-
-
 def check(directory: Path) -> None:
     """Apply the series with git am and compare with the patched tree; run checkpatch on it."""
     patched, stock = tree.ensure_tree("patched"), tree.ensure_tree("stock")
@@ -215,47 +195,13 @@ def check(directory: Path) -> None:
     what = "checking the series"
     with progress.step(what):
         repo = _base_repository(stock, _WORK / "check", identity)
-        _git(
-            repo,
-            ["am", "--quiet", *map(str, (mail.resolve() for mail in mails))],
-            identity.environment(),
-            what,
-        )
-        differing = [
-            name
-            for name in sorted(touched_files())
-            if fingerprint(repo / name) != fingerprint(patched / name)
-        ]
-        extra = sorted(set(differing_files(stock, patched)) - touched_files())
-    if differing or extra:
-        raise LabError(
-            what,
-            "git am does not give the patched tree",
-            "drop edits with ./lab tree --discard, or write them back with ./lab refresh",
-            detail=[f"differs: {name}" for name in [*differing, *extra]],
-        )
+        command = ["am", "--quiet", *(str(mail.resolve()) for mail in mails)]
+        _git(repo, command, identity.environment(), what)
+        names = touched_files()
+        wrong = [name for name in names if fingerprint(repo / name) != fingerprint(patched / name)]
+        wrong += {*state.differing(stock, patched)} - names
+    if wrong:
+        why = "git am does not give the patched tree"
+        todo = "drop edits with ./lab tree --discard, or write them back with ./lab refresh"
+        raise LabError(what, why, todo, detail=[f"differs: {name}" for name in sorted(wrong)])
     checkpatch.check(patched, mails)
-
-
-def differing_files(left: Path, right: Path) -> list[str]:
-    """Files that differ in content or are in only one of two trees; what is made in them is left out."""
-    excluded = ["obj-*", ".pc", "__pycache__", state.STATE]
-    command = ["diff", "-rq", "--no-dereference", *(f"--exclude={name}" for name in excluded), left, right]
-    output = process.run(command, what="comparing trees", ok=(0, 1))
-    return parse_diff(output, left, right)
-
-
-def parse_diff(output: str, left: Path, right: Path) -> list[str]:
-    """The names in the output of diff -rq; a folder that is only in one tree gives its files."""
-    names = []
-    for line in output.splitlines():
-        if match := re.match(r"Files (.*) and .* differ$", line):
-            names.append(os.path.relpath(match[1], left))
-        elif match := re.match(r"Only in (.*?): (.*)$", line):
-            path = Path(match[1]) / match[2]
-            top = left if path.is_relative_to(left) else right
-            files = [file for file in path.rglob("*") if not file.is_dir()] if path.is_dir() else [path]
-            names += [os.path.relpath(file, top) for file in files]
-        elif line:
-            names.append(line)
-    return sorted(names)

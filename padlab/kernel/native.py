@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process, progress
-from padlab.kernel import compiler, tree
+from padlab.kernel import tree
 from padlab.kernel.arch import X86_64, Arch
 from padlab.kernel.content import Stamp, fingerprint
 
@@ -57,7 +57,7 @@ def marks(tool: Tool) -> list[str]:
     """What its programs are made from: the compiler, and the content of each file."""
     top = tree.ensure_tree("patched")
     files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
-    return [compiler.identity(), *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files)]
+    return [X86_64.identity, *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files)]
 
 
 def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
@@ -79,11 +79,7 @@ def static(source: Path, arch: Arch = X86_64) -> bytes:
     packages.ensure("build", *arch.packages)
     program = paths.BUILD / "native/static" / arch.name / source.stem
     headers = sorted(source.parent.glob("*.h"))
-    parts = [
-        compiler.identity(arch),
-        *_STATIC,
-        *(f"{file} {fingerprint(file)}" for file in (source, *headers)),
-    ]
+    parts = [arch.identity, *_STATIC, *(f"{file} {fingerprint(file)}" for file in (source, *headers))]
     stamp = Stamp(program.with_name(f".{source.stem}.padlab-source"), parts)
     command = [arch.compiler, *_STATIC, "-o", program, source]
     with _alone(program):

@@ -14,7 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from padlab.core import exclusive, packages, paths, process, progress, toml
-from padlab.kernel import compiler, tree
+from padlab.kernel import tree
+from padlab.kernel.arch import X86_64
 from padlab.kernel.content import Stamp
 
 PROGRAMS = "outside/programs.toml"
@@ -52,9 +53,6 @@ def programs(path: Path = paths.CHECKS / PROGRAMS) -> dict[str, Program]:
 
 def suite_of(name: str) -> str:
     return name.split("/")[0]
-
-
-# For guests
 
 
 def kselftests() -> Path:
@@ -96,9 +94,6 @@ def _suite(folder: Path, out: Path, headers: Path, names: list[str]) -> None:
     )
 
 
-# For the host
-
-
 def memblock(kernel: str, *variables: str) -> Path:
     """tools/testing/memblock with code of ``kernel``; ``variables`` are arguments of make."""
     packages.ensure(*PACKAGES)
@@ -116,11 +111,8 @@ def memblock(kernel: str, *variables: str) -> Path:
     return place / "main"
 
 
-# Both
-
-
 def _parts(kernel: str) -> list[str]:
-    return [_RECIPE, tree.content_key(kernel), compiler.identity()]
+    return [_RECIPE, tree.content_key(kernel), X86_64.identity]
 
 
 def _renew(place: Path) -> None:
@@ -131,18 +123,12 @@ def _renew(place: Path) -> None:
 def _copy(top: Path, names: tuple[str, ...], place: Path) -> Path:
     """The parts ``names`` of the tree ``top``, copied to ``place``."""
     place.mkdir(exist_ok=True)
-    process.run(
-        ["cp", "-a", "--reflink=auto", "--parents", "-t", place, *names],
-        what=f"copying parts of {top.name}",
-        cwd=top,
-    )
+    command = ["cp", "-a", "--reflink=auto", "--parents", "-t", place, *names]
+    process.run(command, what=f"copying parts of {top.name}", cwd=top)
     return place
 
 
 def _make(folder: Path, *args: str, log: str) -> None:
     jobs = len(os.sched_getaffinity(0))
-    process.run(
-        ["make", "-s", f"-j{jobs}", "-C", folder, *args],
-        what=f"building {folder.name}",
-        log=paths.LOGS / log,
-    )
+    command = ["make", "-s", f"-j{jobs}", "-C", folder, *args]
+    process.run(command, what=f"building {folder.name}", log=paths.LOGS / log)

@@ -44,7 +44,6 @@ def choose(
 
 
 def _inputs(extra: Sequence[Path], version: str, have: Part) -> str:
-    """A digest of everything the overlay is made from."""
     parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
     parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in have.hooks]
     parts += [f"{path.name} {fingerprint(path)}" for path in extra]
@@ -52,12 +51,7 @@ def _inputs(extra: Sequence[Path], version: str, have: Part) -> str:
 
 
 def sync(
-    tree: Path,
-    extra: Sequence[Path],
-    stock: Path,
-    state: State,
-    discard: bool,
-    have: Part | None = None,
+    tree: Path, extra: Sequence[Path], stock: Path, state: State, discard: bool, have: Part | None = None
 ) -> None:
     """Give ``tree`` what linux/ and patches/ say now, or what it is to ``have`` of them.
 
@@ -81,9 +75,9 @@ def sync(
     wanted = owned | hooked
     changes = _changes(tree, stock, state, wanted)
     if not discard:
-        refuse_edits(tree, [name for name, change in changes.items() if change.edited])
-    for name, change in changes.items():
-        install(change.content, tree / name)
+        refuse_edits(tree, [name for name, (_, is_edited) in changes.items() if is_edited])
+    for name, (content, _) in changes.items():
+        install(content, tree / name)
     remove(tree / ".pc")
     if (scratch / ".pc").exists():
         (scratch / ".pc").rename(tree / ".pc")
@@ -115,11 +109,8 @@ def _overlay(
         hooked[name] = path if path.exists() else None
     both = sorted(set(owned) & set(hooked))
     if both:
-        raise LabError(
-            "preparing the tree",
-            f"linux/ and patches/ both have {some(both)}",
-            "a file is either owned (linux/) or hooked (patches/): remove one of them",
-        )
+        todo = "a file is either owned (linux/) or hooked (patches/): remove one of them"
+        raise LabError("preparing the tree", f"linux/ and patches/ both have {some(both)}", todo)
     for patch in extra:
         for part in hooks.parse(patch.read_text()):
             name = part.path
@@ -147,16 +138,10 @@ def _patches(have: Part, scratch: Path) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
-class Change:
-    """A file to replace: with a copy of ``content``, or delete it when None."""
-
-    content: Path | None
-    edited: bool
-
-
-def _changes(tree: Path, stock: Path, state: State, wanted: dict[str, Path | None]) -> dict[str, Change]:
-    """Which files of ``tree`` are not as wanted, and whether they were edited by hand."""
+def _changes(
+    tree: Path, stock: Path, state: State, wanted: dict[str, Path | None]
+) -> dict[str, tuple[Path | None, bool]]:
+    """Which files of ``tree`` are not as wanted: what each should be, and whether it was edited by hand."""
     given = state.files()
     changes = {}
     for name in sorted(set(given) | set(wanted) | set(hooks.owner_in(tree))):
@@ -166,30 +151,22 @@ def _changes(tree: Path, stock: Path, state: State, wanted: dict[str, Path | Non
         now = fingerprint(tree / name)
         if now != (fingerprint(content) if content else None):
             before = given[name] if name in given else fingerprint(stock / name)
-            changes[name] = Change(content, edited=now != before)
+            changes[name] = content, now != before
     return changes
 
 
 def install(content: Path | None, place: Path) -> None:
-    """Replace ``place`` by a rename: never half-written, never through a hard link."""
+    """Replace ``place`` by a rename: never half-written, never through a hard link; None: delete it."""
     if content is None:
         place.unlink(missing_ok=True)
-        _prune(place.parent)
+        folder = place.parent
+        while folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     temp = place.with_name(f".{place.name}.padlab")
     shutil.copyfile(content, temp)
-    temp.chmod(file_mode(content))
+    # The two modes git knows: whatever the user's umask is.
+    temp.chmod(0o755 if content.stat().st_mode & stat.S_IXUSR else 0o644)
     temp.rename(place)
-
-
-def file_mode(path: Path) -> int:
-    """The two modes git knows: whatever the user's umask is."""
-    return 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644
-
-
-def _prune(folder: Path) -> None:
-    """Remove folders that a deleted file leaves empty."""
-    while folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent

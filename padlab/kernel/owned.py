@@ -63,11 +63,8 @@ def patch_of(folder: Path) -> dict[str, str]:
     touched = hooks.touched(folder)
     twice = sorted(name for name, patches in touched.items() if len(patches) > 1)
     if twice:
-        raise LabError(
-            paths.shown(folder),
-            f"more than one patch edits {some(twice)}",
-            "put all edits of a file into one of them",
-        )
+        why = f"more than one patch edits {some(twice)}"
+        raise LabError(paths.shown(folder), why, "put all edits of a file into one of them")
     return {name: patches[0] for name, patches in touched.items()}
 
 
@@ -106,18 +103,12 @@ def write_difference(folder: Path, patch: str, edited: dict[str, Path]) -> None:
     texts = [_difference(name, edited.get(name, now.get(name))) for name in names]
     folder.mkdir(parents=True, exist_ok=True)
     temp = path.with_name(f".{path.name}.padlab")
-    temp.write_text(_header(path) + "".join(texts))
+    said = path.read_text().partition("--- ")[0] if path.exists() else ""  # before its first file
+    temp.write_text(said + "".join(texts))
     temp.rename(path)
     series = hooks.read_series(folder)
     if patch not in series:
         (folder / "series").write_text("".join(f"{name}\n" for name in [*series, patch]))
-
-
-def _header(path: Path) -> str:
-    """What a patch says before its first file."""
-    text = path.read_text() if path.exists() else ""
-    start = text.find("--- ")
-    return text if start < 0 else text[:start]
 
 
 def _difference(name: str, wanted: Path | None) -> str:

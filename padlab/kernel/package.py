@@ -75,14 +75,12 @@ def make(directory: Path, given: GivenConfig) -> Packages:
     targets = [*tools(given), archs.X86_64.target, "modules"]
     builds.make(top, obj, archs.X86_64, targets, what, log, None)
     release = (obj / "include/config/kernel.release").read_text().strip()
-    modules = f"modules: {_modules(given)}, {_signed(obj)}"
+    signed = parse_config((obj / ".config").read_text()).get(_SIGNED) == "y"
+    how = f"{'signed' if signed else 'not signed'}, as {_SIGNED} is {'on' if signed else 'off'}"
+    modules = f"modules: {_modules(given)}, {how}"
     version = version_of(release, git.commit(), _time())
     files = _pack(top, obj, directory, version, given)
     return Packages(release, version, files, given.what, (*remarks, modules))
-
-
-def _size(folder: Path) -> int:
-    return sum(512 * path.lstat().st_blocks for path in folder.rglob("*"))
 
 
 def _modules(given: GivenConfig) -> int:
@@ -129,7 +127,8 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
     dot_config, fragment = obj / ".config", obj / ".padlab-fragment"
     image = obj / archs.X86_64.image
     if not (stamp.matches() and image.exists()):
-        source.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE - _size(obj), what)
+        there = sum(512 * path.lstat().st_blocks for path in obj.rglob("*"))
+        source.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE - there, what)
     if not (stamp.matches() and dot_config.exists()):
         with stamp.renewed(), progress.step(what):
             dot_config.write_text(given.text)
@@ -141,12 +140,8 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
             process.run(command, what=what, env=builds.environment(), log=log)
             options = parse_config(dot_config.read_text())
             if missing := lacks(options):
-                raise LabError(
-                    given.what,
-                    f"it lacks what the series needs: {', '.join(missing)}",
-                    "give a configuration of a 64-bit server",
-                    log=log,
-                )
+                why = f"it lacks what the series needs: {', '.join(missing)}"
+                raise LabError(given.what, why, "give a configuration of a 64-bit server", log=log)
     return differences(given.options, parse_config(dot_config.read_text()), parse_config(wanted))
 
 
@@ -208,11 +203,6 @@ def differences(given: Mapping[str, str], result: Mapping[str, str], asked: Mapp
 
 def _become(value: str) -> str:
     return {"y": "switched on", "n": "switched off"}.get(value, f"set to {value}")
-
-
-def _signed(obj: Path) -> str:
-    on = parse_config((obj / ".config").read_text()).get(_SIGNED) == "y"
-    return f"{'signed' if on else 'not signed'}, as {_SIGNED} is {'on' if on else 'off'}"
 
 
 # Packing

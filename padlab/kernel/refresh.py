@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Edits made in the patched tree, written back to linux/ and patches/, or to where the base has its own."""
 
-import os
 from pathlib import Path
 
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, owned
 from padlab.kernel.content import fingerprint
-from padlab.kernel.state import State, find_edits, is_generated, known_state, some
+from padlab.kernel.state import State, differing, find_edits, known_state, some
 from padlab.kernel.tree import VARIANTS
 
 
@@ -86,32 +85,5 @@ def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[s
 def strays() -> list[str]:
     """Files of the patched tree that were added or edited and that neither linux/ nor a patch has."""
     tree, stock = paths.TREES / "patched", paths.TREES / "stock"
-    state = known_state(tree)
-    accounted = set(state.files()) | set(hooks.owner_in(tree))
-    names = []
-    base = _listing(stock)
-    for name, signature in _listing(tree).items():
-        if name in accounted or base.get(name) == signature:
-            continue
-        if fingerprint(tree / name) != fingerprint(stock / name):
-            names.append(name)
-    return sorted(names)
-
-
-def _listing(tree: Path) -> dict[str, tuple[int, int]]:
-    """file -> (size, time stamp), for the source files of a tree."""
-    listing: dict[str, tuple[int, int]] = {}
-    folders = [tree]
-    while folders:
-        folder = folders.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if folder == tree and is_generated(entry.name):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
-                else:
-                    info = entry.stat(follow_symlinks=False)
-                    name = os.path.relpath(entry.path, tree)
-                    listing[name] = (info.st_size, info.st_mtime_ns)
-    return listing
+    known = {*known_state(tree).files(), *hooks.owner_in(tree)}
+    return sorted(differing(stock, tree) - known)

@@ -10,16 +10,13 @@ one that the lab looks at by itself (core/aptsuite.py).
 import functools
 import re
 import shutil
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import unquote
 
 from msgspec import Meta, Struct
 
-from padlab.core import exclusive, packages, paths, process, progress, toml
-from padlab.core.aptsuite import Suite
+from padlab.core import aptsuite, exclusive, packages, paths, process, progress, toml
 from padlab.core.errors import AbsentError, LabError
 
 RECORD = paths.ROOT / "source.toml"
@@ -45,70 +42,56 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
         return self.package.removeprefix("linux-source-")
 
 
-def of(name: str) -> Base:
-    bases = toml.load(RECORD, dict[str, Base])
+@functools.cache
+def base() -> Base:
+    bases, name = toml.load(RECORD, dict[str, Base]), paths.BASE
     if name not in bases:
         raise LabError(RECORD.name, f'has no table ["{name}"]', f"restore it: git checkout {RECORD.name}")
     return bases[name]
 
 
-@functools.cache
-def base() -> Base:
-    return of(paths.BASE)
-
-
-def _suite() -> Suite | None:
-    return Suite(base().suite) if base().suite else None
-
-
 def _environment() -> dict[str, str]:
     """With which apt's programs see where the package is."""
-    suite = _suite()
-    return suite.environment() if suite else {}
+    return aptsuite.environment(base().suite) if base().suite else {}
 
 
 def _update_index(what: str) -> None:
-    suite = _suite()
-    if suite:
-        suite.update(what)
+    if base().suite:
+        aptsuite.update(base().suite, what)
     else:
         packages.update_index(what)
 
 
-@dataclass(frozen=True)
-class Source:
-    """A version of the package, as Debian counts."""
-
-    version: str
-
-    @property
-    def tarball(self) -> str:
-        return f"usr/src/{base().package}.tar.xz"
-
-    @property
-    def deb(self) -> Path:
-        """Its file in the cache, which need not be there, with apt's name: an epoch's colon is encoded."""
-        return paths.DOWNLOADS / f"{base().package}_{self.version.replace(':', '%3a')}_all.deb"
+def deb(version: str) -> Path:
+    """The package's file in the cache, which need not be there, with apt's name: its colon is encoded."""
+    return paths.DOWNLOADS / f"{base().package}_{version.replace(':', '%3a')}_all.deb"
 
 
-def ensure_source(update: bool = False) -> Source:
+def ensure_source(update: bool = False) -> str:
     """Return a version of the package, downloaded: the tested one if there is a choice.
 
     ``update`` asks for the newest instead, after fetching the package index.  Else
     that is done only if nothing can be had without.
     """
-    tested = Source(base().tested)
-    if not update and tested.deb.exists():
+    tested = base().tested
+    if not update and deb(tested).exists():
         return tested
     what = f"kernel source {base().package}"
     with exclusive.alone(paths.DOWNLOADS / ".lock"):
         for left in paths.DOWNLOADS.glob(".part-*"):  # of a download that was interrupted
             shutil.rmtree(left, ignore_errors=True)
-        return _look(update, what)
+        kept = newest(cached())
+        try:
+            chosen = _choose(update, kept, what)
+            return chosen if deb(chosen).exists() else _download(chosen, update, what)
+        except LabError as err:
+            if kept is None:
+                raise
+            progress.note(f"note: {what}: {err.why}; using {kept} from {paths.DOWNLOADS}")
+            return kept
 
 
 def warn_untested(version: str) -> None:
-    """Say once if ``version`` is not the tested one."""
     if version != base().tested:
         _warn(f"note: this commit was tested with {base().package} {base().tested}, this is {version}")
 
@@ -131,66 +114,26 @@ def _warn(text: str) -> None:
     progress.note(text)
 
 
-def _look(update: bool, what: str) -> Source:
-    """Choose from index and cache; what the index offers is downloaded if it is not in the cache."""
-    kept = newest([Source(version) for version in cached()])
-    chosen = _of_suite(update, kept, what) if _suite() else _of_host(update, kept, what)
-    if chosen is None:
-        return kept or _give_up(what)
-    if chosen.deb.exists():
-        return chosen
-    try:
-        return _download(chosen, update, what)
-    except LabError as err:
-        if kept is None:
-            raise
-        progress.note(f"note: {what}: {err.why}; using {kept.version} from {paths.DOWNLOADS}")
-        return kept
-
-
-def _of_host(update: bool, kept: Source | None, what: str) -> Source | None:
-    if update:
+def _choose(update: bool, kept: str | None, what: str) -> str:
+    """A version that the index offers, or the one that is ``kept``."""
+    if update or base().suite:  # whose index is small
         _update_index(what)
-    chosen = _choose(update)
-    if chosen is None and kept is None:
-        _check_debian(what)
+    chosen = _offered(update)
+    if base().suite and kept and not update and chosen != base().tested:
+        return kept  # the suite has moved on
+    if not (chosen or kept or base().suite):
+        packages.need_apt(what)
         _update_index(what)
-        chosen = _choose(update)
-    return chosen
-
-
-def _of_suite(update: bool, kept: Source | None, what: str) -> Source | None:
-    """Fetch the suite's index, which is small, to choose by.  If it has moved on, ``kept`` has to do."""
-    try:
-        _update_index(what)
-    except LabError as err:
-        if kept is None:
-            raise
-        progress.note(f"note: {what}: {err.why}; using {kept.version} from {paths.DOWNLOADS}")
-        return kept
-    chosen = _choose(update)
-    if kept and not update and chosen and chosen.version != base().tested:
-        return kept
-    return chosen
+        chosen = _offered(update)
+    return chosen or kept or _give_up(what)
 
 
 def _give_up(what: str) -> NoReturn:
     if base().suite:
-        raise AbsentError(
-            what,
-            f"{base().suite} does not offer it, and none is in {paths.DOWNLOADS}",
-            f"give a source: {paths.command('tree')} --source FILE.tar.xz",
-        )
-    raise LabError(
-        what,
-        f"the package index does not offer it, and none is in {paths.DOWNLOADS}",
-        "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite",
-    )
-
-
-def _check_debian(what: str) -> None:
-    if shutil.which("apt-cache") is None:
-        raise LabError(what, "this is not a Debian system (no apt-cache)", "run this on Debian 12 or 13")
+        why = f"{base().suite} does not offer it, and none is in {paths.DOWNLOADS}"
+        raise AbsentError(what, why, f"give a source: {paths.command('tree')} --source FILE.tar.xz")
+    todo = "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite"
+    raise LabError(what, f"the package index does not offer it, and none is in {paths.DOWNLOADS}", todo)
 
 
 # What there is
@@ -202,34 +145,26 @@ def cached() -> list[str]:
     return [unquote(name.removeprefix(f"{package}_").removesuffix("_all.deb")) for name in names]
 
 
-def newest(sources: list[Source]) -> Source | None:
+def newest(versions: list[str]) -> str | None:
     """The last in Debian's order of versions."""
 
-    def order(left: Source, right: Source) -> int:
-        return -1 if _is_older(left.version, right.version) else 1
+    def order(left: str, right: str) -> int:
+        command = ["dpkg", "--compare-versions", left, "lt", right]
+        status = process.stream(command, lambda _line: None, what="comparing versions", ok=(0, 1))
+        return 1 if status else -1
 
-    return max(sources, key=functools.cmp_to_key(order), default=None)
-
-
-def _is_older(left: str, right: str) -> bool:
-    command = ["dpkg", "--compare-versions", left, "lt", right]
-    return process.stream(command, lambda _line: None, what="comparing versions", ok=(0, 1)) == 0
+    return max(versions, key=functools.cmp_to_key(order), default=None)
 
 
-def _choose(update: bool) -> Source | None:
+def _offered(update: bool) -> str | None:
     """What to take of what the package index offers; None if that is nothing, or there is no index."""
     if shutil.which("apt-cache") is None:
         return None
-    policy = process.run(
-        ["apt-cache", "policy", base().package],
-        what="asking for the kernel source",
-        env=_environment(),
-        ok=range(256),
-    )
+    command, what = ["apt-cache", "policy", base().package], "asking for the kernel source"
+    policy = process.run(command, what=what, env=_environment(), ok=range(256))
     if not update and base().tested in parse_offered(policy):
-        return Source(base().tested)
-    version = parse_candidate(policy)
-    return Source(version) if version else None
+        return base().tested
+    return parse_candidate(policy)
 
 
 def parse_candidate(policy: str) -> str | None:
@@ -239,7 +174,6 @@ def parse_candidate(policy: str) -> str | None:
 
 
 def parse_offered(policy: str) -> list[str]:
-    """All versions in the output of apt-cache policy."""
     return _OFFERED.findall(policy)
 
 
@@ -250,51 +184,40 @@ class _GoneError(LabError):
     """The mirror no longer has what the package index names."""
 
 
-def _download(source: Source, update: bool, what: str) -> Source:
+def _download(version: str, update: bool, what: str) -> str:
     check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
     try:
-        return _fetch(source, what)
+        return _fetch(version, what)
     except _GoneError:
-        progress.note(f"{source.version} has left the mirror; updating the package index")
+        progress.note(f"{version} has left the mirror; updating the package index")
         _update_index(what)
-        newer = _choose(update) or _give_up(what)
-        return newer if newer.deb.exists() else _fetch(newer, what)
+        newer = _offered(update) or _give_up(what)
+        return newer if deb(newer).exists() else _fetch(newer, what)
 
 
-def _fetch(source: Source, what: str) -> Source:
-    """apt checks the file against the signed index; it appears under its name when whole."""
-    part = Path(tempfile.mkdtemp(prefix=".part-", dir=paths.DOWNLOADS))
+def _fetch(version: str, what: str) -> str:
+    """apt checks the file against the signed index."""
+    package, log = f"{base().package}={version}", paths.LOGS / "apt-download.log"
+    options = ["-o", "APT::Sandbox::User=root"]
     try:
-        with progress.step(f"downloading {base().package} {source.version}"):
-            _apt_download(source, part, what)
-        debs = list(part.glob("*.deb"))
-        if len(debs) != 1:
-            raise LabError(what, "apt-get download left no package", "run: apt-get update")
-        debs[0].rename(source.deb)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return source
-
-
-def _apt_download(source: Source, folder: Path, what: str) -> None:
-    log = paths.LOGS / "apt-download.log"
-    package = f"{base().package}={source.version}"
-    command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", package]
-    try:
-        process.run(command, what=what, cwd=folder, env=_environment(), log=log)
+        with progress.step(f"downloading {base().package} {version}"):
+            packages.download(package, what, log, options, _environment())
     except LabError as err:
-        raise _explain(source, what, err) from None
+        raise _explain(version, what, err) from None
+    return version
 
 
-def _explain(source: Source, what: str, error: LabError) -> LabError:
+def _explain(version: str, what: str, error: LabError) -> LabError:
     """Why apt-get download failed, in a line."""
-    text = error.log.read_text(errors="replace") if error.log else ""
+    if error.log is None:
+        return error
+    text = error.log.read_text(errors="replace")
     if _GONE.search(text):
-        why = f"version {source.version}, which the package index names, is not on the mirror"
+        why = f"version {version}, which the package index names, is not on the mirror"
         todo = "run: apt-get update; then check /etc/apt/sources.list"
         return _GoneError(what, why, todo, log=error.log)
     reason = _REASON.search(text)
-    why = f"version {source.version} could not be fetched: {reason[1] if reason else error.why}"
+    why = f"version {version} could not be fetched: {reason[1] if reason else error.why}"
     return LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=error.log)
 
 
@@ -304,8 +227,7 @@ def check_room(where: Path, need: int, what: str) -> None:
         where = where.parent
     free = shutil.disk_usage(where).free
     if free < need:
-        raise LabError(
-            what,
-            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed",
-            "free some space, or put the clone on another disk",
+        why = (
+            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed"
         )
+        raise LabError(what, why, "free some space, or put the clone on another disk")

@@ -2,6 +2,7 @@
 """What a kernel tree was given, in its ``.padlab-state.json``, and which files were edited since."""
 
 import json
+import os
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -66,18 +67,43 @@ def find_edits(tree: Path, state: State) -> list[str]:
 def refuse_edits(tree: Path, edits: list[str]) -> None:
     """Stop rather than overwrite ``edits``, files that were edited in ``tree``."""
     if edits:
-        raise LabError(
-            f"bringing {paths.shown(tree)} up to date",
-            f"it has edits that are not in the repository: {some(edits)}",
-            f"run {paths.command('refresh')} to keep them or {paths.command('tree --discard')} to drop them",
-            detail=[f"edited: {name}" for name in edits],
+        what = f"bringing {paths.shown(tree)} up to date"
+        why = f"it has edits that are not in the repository: {some(edits)}"
+        todo = (
+            f"run {paths.command('refresh')} to keep them or {paths.command('tree --discard')} to drop them"
         )
+        raise LabError(what, why, todo, detail=[f"edited: {name}" for name in edits])
 
 
 def some(names: list[str]) -> str:
     """A list for one line of text: its first three."""
     rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + rest
+
+
+def differing(left: Path, right: Path) -> set[str]:
+    """Source files that differ in content, or are in only one of two trees."""
+    listings = _listing(left), _listing(right)
+    names = {name for name, _ in set(listings[0].items()) ^ set(listings[1].items())}
+    return {name for name in names if fingerprint(left / name) != fingerprint(right / name)}
+
+
+def _listing(tree: Path) -> dict[str, tuple[int, int]]:
+    """file -> (size, time stamp)."""
+    listing: dict[str, tuple[int, int]] = {}
+    folders = [tree]
+    while folders:
+        folder = folders.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name == "__pycache__" or (folder == tree and is_generated(entry.name)):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                else:
+                    info = entry.stat(follow_symlinks=False)
+                    listing[os.path.relpath(entry.path, tree)] = (info.st_size, info.st_mtime_ns)
+    return listing
 
 
 def is_generated(name: str) -> bool:

@@ -69,8 +69,6 @@ class Step:
 
 @dataclass(frozen=True)
 class Part:
-    """Steps that are mailed together, with a cover letter."""
-
     name: str  # "" if it is all of the series
     cover: str
     steps: tuple[Step, ...]
@@ -133,14 +131,12 @@ def read_parts() -> list[Part]:
         f"{name}: in no part" for name in sorted(set(texts) - set(count) - ({COVER} if _named() else set()))
     ]
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
-    problems += coverage(_steps(parts), set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
+    steps = [step for part in parts for step in part.steps]
+    problems += coverage(steps, set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
     if problems:
-        raise LabError(
-            "the series' steps",
-            f"{len(problems)} files, hooks or messages are not where they should be",
-            "correct the Owns, Hook and Without lines of series/*.msg" + f", or {PARTS}" * bool(_named()),
-            detail=problems,
-        )
+        why = f"{len(problems)} files, hooks or messages are not where they should be"
+        todo = "correct the Owns, Hook and Without lines of series/*.msg" + f", or {PARTS}" * bool(_named())
+        raise LabError("the series' steps", why, todo, detail=problems)
     return parts
 
 
@@ -167,12 +163,8 @@ def _cut() -> list[tuple[str, str, list[str]]]:
     ]
 
 
-def _steps(parts: Iterable[Part]) -> list[Step]:
-    return [step for part in parts for step in part.steps]
-
-
 def read_steps() -> list[Step]:
-    return _steps(read_parts())
+    return [step for part in read_parts() for step in part.steps]
 
 
 def cover_letter(part: Part) -> Step:
@@ -231,9 +223,6 @@ def coverage(
     return problems
 
 
-# Files that a later step adds to
-
-
 def _patch(name: str) -> Path:
     """Where a patch of a Without line is."""
     own = paths.OWN / "series" / name if paths.OWN else None
@@ -256,18 +245,13 @@ def contents(steps: Sequence[Step]) -> dict[str, Path]:
     return files
 
 
-def names_of(steps: Iterable[Step]) -> list[str]:
-    """Their owned files and hooks."""
-    return [name for step in steps for name in (*step.owns, *step.hooks)]
-
-
 def variant(steps: Sequence[Step]) -> Variant:
     """What TREE is with these steps alone."""
-    return Variant(linked=True, changing=True, only=frozenset(names_of(steps)), instead=contents(steps))
+    only = frozenset(name for step in steps for name in (*step.owns, *step.hooks))
+    return Variant(linked=True, changing=True, only=only, instead=contents(steps))
 
 
 def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:
-    """The files that ``patch`` edits, edited."""
     place = paths.BUILD / "without" / patch
     names = _taken_out(patch)
     if not names:

@@ -99,17 +99,11 @@ def ensure_tree(
 
 
 def source_version() -> str:
-    """The Debian version of the stock tree."""
     return known_state(paths.TREES / "stock").version
 
 
 def has_series(kernel: str) -> bool:
     return kernel != "stock" and VARIANTS[kernel].series
-
-
-def is_part(kernel: str) -> bool:
-    """Whether ``kernel`` may have only a part of the series."""
-    return kernel != "stock" and VARIANTS[kernel].only is not None
 
 
 def is_changing(kernel: str) -> bool:
@@ -124,9 +118,6 @@ def content_key(kernel: str) -> str:
     return digest([state.version, *(f"{name} {fingerprint(tree / name)}" for name in files)])
 
 
-# Making trees
-
-
 def _ensure_stock(update: bool) -> str:
     """Unpack stock when it is not there, or when ``update`` finds a newer one."""
     stock = paths.TREES / "stock"
@@ -135,29 +126,26 @@ def _ensure_stock(update: bool) -> str:
         source.warn_untested(state.version)
         return state.version
     newest = source.ensure_source(update)
-    source.warn_untested(newest.version)
-    if state is not None and state.version == newest.version:
-        return state.version
+    source.warn_untested(newest)
+    if state is not None and state.version == newest:
+        return newest
     packages.ensure("build")
+    deb = source.deb(newest)
     pipeline = (
-        f'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO ./{newest.tarball} '
-        '| tar -xJ -C "$2" --strip-components=1'
+        'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO "./usr/src/$2.tar.xz" '
+        '| tar -xJ -C "$3" --strip-components=1'
     )
 
     def unpack(place: Path) -> None:
-        process.run(
-            ["bash", "-c", pipeline, "unpack", newest.deb, place],
-            what=f"unpacking Linux {newest.version}",
-            log=paths.LOGS / "unpack.log",
-            todo=f"if the package file is damaged, delete it and try again: {newest.deb}",
-        )
+        command = ["bash", "-c", pipeline, "unpack", deb, source.base().package, place]
+        todo = f"if the package file is damaged, delete it and try again: {deb}"
+        process.run(command, what=f"unpacking Linux {newest}", log=paths.LOGS / "unpack.log", todo=todo)
 
-    _unpack(unpack, newest.version)
-    return newest.version
+    _unpack(unpack, newest)
+    return newest
 
 
 def _ensure_given(given: Given) -> str:
-    """Let stock be what the user gave."""
     source.warn_untested(given.version)
     state = read_state(paths.TREES / "stock")
     if state is None or state.version != given.version:

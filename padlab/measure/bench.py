@@ -10,32 +10,33 @@ them.  What counts is the ratio of medians within one run.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
-from padlab.core import table
-from padlab.measure import provenance, structpages, uml
-from padlab.measure.structpages import OURS, QUICK_MIB, USE_OURS, USES, Measured, Row
+from padlab.core import host, table
+from padlab.measure import provenance, structpages, uml, zeroing
+from padlab.measure.verdict import Gate, Judged, Verdict, overall
 
-COMMAND = "./lab bench"
 ROUNDS = 15
 QUICK_ROUNDS = 5
+# Exit status of --check: 2 is for a bad command line.
+STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.OPEN: 3}
 
 
-def main(quick: bool = False, json: bool = False) -> int:
+def main(quick: bool = False) -> int:
     """Build and run both; print, and record unless it was quick."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     program = uml.build()
-    sizes = [f"--mib={QUICK_MIB}"] if quick else []
+    sizes = [f"--mib={structpages.QUICK_MIB}"] if quick else []
     runs = [uml.run(program, rounds), structpages.run(f"--rounds={rounds}", *sizes)]
-    tell = provenance.tell if quick else partial(provenance.record, "bench.json")
-    tell(as_dict(runs), json, partial(show, runs))
+    if not quick:
+        provenance.record("bench.json", as_dict(runs))
+    show(runs)
     return 0
 
 
-def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
+def as_dict(runs: Sequence[structpages.Measured]) -> dict[str, Any]:
     return {
-        **provenance.of_native(COMMAND),
+        **provenance.of_native("./lab bench"),
         "benches": [
             {
                 "bench": measured.bench,
@@ -49,8 +50,7 @@ def as_dict(runs: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
-def show(runs: Sequence[Measured]) -> None:
-    """The tables, and what is wrong with them."""
+def show(runs: Sequence[structpages.Measured]) -> None:
     out = table.console()
     out.print("struct pages initialised and freed, ns per page (median, least and most)")
     names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit")
@@ -59,7 +59,7 @@ def show(runs: Sequence[Measured]) -> None:
     for measured in runs:
         for row in structpages.rows(measured):
             figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-            way = f"{row.way}, ours" if row.way == OURS else row.way
+            way = f"{row.way}, ours" if row.way == structpages.OURS else row.way
             ratios = (table.ratio(row.ratio), table.ratio(row.of_limit))
             grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios)
             warnings += _warnings(row)
@@ -71,18 +71,18 @@ def show(runs: Sequence[Measured]) -> None:
         out.print(f"{measured.bench}: {'; '.join(measured.notes)}", markup=False)
 
 
-def _show_uses(runs: Sequence[Measured]) -> None:
+def _show_uses(runs: Sequence[structpages.Measured]) -> None:
     out = table.console()
     out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
     grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
     for row in (row for measured in runs for row in structpages.use_rows(measured)):
         figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-        way = "plain, ours" if row.way == USE_OURS else row.way
-        grid.add_row(USES[row.use], way, *figures, table.ratio(row.ratio))
+        way = "plain, ours" if row.way == structpages.USE_OURS else row.way
+        grid.add_row(structpages.USES[row.use], way, *figures, table.ratio(row.ratio))
     out.print(grid)
 
 
-def _warnings(row: Row) -> list[str]:
+def _warnings(row: structpages.Row) -> list[str]:
     warnings = []
     name = f"{row.bench}, {row.threads} threads, {row.way}"
     if row.ratio and row.ratio.noise:
@@ -90,3 +90,44 @@ def _warnings(row: Row) -> list[str]:
     if row.alone:
         warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
     return warnings
+
+
+# ./lab bench --check
+
+
+def gates(what: str | None) -> list[Gate[Any]]:
+    """Those of struct pages ("memmap"), those of "hugepages", or all."""
+    extents = zeroing.stock_zeroes_extents()
+    of: dict[str, list[Gate[Any]]] = {
+        "memmap": [structpages.time_gate()],
+        "hugepages": [zeroing.time_gate(extents), zeroing.first_use_gate(extents)],
+    }
+    return [gate for name, group in of.items() if what in (None, name) for gate in group]
+
+
+def check(what: str | None = None, quick: bool = False) -> int:
+    """Measure, print and judge; nothing is recorded.  ``quick``: each gate has one run."""
+    judged = [gate.judge(quick) for gate in gates(what)]
+    verdict = overall(of_gate.verdict for of_gate in judged)
+    show_judged(judged, verdict)
+    return STATUS[verdict]
+
+
+def show_judged(judged: Sequence[Judged], verdict: Verdict) -> None:
+    """All limits, and last what is not as it should be."""
+    out = table.console()
+    out.print(f"{host.cpu()}", markup=False)
+    for of_gate in judged:
+        grid = table.grid(("", "of its time", "from", "to", "at most", "verdict"), left={"", "verdict"})
+        for limit in of_gate.limits:
+            ratio = limit.ratio
+            figures = [f"{value:.3f}" for value in (ratio.value, ratio.low, ratio.high)]
+            grid.add_row(table.plain(limit.name), *figures, f"{limit.most:.2f}", limit.verdict)
+        out.print(f"\n{of_gate.gate}, {of_gate.runs} runs")
+        out.print(grid)
+    out.print()
+    for of_gate in judged:
+        busy = f", the host is too busy: {'; '.join(of_gate.busy)}" if of_gate.busy else ""
+        why = busy if of_gate.verdict is Verdict.OPEN else ""
+        out.print(f"{of_gate.gate}: {of_gate.verdict}{why}", markup=False)
+    out.print(verdict)

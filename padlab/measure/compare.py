@@ -10,7 +10,6 @@ pages it initialised.  Its count is taken from ours: the machine is the same and
 the same rule.
 """
 
-import json as jsonlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -55,24 +54,19 @@ class Comparison:
     differing: tuple[str, ...]  # exact mode: kernels whose runs were not equal
 
 
-def main(machines: Sequence[Machine], exact: bool = False, json: bool = False) -> int:
+def main(machines: Sequence[Machine], exact: bool = False) -> int:
     """Compare on each machine.  Exact counts are recorded; the exit status is 1 if runs differ there."""
     with boot.quiet_stdout():
         ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"][0]
-    records, all_equal = [], True
+    all_equal = True
     for machine in machines:
         with boot.quiet_stdout():
             comparison = measure(machine, ready, exact)
         all_equal = all_equal and not comparison.differing
-        records.append(as_dict(comparison, build))
         if exact:
-            path = provenance.path_of(f"compare-{machine.name}-exact.json")
-            provenance.write_json(path, records[-1])
-        if not json:
-            show(comparison, build)
-    if json:
-        print(jsonlib.dumps(records, indent=2))
+            provenance.record(f"compare-{machine.name}-exact.json", as_dict(comparison, build))
+        show(comparison, build)
     return 0 if all_equal else 1
 
 
@@ -98,12 +92,8 @@ def run_of(what: str, spec: boot.BootSpec, build: Build, label: str) -> tuple[Ru
     told = summary.describe(result)
     if not told.ok:
         threads = f" --threads {spec.threads}" if spec.threads else ""
-        raise LabError(
-            what,
-            f"{spec.kernel} did not account for all threads and pages",
-            f"look closer: ./lab boot --machine {spec.machine.name} --kernel {spec.kernel}{threads}",
-            log=result.log,
-        )
+        todo = f"look closer: ./lab boot --machine {spec.machine.name} --kernel {spec.kernel}{threads}"
+        raise LabError(what, f"{spec.kernel} did not account for all threads and pages", todo, log=result.log)
     if told.deferred_ms is None or told.boot_ms is None:
         why = f"{spec.kernel}'s console lacks the lines that are timed"
         raise LabError(what, why, "see the console", log=result.log)

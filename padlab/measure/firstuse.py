@@ -62,7 +62,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Row:
-    """In us.  The ratios are of stock's time in the same round."""
+    """In us.  The ratio is of stock's time in the same round."""
 
     kib: int
     page: int
@@ -72,8 +72,6 @@ class Row:
     use: stats.Summary
     both: stats.Summary
     of_stock: stats.Paired | None  # both
-    zero_of_stock: stats.Paired | None
-    use_of_stock: stats.Paired | None
 
     @property
     def name(self) -> str:
@@ -97,13 +95,9 @@ def rows(uses: Iterable[Use]) -> list[Row]:
     for key in sorted(by):
         own, peer = by[key], by.get((*key[:3], False)) if key[3] else None
         zero, use, both = (stats.summarize(_times(own, what)) for what in PARTS)
-        zero_of, use_of, both_of = (
-            stats.paired(_times(peer, what), _times(own, what)) if peer else None for what in PARTS
-        )
+        of_stock = stats.paired(_times(peer, "both"), _times(own, "both")) if peer else None
         first = own[0]
-        result.append(
-            Row(first.kib, first.page, first.how, first.way, zero, use, both, both_of, zero_of, use_of)
-        )
+        result.append(Row(first.kib, first.page, first.how, first.way, zero, use, both, of_stock))
     return result
 
 

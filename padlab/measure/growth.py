@@ -16,7 +16,6 @@ have more and less of their RAM below 4 GiB.
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from padlab.core import host, table
@@ -92,9 +91,6 @@ class Growth:
         """Millions of instructions a GiB of one CPU alone, without those of hash tables."""
         return sum(self.per_gib(kernel, phase.name) for phase in SERIAL)
 
-    def lower(self, kernel: str) -> float:
-        return lower(self.low[kernel])
-
     def per_page(self, kernel: str) -> float:
         costs = self.sizes[kernel][SIZES_GIB[0]]
         pages = self.sizes["patched"][SIZES_GIB[0]].pages
@@ -143,7 +139,7 @@ def goals(growth: Growth) -> list[Goal]:
     def pair(figure: Callable[[str], float]) -> tuple[float, float]:
         return figure("stock"), figure("patched")
 
-    page, early = pair(growth.per_page), pair(growth.lower)
+    page, early = pair(growth.per_page), pair(lambda k: lower(growth.low[k]))
     rest, whole = pair(lambda k: growth.per_gib(k, REST.name)), pair(growth.per_gib)
     serial, blocks = pair(growth.serial), pair(lambda k: growth.per_gib(k, BLOCKS.name))
     slowed = pair(growth.slowed)
@@ -178,14 +174,9 @@ def _critical(sleeping: Mapping[str, boot.Ready], kernel: str, gib: int) -> floa
     return _boot_ms(messages, what) - hashes
 
 
-def prepare_sleeping() -> dict[str, boot.Ready]:
-    return {kernel: boot.prepare(variant) for kernel, variant in SLEEPING.items()}
-
-
 def measure(
     ready: Mapping[str, boot.Ready], sleeping: Mapping[str, boot.Ready], large: bool = False
 ) -> Growth:
-    """Boot both kernels on all machines."""
     sizes = (*SIZES_GIB, LARGE_GIB) if large else SIZES_GIB
     accels: list[Accel] = []
 
@@ -218,7 +209,7 @@ def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
     ]
 
 
-def main(large: bool = False, json: bool = False) -> int:
+def main(large: bool = False) -> int:
     """Measure and show; record what is complete, that is, with 768 GiB.
 
     The exit status is 1 if a goal is not reached.
@@ -227,10 +218,12 @@ def main(large: bool = False, json: bool = False) -> int:
         boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
     with boot.quiet_stdout():
         ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
-        growth = measure(ready, prepare_sleeping(), large)
+        sleeping = {kernel: boot.prepare(variant) for kernel, variant in SLEEPING.items()}
+        growth = measure(ready, sleeping, large)
     build = ready["patched"][0]
-    tell = partial(provenance.record, "growth.json") if large else provenance.tell
-    tell(as_dict(growth, build), json, partial(show, growth, build))
+    if large:
+        provenance.record("growth.json", as_dict(growth, build))
+    show(growth, build)
     return 0 if all(goal.ok for goal in goals(growth)) else 1
 
 
@@ -256,9 +249,8 @@ def show(growth: Growth, build: Build) -> None:
 
 
 def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
-    large = LARGE_GIB in growth.sizes["stock"]
     return {
-        **provenance.provenance("./lab growth" + " --large" * large, build, growth.accel),
+        **provenance.provenance("./lab growth --large", build, growth.accel),
         "unit": "millions of guest instructions",
         "per_gib_from_to": list(SIZES_GIB),
         "goals": [{**asdict(goal), "ok": goal.ok} for goal in goals(growth)],
@@ -278,6 +270,5 @@ def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
 
 
 def boots_as_dict(sizes: Mapping[int, Costs], low: Mapping[int, Costs]) -> dict[str, Any]:
-    """By machine."""
     of_sizes = {f"memory-{gib}": asdict(costs) for gib, costs in sizes.items()}
     return of_sizes | {f"low-memory-{gib}": asdict(costs) for gib, costs in low.items()}

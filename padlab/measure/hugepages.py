@@ -8,20 +8,17 @@ the first byte is zeroed: instructions, in exact mode.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from rich.table import Table
 
 from padlab.core import progress, table
-from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.measure import firstuse, jobcost, provenance, zeroing
 from padlab.vm import boot
 from padlab.vm.trace import Trace
 
-COMMAND = "./lab bench hugepages"
 MACHINE = jobcost.MACHINE
 MAX_COST = 50_000  # instructions of the caller before the first byte is zeroed
 ROUNDS, QUICK_ROUNDS = 15, 5
@@ -68,16 +65,7 @@ def parse_cost(trace: Trace) -> Cost | None:
 
 
 def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
-    result = jobcost.boot_exactly(build, "hugecost", "huge pages, exact")
-    cost = parse_cost(result.guest.trace)
-    if cost is None:
-        raise LabError(
-            "cost of a job", "the trace has no job", "see what the guest reported", log=result.guest_log
-        )
-    return cost, result
-
-
-# The command
+    return jobcost.boot_exactly(build, "hugecost", parse_cost)
 
 
 @dataclass(frozen=True)
@@ -90,14 +78,14 @@ class Measured:
     def as_dict(self) -> dict[str, Any]:
         costs = {**asdict(self.cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(self.helpers)}
         return {
-            **provenance.of_native(COMMAND),
+            **provenance.of_native("./lab bench hugepages"),
             "native": [asdict(row) for row in zeroing.rows(self.native.timings)],
             **{name: [asdict(row) for row in rows] for name, rows in self.uses.items()},
             "exact": costs,
         }
 
 
-def main(quick: bool = False, json: bool = False) -> int:
+def main(quick: bool = False) -> int:
     """Measure, print, and record unless it was quick."""
     with boot.quiet_stdout():
         rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
@@ -106,9 +94,9 @@ def main(quick: bool = False, json: bool = False) -> int:
         build = builds.ensure_build("patched")
         cost, exact = measure_cost(build)
         measured = Measured(native, uses, cost, jobcost.measure(build)[0])
-    result = {**exact.accel.as_dict(), **measured.as_dict()}
-    tell = provenance.tell if quick else partial(provenance.record, "hugepages.json")
-    tell(result, json, partial(show, measured))
+    if not quick:
+        provenance.record("hugepages.json", {**exact.accel.as_dict(), **measured.as_dict()})
+    show(measured)
     return 0
 
 
@@ -133,9 +121,6 @@ def _grid(table_rows: Iterable[zeroing.Row]) -> Table:
         figures += [table.marked(row.of_stock), table.marked(row.of_one)]
         grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
     return grid
-
-
-# Checks of ./lab test
 
 
 def cost_gate(build: builds.Build) -> Outcome:

@@ -10,14 +10,17 @@ that the instructions from one chunk to the next are the helper's.
 
 import itertools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from padlab.core import stats
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.vm import boot, initramfs, machine
 from padlab.vm.trace import Event, Trace
+
+Cost = TypeVar("Cost")
 
 MACHINE = "huge-pages"  # four CPUs on two nodes
 MAX_CHUNK = 2_000  # instructions more than with the back end for boot, for each chunk
@@ -26,8 +29,6 @@ MAX_END = 10_000  # for a helper to go
 
 @dataclass(frozen=True)
 class Helper:
-    """Instructions of one helper of a job."""
-
     chunk: int  # from one chunk to the next, the test's thread function included: the median
     end: int  # from its last chunk until it has left; 0 if the back end has nothing to do
 
@@ -83,27 +84,22 @@ def parse(trace: Trace) -> JobCost | None:
     return JobCost(*helpers)
 
 
-def boot_exactly(build: builds.Build, role: str, what: str) -> boot.BootResult:
-    """The guest in which ``role`` traces jobs, with instructions for a clock."""
-    spec = boot.BootSpec(
-        machine.load(MACHINE),
-        build.kernel,
-        build.config,
-        exact=True,
-        all_cpus=True,
-        initrd=initramfs.ensure(build, role),
-    )
-    return boot.boot(spec, build, what)
+def boot_exactly(
+    build: builds.Build, role: str, read: Callable[[Trace], Cost | None]
+) -> tuple[Cost, boot.BootResult]:
+    """What ``read`` makes of the jobs that a guest traces in ``role``, with instructions for a clock."""
+    target, initrd = machine.load(MACHINE), initramfs.ensure(build, role)
+    spec = boot.BootSpec(target, build.kernel, build.config, exact=True, all_cpus=True, initrd=initrd)
+    result = boot.boot(spec, build, f"{role}, exact")
+    cost = read(result.guest.trace)
+    if cost is None:
+        why = "the trace does not have the jobs that it should"
+        raise LabError(f"cost of a job ({role})", why, "see what it reported", log=result.guest_log)
+    return cost, result
 
 
 def measure(build: builds.Build) -> tuple[JobCost, boot.BootResult]:
-    result = boot_exactly(build, "jobcost", "helpers, exact")
-    cost = parse(result.guest.trace)
-    if cost is None:
-        raise LabError(
-            "cost of helpers", "the trace has not three jobs", "see what it reported", log=result.guest_log
-        )
-    return cost, result
+    return boot_exactly(build, "jobcost", parse)
 
 
 def too_much(cost: JobCost) -> list[str]:

@@ -10,7 +10,6 @@ All but stock are built in one tree, one after the other: only what a part chang
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from padlab.core import paths, table
@@ -31,21 +30,14 @@ class Boots:
     sizes: Mapping[int, Costs]  # GiB -> costs
     low: Mapping[int, Costs]  # GiB below 4 GiB -> costs
 
-    def per_gib(self) -> float:
-        """Instructions from the kernel's start to init, for each GiB."""
-        small, large = (self.sizes[gib].boot for gib in SIZES_GIB)
-        return 1e6 * (large - small) / (SIZES_GIB[1] - SIZES_GIB[0])
-
-    def deferred(self, pages: int) -> float:
-        """Instructions for a deferred page, of which there are ``pages`` more in the larger size."""
-        small, large = (self.sizes[gib].phases[DEFERRED.name] for gib in SIZES_GIB)
-        return 1e6 * (large - small) / pages
-
     def figures(self, pages: int) -> dict[str, float]:
+        """Instructions; ``pages`` more are deferred in the larger size."""
+        small, large = (self.sizes[gib] for gib in SIZES_GIB)
+        deferred = large.phases[DEFERRED.name] - small.phases[DEFERRED.name]
         return {
-            "a deferred page": round(self.deferred(pages), 2),
+            "a deferred page": round(1e6 * deferred / pages, 2),
             "a page of the lower zones": round(lower(self.low), 2),
-            "boot to init, a GiB": round(self.per_gib()),
+            "boot to init, a GiB": round(1e6 * (large.boot - small.boot) / (SIZES_GIB[1] - SIZES_GIB[0])),
         }
 
 
@@ -78,7 +70,7 @@ def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
     return Boots(*({gib: costs for gib, (costs, _) in of.items()} for of in (sizes, low))), accel
 
 
-def main(json: bool = False) -> int:
+def main() -> int:
     boots: dict[str, Boots] = {}
     with boot.quiet_stdout():
         wanted = kernels()
@@ -88,7 +80,8 @@ def main(json: bool = False) -> int:
             ready = boot.prepare(steps.TREE)
             boots[name], accel = measure(steps.TREE, ready)
     build = ready[0]
-    provenance.record("parts.json", as_dict(boots, build, accel), json, partial(show, boots, build))
+    provenance.record("parts.json", as_dict(boots, build, accel))
+    show(boots, build)
     return 0
 
 

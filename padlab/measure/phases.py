@@ -14,7 +14,6 @@ from msgspec import Struct
 from padlab.core import paths, toml
 from padlab.core.errors import LabError
 from padlab.vm import dmesg, summary
-from padlab.vm.dmesg import Dmesg
 
 FILE = "phases.toml"
 
@@ -44,26 +43,20 @@ class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
     end: str = ""
 
 
-def of_base(phase: Phase) -> Phase:
-    """As it is on the base in use."""
-    bounds = others(paths.over(FILE)).get(phase.name, Bounds())
-    return Phase(phase.name, bounds.begin or phase.begin, bounds.end or phase.end)
-
-
 @functools.cache
 def others(path: Path | None) -> dict[str, Bounds]:
     """What a base has other messages around, by name."""
     return toml.load(path, dict[str, Bounds]) if path else {}
 
 
-def took(messages: Dmesg, phase: Phase, what: str) -> float:
+def took(messages: dmesg.Dmesg, phase: Phase, what: str) -> float:
     """Millions of instructions of one phase of a boot, on the base in use."""
-    bounds = of_base(phase)
+    bounds = others(paths.over(FILE)).get(phase.name, Bounds())
     begin = end = None
     for at, text in messages.stamps:
-        if end is None and re.match(bounds.begin, text):
+        if end is None and re.match(bounds.begin or phase.begin, text):
             begin = at
-        elif begin is not None and re.match(bounds.end, text):
+        elif begin is not None and re.match(bounds.end or phase.end, text):
             end = at
     if begin is None or end is None:
         raise LabError(what, f"its console lacks the messages around '{phase.name}'", "see the console")

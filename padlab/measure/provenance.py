@@ -14,14 +14,15 @@ A row is a line.  ``./lab docs`` puts what is recorded into the documents.
 """
 
 import datetime
-import json as jsonlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from padlab.core import git, host, paths, table
+from padlab.core import git, host, paths, progress
 from padlab.core.errors import LabError
-from padlab.kernel import compiler, source, tree
+from padlab.kernel import source, tree
+from padlab.kernel.arch import X86_64
 from padlab.kernel.build import Build
 from padlab.vm.accel import Accel
 
@@ -50,7 +51,7 @@ def _by_cpu(path: Path) -> list[tuple[str, int]]:
 def load(path: Path, command: str, what: str) -> Any:
     """A JSON file of results/, for ``what``; ``command`` records it."""
     try:
-        return jsonlib.loads(path.read_text())
+        return json.loads(path.read_text())
     except FileNotFoundError:
         why = f"there is no {paths.shown(path)}"
     except ValueError:
@@ -60,66 +61,41 @@ def load(path: Path, command: str, what: str) -> Any:
     raise LabError(what, why, f"record it with: {command}")
 
 
-def today() -> str:
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
-
-
 def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
     """What made a result of boots; ``accel`` is theirs."""
-    return {
-        "command": _command(command),
-        "source": source.name_of(build.source_version),
-        "config": build.config.name,
-        "commit": git.commit(),
-        **accel.as_dict(),
-        "host": host.cpu(),
-        "date": today(),
-    }
+    return _made(command, build.source_version, config=build.config.name, **accel.as_dict())
 
 
 def of_native(command: str) -> dict[str, str]:
     """What made a result of native programs."""
+    version = X86_64.identity.splitlines()[-1].strip()  # such as "gcc version 12.2.0 (Debian 12.2.0-14)"
+    return _made(command, tree.source_version(), compiler=version.replace(" version", "", 1))
+
+
+def _made(command: str, version: str, **more: str) -> dict[str, str]:
     return {
-        "command": _command(command),
-        "source": source.name_of(tree.source_version()),
-        "compiler": compiler.name(),
+        "command": paths.command(command.removeprefix("./lab ")),
+        "source": source.name_of(version),
+        **more,
         "commit": git.commit(),
         "host": host.cpu(),
-        "date": today(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
 
 
-def _command(command: str) -> str:
-    return paths.command(command.removeprefix("./lab "))
-
-
-def record(name: str, data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
-    """Write a result to its file; print it as JSON, or show it and say where it is."""
+def record(name: str, data: Mapping[str, Any]) -> None:
     path = path_of(name)
-    write_json(path, data)
-    tell(data, json, show)
-    if not json:
-        table.console().print(f"recorded in {path}", markup=False, soft_wrap=True)
-
-
-def tell(data: Mapping[str, Any], json: bool, show: Callable[[], None]) -> None:
-    if json:
-        print(jsonlib.dumps(data, indent=2))
-    else:
-        show()
-
-
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
     write(path, to_text(data) + "\n")
+    progress.result(f"recorded in {path}")
 
 
 def to_text(value: Any, indent: str = "") -> str:
     """JSON in which a row is a line: a table or list that has no tables of its own, or only such."""
     if not isinstance(value, dict | list) or not value or (indent and _depth(value) <= ROW_DEPTH):
-        return jsonlib.dumps(value)
+        return json.dumps(value)
     inner = indent + " "
     if isinstance(value, dict):
-        lines = [f"{inner}{jsonlib.dumps(key)}: {to_text(item, inner)}" for key, item in value.items()]
+        lines = [f"{inner}{json.dumps(key)}: {to_text(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     lines = [inner + to_text(item, inner) for item in value]
     return "[\n" + ",\n".join(lines) + f"\n{indent}]"

@@ -2,7 +2,6 @@
 """The thread sweeps published in 2020, as data: see data/README.md."""
 
 import csv
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,16 +18,8 @@ class Row:
 
 
 def rows(machine: str) -> tuple[Row, ...]:
-    """A machine's published sweep, in its order; empty if it was not published."""
-    return _tables().get(machine, ())
-
-
-@functools.cache
-def _tables() -> dict[str, tuple[Row, ...]]:
-    tables: dict[str, list[Row]] = {}
+    """A machine's published sweep with one thread or more; empty if it was not published."""
     with TABLE.open(newline="") as file:
-        for line in csv.DictReader(file):
-            tables.setdefault(line["machine"], []).append(
-                Row(int(line["node_pct"]), int(line["threads"]), float(line["deferred_init_ms"]))
-            )
-    return {name: tuple(table) for name, table in tables.items()}
+        lines = [line for line in csv.DictReader(file) if line["machine"] == machine]
+    found = (Row(int(x["node_pct"]), int(x["threads"]), float(x["deferred_init_ms"])) for x in lines)
+    return tuple(row for row in found if row.threads)

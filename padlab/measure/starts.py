@@ -9,13 +9,11 @@ in between.  Times only order the events: an emulated guest's are no measure of 
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import partial
 
 from padlab.core import table
 from padlab.core.errors import LabError
 from padlab.measure import provenance
 from padlab.vm import boot
-from padlab.vm.boot import BootResult
 from padlab.vm.machine import Machine, load
 from padlab.vm.trace import Trace
 
@@ -30,8 +28,6 @@ _HELPER = re.compile(r"function[ =]padata_mt_helper")
 
 @dataclass(frozen=True)
 class Starts:
-    """The helpers of one boot's deferred init."""
-
     queued: int
     started: int  # some are too late, or cancelled
     made: int  # threads made from the first helper queued to the last one started
@@ -59,7 +55,7 @@ def starts_of(trace: Trace) -> Starts:
     return Starts(len(queued), len(starts), made=sum(begin <= at <= end for at in forks))
 
 
-def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, BootResult]:
+def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, boot.BootResult]:
     build, initrd = ready
     append = (f"trace_event={EVENTS}", "trace_buf_size=4M")
     # Boot waits, so that no thread is made for anything else meanwhile.
@@ -72,7 +68,7 @@ def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, B
     return starts, result
 
 
-def main(json: bool = False) -> int:
+def main() -> int:
     """Measure, show, record.  The exit status is 1 if ours made a thread."""
     targets = [load(name) for name in MACHINES]
     all_starts: dict[str, dict[str, Starts]] = {}
@@ -87,7 +83,8 @@ def main(json: bool = False) -> int:
         **provenance.provenance("./lab starts", result.build, result.accel),
         "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
     }
-    provenance.record("starts.json", data, json, partial(show, targets, all_starts))
+    provenance.record("starts.json", data)
+    show(targets, all_starts)
     return 1 if any(of["patched"].made for of in all_starts.values()) else 0
 
 

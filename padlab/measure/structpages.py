@@ -55,8 +55,6 @@ WAYS = ("stock", OURS, "plain", LIMIT)
 
 @dataclass(frozen=True)
 class Timing:
-    """One way, once over all pages."""
-
     threads: int
     way: str
     ns: int
@@ -159,15 +157,9 @@ def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
     return stats.summarize([timing.ns / pages for timing in timings])
 
 
-# Running
-
-
 def run(*args: str) -> Measured:
     """memmap_bench with ``args``; an error if it does not come to a good end."""
     return parse(tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=LOG))
-
-
-# Checks of ./lab test
 
 
 SHAPES = ("", "-56", "-72", "-80", "-96", "-virtual")  # of struct page, as the Makefile has them
@@ -197,32 +189,28 @@ def check_program(program: Path) -> list[str]:
 
 
 def limits(timings: Sequence[Timing], wanted: Iterable[int]) -> list[Limit]:
-    """Of ours, with each of the ``wanted`` numbers of threads, and for each use."""
-    of_threads = [limit for threads in sorted(set(wanted)) for limit in _limits(timings, threads)]
-    return of_threads + [_limit_of_use(timings, use) for use in USES]
+    """Of ours over its peers, round by round: with ``wanted`` numbers of threads, and for each use."""
+    found = []
+    for threads in sorted(set(wanted)):
+        name = f"{threads} thread{'s' * (threads > 1)}"
+        limit, stock, ours = _times(timings, (DEFERRED, threads), (LIMIT, "stock", OURS), name)
+        found.append(Limit(f"{name}, of the machine's limit", stats.paired(limit, ours), MAX_OF_LIMIT))
+        found.append(Limit(f"{name}, of stock", stats.paired(stock, ours), MAX_OF_STOCK))
+    for use, name in USES.items():
+        # In most, both store through the cache: the memory decides, and they take the same time.
+        stock, ours = _times(timings, (use, 1), ("stock", USE_OURS), name)
+        found.append(Limit(f"{name}, of stock", stats.paired(stock, ours), MAX_USE_OF_STOCK))
+    return found
 
 
-def _limits(timings: Iterable[Timing], threads: int) -> list[Limit]:
-    """Of pages that are freed together: ours over each peer, round by round."""
-    deferred = (timing for timing in timings if (timing.use, timing.threads) == (DEFERRED, threads))
-    by = stats.group(deferred, lambda timing: timing.way)
-    ways = (LIMIT, "stock", OURS)
-    tools.need("memmap_bench", [f"{way}, {threads} threads" for way in ways if way not in by], LOG)
-    limit, stock, ours = ([timing.ns for timing in by[way]] for way in ways)
-    name = f"{threads} thread{'s' * (threads > 1)}, of"
-    return [
-        Limit(f"{name} the machine's limit", stats.paired(limit, ours), MAX_OF_LIMIT),
-        Limit(f"{name} stock", stats.paired(stock, ours), MAX_OF_STOCK),
-    ]
-
-
-def _limit_of_use(timings: Iterable[Timing], use: str) -> Limit:
-    """In most uses both store through the cache: the memory decides, and they take the same time."""
-    by = stats.group((timing for timing in timings if timing.use == use), lambda timing: timing.way)
-    ways = ("stock", USE_OURS)
-    tools.need("memmap_bench", [f"{USES[use]}, {way}" for way in ways if way not in by], LOG)
-    stock, ours = ([timing.ns for timing in by[way]] for way in ways)
-    return Limit(f"{USES[use]}, of stock", stats.paired(stock, ours), MAX_USE_OF_STOCK)
+def _times(
+    timings: Iterable[Timing], which: tuple[str, int], ways: Sequence[str], name: str
+) -> list[list[int]]:
+    """By way, for a use on so many threads, called ``name``."""
+    of_use = (timing for timing in timings if (timing.use, timing.threads) == which)
+    by = stats.group(of_use, lambda timing: timing.way)
+    tools.need("memmap_bench", [f"{name}, {way}" for way in ways if way not in by], LOG)
+    return [[timing.ns for timing in by[way]] for way in ways]
 
 
 def time_gate() -> Gate[Measured]:

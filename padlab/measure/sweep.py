@@ -20,7 +20,7 @@ PERCENTS = (25, 50, 75, 100)  # of a node's CPUs
 def thread_counts(machine: Machine) -> list[int]:
     """The published ones, or one thread and those percentages of the largest node's CPUs."""
     if rows := published.rows(machine.name):
-        return sorted({row.threads for row in rows if row.threads})
+        return sorted({row.threads for row in rows})
     cpus = max(node.cpus for node in machine.nodes)
     return sorted({1, *(summary.threads_of_percent(percent, cpus) for percent in PERCENTS)})
 
@@ -50,7 +50,7 @@ def show(name: str, taken: Mapping[tuple[str, str | None], Sequence[compare.Run]
     """ "saved" is against one thread."""
     columns = ("kernel", "threads", "boot to init", "deferred init", "saved", "of stock", "published, 2020")
     grid = table.grid(columns, left={"kernel"})
-    of_2020 = {str(row.threads): f"{row.deferred_ms:,.0f}" for row in published.rows(name) if row.threads}
+    of_2020 = {str(row.threads): f"{row.deferred_ms:,.0f}" for row in published.rows(name)}
     deferred = {row: stats.summarize([run.deferred_ms for run in runs]) for row, runs in taken.items()}
     one = deferred["patched", "1"]
     for (kernel, threads), runs in taken.items():

@@ -81,17 +81,12 @@ def run(program: Path, *args: str, what: str, log: Path, says: str = "") -> Said
         def show(line: str) -> None:
             lines.append(line)
             if (seconds := limit_s(line)) is not None:
-                limit.set(seconds)
+                limit.seconds = seconds
             step.update(line.partition(": ")[2])
 
+        todo = "a program that takes so long hangs, or the machine is very slow: see its log"
         status = process.stream(
-            [program, *args],
-            show,
-            what=program.name,
-            log=log,
-            timeout=limit,
-            todo="a program that takes so long hangs, or the machine is very slow: see its log",
-            ok=range(-64, 256),
+            [program, *args], show, what=program.name, log=log, timeout=limit, todo=todo, ok=process.ANY
         )
     report = said(lines, f"{says or program.name}: ")
     if bad := report.problems(status):

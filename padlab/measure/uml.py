@@ -10,7 +10,6 @@ from padlab.core import host, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.measure import structpages, tools
-from padlab.measure.structpages import Measured, Timing
 
 LOG = paths.LOGS / "bench-uml.log"
 _WHAT = "struct pages, UML"
@@ -24,7 +23,7 @@ _FAILED = re.compile(r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*
 _OK = re.compile(r"^ok \d+ memmap_bulk$")
 
 
-def parse(lines: Iterable[str], note: str = "") -> Measured:
+def parse(lines: Iterable[str], note: str = "") -> structpages.Measured:
     """Read the kernel's console; an error if it tells of no good end."""
     pages, timings, notes, bad = 0, [], [], "it came to no result"
     for line in lines:
@@ -33,7 +32,7 @@ def parse(lines: Iterable[str], note: str = "") -> Measured:
             notes.append(f"{pages:,} pages, {int(match[2]):,} MiB of struct pages")
         elif match := _ROUND.search(line):
             way = structpages.OURS if match[2] == "bulk" else match[2]
-            timings.append(Timing(1, way, int(match[3]), 1))
+            timings.append(structpages.Timing(1, way, int(match[3]), 1))
         elif match := _FAILED.match(line):
             bad = match[1]
             break
@@ -41,7 +40,7 @@ def parse(lines: Iterable[str], note: str = "") -> Measured:
             bad = ""
     if bad:
         raise LabError(_WHAT, bad, "see its log", log=LOG)
-    return Measured(structpages.UML, pages, tuple(timings), (*notes, note))
+    return structpages.Measured(structpages.UML, pages, tuple(timings), (*notes, note))
 
 
 def build() -> Path:
@@ -55,7 +54,7 @@ def build() -> Path:
     return place / "obj-uml-bench/linux"
 
 
-def run(program: Path, rounds: int) -> Measured:
+def run(program: Path, rounds: int) -> structpages.Measured:
     """The suite's benchmark, with as many pages as the host has memory for struct pages."""
     gib = min(_MOST_GIB, host.free_mib() // 2 * _PAGES_PER_MIB_OF_MEMMAP * 4096 >> 30)
     if not gib:

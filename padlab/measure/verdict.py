@@ -43,8 +43,6 @@ class Limit:
 
 
 class Run(Protocol):
-    """What one run of a program says."""
-
     @property
     def reference(self) -> Sequence[int]:
         """What a loop took that always does the same, in each round."""

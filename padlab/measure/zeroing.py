@@ -36,6 +36,7 @@ RUNS = 6  # the same of 1 GiB
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
 # One thread each; of movnti, ours is judged on Intel's CPUs, where it has it.
 PEERS = (STOCK, "mainline", "whole", CLZERO)
+WAYS = (*PEERS, MOVNTI, SPLIT, OURS, "fallocate")
 
 FILE = "zeroing.toml"
 LOG = paths.LOGS / "zero-bench.log"
@@ -53,7 +54,7 @@ _ROUND = re.compile(r"^round (\d+) kib (\d+) threads (\d+) (\w+) (\d+) ns cpu (\
 _NOT_HERE = re.compile(r"^store \w+: not on this CPU$")
 _PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|\d+ of \d+, store \w+)$")
 
-Times = dict[tuple[int, str], list[int]]  # by threads and way, in ns
+Times = dict[tuple[int, str], list[int]]  # of 1 GiB by threads and way, in ns, round by round
 
 
 class Stock(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,7 +88,6 @@ class Measured:
 
 
 def parse(said: tools.Said) -> Measured:
-    """Read zero_bench's output."""
     timings, uses, notes = [], [], []
     for text in said.lines:
         if match := _ROUND.match(text):
@@ -129,22 +129,13 @@ def rows(timings: Iterable[Timing]) -> list[Row]:
     summaries = {key: stats.summarize([timing.ns / 1000 for timing in same]) for key, same in by.items()}
     cpu = {key: stats.summarize([timing.cpu_ns / 1000 for timing in same]) for key, same in by.items()}
     result = []
-    for kib, threads, way in sorted(summaries, key=lambda key: (key[0], _place(key[2]), key[1])):
+    for kib, threads, way in sorted(summaries, key=lambda key: (key[0], WAYS.index(key[2]), key[1])):
         stock, alone = summaries.get((kib, 1, STOCK)), summaries.get((kib, 1, OURS))
         us = summaries[kib, threads, way]
         of_stock = stats.ratio(stock, us) if stock and way != STOCK else None
         of_one = stats.ratio(alone, us) if alone and way == OURS and threads > 1 else None
         result.append(Row(kib, threads, way, us, cpu[kib, threads, way], of_stock, of_one))
     return result
-
-
-def _place(way: str) -> int:
-    """Stock first, then its peers, ours last."""
-    order = (*PEERS, MOVNTI, SPLIT, OURS)
-    return order.index(way) if way in order else len(order)
-
-
-# Checks of ./lab test
 
 
 CHECKS = ("zero_check", "zero_check-generic")
@@ -168,32 +159,22 @@ def check_program(program: Path) -> Outcome:
     return Outcome(passed, failures, tuple(note for note in notes if _NOT_HERE.match(note)), LOG)
 
 
-def _times(timings: Iterable[Timing]) -> Times:
-    """Of 1 GiB, in the order of the rounds."""
-    of_gib = (timing for timing in timings if timing.kib == GIB)
-    by = stats.group(of_gib, lambda timing: (timing.threads, timing.way))
-    return {key: [timing.ns for timing in same] for key, same in by.items()}
-
-
 # Verdicts of ./lab bench --check
 
 
 def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> list[Limit]:
     """Of 1 GiB with one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
-    by = _times(timings)
+    of_gib = (timing for timing in timings if timing.kib == GIB)
+    groups = stats.group(of_gib, lambda timing: (timing.threads, timing.way))
+    by = {key: [timing.ns for timing in same] for key, same in groups.items()}
     wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
     wanted |= {(2, OURS), (2, SPLIT)} if several else set()
     tools.need("zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), LOG)
     intel = host.is_intel()
-    most = MAX_OF_EXTENTS if extents else _most_of_stock((1, CLZERO) in by, intel)
+    most = MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
+    if extents or (1, CLZERO) in by:
+        most = MAX_OF_EXTENTS if extents else MAX_OF_STOCK_CLZERO
     return _one(by, most, (*PEERS, MOVNTI) if intel else PEERS) + (_two(by) if several else [])
-
-
-def _most_of_stock(clzero: bool, intel: bool) -> float:
-    """Of its loop over pages."""
-    if clzero:
-        return MAX_OF_STOCK_CLZERO
-    return MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
 
 
 def _one(by: Times, most: float, ways: Iterable[str]) -> list[Limit]:

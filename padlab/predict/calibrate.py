@@ -19,11 +19,8 @@ machines with that CPU, a parameter of the kernel by all machines:
 The objective is the relative error, with less weight on what is far off (soft
 L1 at 10 %): some rows are averages over runs that took 70 or 130 ms.
 
-Variants change the median leave-one-out error little: 5 to 8 % with
-the knee fixed at 2, a time per page for the small Zen guest of its own, helpers
-every 0 or 150 us, zone->lock at none or five times the cost; 9 % without waiting
-before memory is saturated (an infinite knee).  The sweeps do not tell helpers'
-start or the lock from the rest, so these are not fitted, see data/assumptions.toml.
+The sweeps do not tell helpers' start or the lock from the rest, so these are not fitted, see
+data/assumptions.toml: whatever they are, the median leave-one-out error is 5 to 8 %.
 """
 
 import functools
@@ -35,7 +32,6 @@ from dataclasses import dataclass
 from padlab.measure import published
 from padlab.predict.simulate import Engine, Hardware, Shape, deferred_range, simulate
 from padlab.vm import machine as machines
-from padlab.vm.machine import Machine
 
 # Whose time per page and whose memory: machines of the same name share the parameter.
 _PAGE_OF = {
@@ -83,20 +79,8 @@ class Point:
     ms: float
 
 
-@dataclass(frozen=True)
-class Fit:
-    """Fitted parameters by name: ``page_ns Skylake``, ``bandwidth Zen``, ``knee``."""
-
-    values: dict[str, float]
-
-    def hardware(self, machine: str) -> Hardware:
-        return Hardware(
-            page_ns=self.values[f"page_ns {_PAGE_OF[machine]}"],
-            bandwidth=self.values[f"bandwidth {_MEMORY_OF[machine]}"],
-            smt_gain=self.values["smt_gain"],
-            serial_ms=self.values["serial_ms"],
-            knee=self.values["knee"],
-        )
+# Fitted parameters by name: ``page_ns Skylake``, ``bandwidth Zen``, ``knee``.
+Fit = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -107,28 +91,24 @@ class Checked:
     fitted_ms: float
     left_out_ms: float
 
-    @property
-    def fit_error(self) -> float:
-        return 100 * (self.fitted_ms / self.point.ms - 1)
-
-    @property
-    def left_out_error(self) -> float:
-        return 100 * (self.left_out_ms / self.point.ms - 1)
-
 
 @dataclass(frozen=True)
 class Calibration:
-    """The fit, and every point checked."""
-
     fit: Fit
     checked: tuple[Checked, ...]
 
     def median_error(self, left_out: bool = True) -> float:
         """Median of the absolute errors in per cent."""
-        return statistics.median(abs(c.left_out_error if left_out else c.fit_error) for c in self.checked)
+        times = ((c.left_out_ms if left_out else c.fitted_ms, c.point.ms) for c in self.checked)
+        return statistics.median(100 * abs(ms / published_ms - 1) for ms, published_ms in times)
 
 
-def shapes(machine: Machine) -> tuple[Shape, ...]:
+def hardware(fit: Fit, machine: str) -> Hardware:
+    page_ns, bandwidth = fit[f"page_ns {_PAGE_OF[machine]}"], fit[f"bandwidth {_MEMORY_OF[machine]}"]
+    return Hardware(page_ns, bandwidth, fit["smt_gain"], fit["serial_ms"], fit["knee"])
+
+
+def shapes(machine: machines.Machine) -> tuple[Shape, ...]:
     """The kinds of node of a machine: all nodes run at once, and the slowest counts."""
     per_core = machine.threads_per_core
     kinds = [
@@ -145,23 +125,17 @@ def _published_shapes(machine: str) -> tuple[Shape, ...]:
 
 # A fit changes one parameter at a time, which most points do not depend on.
 @functools.lru_cache(maxsize=1 << 16)
-def slowest_ms(nodes: tuple[Shape, ...], threads: int, hardware: Hardware, engine: Engine) -> float:
-    return max(simulate(node, threads, hardware, engine).ms for node in nodes)
+def slowest_ms(nodes: tuple[Shape, ...], threads: int, kind: Hardware, engine: Engine) -> float:
+    return max(simulate(node, threads, kind, engine).ms for node in nodes)
 
 
 def predict(point: Point, fit: Fit, engine: Engine) -> float:
     """The simulated time of a published machine with a point's threads."""
-    return slowest_ms(_published_shapes(point.machine), point.threads, fit.hardware(point.machine), engine)
+    return slowest_ms(_published_shapes(point.machine), point.threads, hardware(fit, point.machine), engine)
 
 
 def published_points() -> list[Point]:
-    """Every row of the published sweeps with one thread or more."""
-    return [
-        Point(name, row.threads, row.deferred_ms)
-        for name in MACHINES
-        for row in published.rows(name)
-        if row.threads
-    ]
+    return [Point(name, row.threads, row.deferred_ms) for name in MACHINES for row in published.rows(name)]
 
 
 def fit(points: Sequence[Point], engine: Engine) -> Fit:
@@ -174,7 +148,7 @@ def fit(points: Sequence[Point], engine: Engine) -> Fit:
     start, low, high = (numpy.array(column) for column in zip(*spans.values(), strict=True))
 
     def errors(values: Sequence[float]) -> list[float]:
-        tried = _fit_of(spans, values)
+        tried = dict(zip(spans, values, strict=True))
         return [math.log(predict(point, tried, engine) / point.ms) for point in points]
 
     solution = optimize.least_squares(
@@ -189,7 +163,7 @@ def fit(points: Sequence[Point], engine: Engine) -> Fit:
         xtol=_ENOUGH,
         max_nfev=_MAX_TRIES,
     )
-    return _fit_of(spans, solution.x)
+    return dict(zip(spans, map(float, solution.x), strict=True))
 
 
 def parameters(points: Sequence[Point]) -> dict[str, _Span]:
@@ -197,10 +171,6 @@ def parameters(points: Sequence[Point]) -> dict[str, _Span]:
     page = {f"page_ns {_PAGE_OF[name]}": _PAGE_NS for name in names}
     memory = {f"bandwidth {_MEMORY_OF[name]}": _BANDWIDTH[_MEMORY_OF[name]] for name in names}
     return page | memory | _SHARED
-
-
-def _fit_of(spans: dict[str, _Span], values: Sequence[float]) -> Fit:
-    return Fit({name: float(value) for name, value in zip(spans, values, strict=True)})
 
 
 def calibrate(

@@ -9,19 +9,13 @@ recorded says so.
 """
 
 import csv
-import dataclasses
 import io
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
 
 from padlab.core import progress, table
 from padlab.measure import provenance, published
 from padlab.predict import assumptions, calibrate, prediction
-from padlab.predict.calibrate import Calibration
-from padlab.predict.prediction import Band, Prediction
 
-COMMAND = "./lab predict"
 LIMITS = (
     "clocks: a CPU runs faster with few cores at work, which the fit attributes to memory",
     "NUMA: memory interleaved over nodes or remote, and nodes that slow one another down",
@@ -33,8 +27,7 @@ LIMITS = (
 )
 
 
-def main(json: bool = False) -> int:
-    """Calibrate, predict, record, print."""
+def main() -> int:
     kernels = assumptions.load()
     with progress.step("calibrating the model on the published sweeps") as step:
         calibration = calibrate.calibrate(calibrate.published_points(), kernels.stock, step.update)
@@ -45,24 +38,23 @@ def main(json: bool = False) -> int:
     }
     for name, made in predictions.items():
         provenance.write(provenance.path_of(f"predict-{name}.csv"), to_csv(calibration, made))
-    everything = [made for group in predictions.values() for made in group]
-    provenance.tell(to_dict(calibration, everything), json, partial(show, calibration, everything))
+    show(calibration, [made for group in predictions.values() for made in group])
     return 0
 
 
-def notes(calibration: Calibration) -> dict[str, str]:
+def notes(calibration: calibrate.Calibration) -> dict[str, str]:
     left_out, fitted = calibration.median_error(), calibration.median_error(left_out=False)
     return {
-        "command": COMMAND,
+        "command": "./lab predict",
         "predicted": "by a model, not measured; all times in ms",
         "calibrated": f"on {len(calibration.checked)} published points ({published.TABLE.name})",
         "error": f"median {fitted:.1f} % of the fit, {left_out:.1f} % of points left out",
-        **{f"fitted {name}": f"{value:.3f}" for name, value in calibration.fit.values.items()},
+        **{f"fitted {name}": f"{value:.3f}" for name, value in calibration.fit.items()},
         "cannot show": "; ".join(LIMITS),
     }
 
 
-def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
+def to_csv(calibration: calibrate.Calibration, predictions: Sequence[prediction.Prediction]) -> str:
     """The rows as data, below comment lines that say what made them."""
     out = io.StringIO()
     for key, text in notes(calibration).items():
@@ -84,11 +76,7 @@ def to_csv(calibration: Calibration, predictions: Sequence[Prediction]) -> str:
     return out.getvalue()
 
 
-def to_dict(calibration: Calibration, predictions: Sequence[Prediction]) -> dict[str, Any]:
-    return notes(calibration) | {"predictions": [dataclasses.asdict(made) for made in predictions]}
-
-
-def show(calibration: Calibration, predictions: Sequence[Prediction]) -> None:
+def show(calibration: calibrate.Calibration, predictions: Sequence[prediction.Prediction]) -> None:
     """One table; "but stores" is ours with stock's stores: only threads, chunks and locking differ."""
     names = (
         "machine",
@@ -113,6 +101,6 @@ def show(calibration: Calibration, predictions: Sequence[Prediction]) -> None:
     out.print("\n".join(f"{key}: {text}" for key, text in notes(calibration).items()), markup=False)
 
 
-def _cells(band: Band) -> Iterator[str]:
+def _cells(band: prediction.Band) -> Iterator[str]:
     yield f"{band.ms:.1f}"
     yield f"{band.low:.0f} to {band.high:.0f}" if band.low != band.high else ""

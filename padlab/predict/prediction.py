@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the fitted simulation says of the published machines, and of larger ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from padlab.measure import published
 from padlab.predict import calibrate
 from padlab.predict.assumptions import Engines
-from padlab.predict.calibrate import Fit
 from padlab.predict.simulate import Engine, Hardware, Shape
 from padlab.vm import machine
-from padlab.vm.machine import Machine, Node
 
 _MIB_PER_TIB = 1024 * 1024
 
@@ -19,9 +17,8 @@ _MIB_PER_TIB = 1024 * 1024
 _LARGE = ((1, 2), (2, 4), (4, 4), (8, 8), (12, 8), (24, 8))
 _LARGE_CORES = 32
 _LARGE_THREADS = (1, 2, 4, 8, 16, 32, 64)
-# The largest and latest of the published ones stands for them, and all those whose
-# cost is that of their CPU give the range.
-LARGE_AS = "xeon-8167m"
+# The largest and latest of the published ones stands for them, the first here, and all those
+# whose cost is that of their CPU give the range.
 _LARGE_RANGE = ("xeon-8167m", "xeon-2699c-kvm", "xeon-2699", "epyc-7551-kvm")
 
 
@@ -51,68 +48,44 @@ class Prediction:
     rows: tuple[Row, ...]
 
 
-def large_machines() -> dict[str, Machine]:
+def large_machines() -> dict[str, machine.Machine]:
     """By name: 1tib to 24tib.  They are for the model only: QEMU cannot boot them."""
-    return {
-        f"{tib}tib": Machine(
-            f"{tib}tib",
-            f"{tib} TiB",
-            "odd",
-            (Node(tib * _MIB_PER_TIB // nodes, 2 * _LARGE_CORES),) * nodes,
-            threads_per_core=2,
-        )
-        for tib, nodes in _LARGE
-    }
+    machines = {}
+    for tib, nodes in _LARGE:
+        name, node = f"{tib}tib", machine.Node(tib * _MIB_PER_TIB // nodes, 2 * _LARGE_CORES)
+        machines[name] = machine.Machine(name, name, "odd", (node,) * nodes, threads_per_core=2)
+    return machines
 
 
-def predict_published(name: str, fit: Fit, kernels: Engines) -> Prediction:
+def predict_published(name: str, fit: calibrate.Fit, kernels: Engines) -> Prediction:
     """A published machine, with its own calibration; ours has the range of its time per page."""
-    published_ms = {row.threads: row.deferred_ms for row in published.rows(name) if row.threads}
-    nodes = calibrate.shapes(machine.load(name))
-    hardware = fit.hardware(name)
-    rows = tuple(
-        Row(
-            threads,
-            _band(nodes, threads, hardware, kernels.stock, [hardware], [kernels.stock]),
-            _band(nodes, threads, hardware, kernels.ours, [hardware], _span(kernels)),
-            calibrate.slowest_ms(nodes, threads, hardware, kernels.ours_stock_stores),
-            ms,
-        )
-        for threads, ms in published_ms.items()
-    )
-    return Prediction(name, rows)
+    nodes, hardware = calibrate.shapes(machine.load(name)), [calibrate.hardware(fit, name)]
+    rows = (_row(nodes, row.threads, hardware, kernels, row.deferred_ms) for row in published.rows(name))
+    return Prediction(name, tuple(rows))
 
 
-def predict_large(large: Machine, fit: Fit, kernels: Engines) -> Prediction:
-    """A large machine as if of LARGE_AS's nodes; the range is over other CPUs and ours' time per page."""
-    nodes = calibrate.shapes(large)
-    hardware = fit.hardware(LARGE_AS)
-    others = [fit.hardware(name) for name in _LARGE_RANGE]
-    rows = tuple(
-        Row(
-            threads,
-            _band(nodes, threads, hardware, kernels.stock, others, [kernels.stock]),
-            _band(nodes, threads, hardware, kernels.ours, others, _span(kernels)),
-            calibrate.slowest_ms(nodes, threads, hardware, kernels.ours_stock_stores),
-        )
-        for threads in _LARGE_THREADS
-    )
-    return Prediction(large.name, rows)
+def predict_large(large: machine.Machine, fit: calibrate.Fit, kernels: Engines) -> Prediction:
+    """A large machine; the range is over other CPUs and ours' time per page."""
+    nodes, hardware = calibrate.shapes(large), [calibrate.hardware(fit, name) for name in _LARGE_RANGE]
+    rows = (_row(nodes, threads, hardware, kernels) for threads in _LARGE_THREADS)
+    return Prediction(large.name, tuple(rows))
 
 
-def _span(kernels: Engines) -> list[Engine]:
-    return [kernels.ours_low, kernels.ours, kernels.ours_high]
-
-
-def _band(
+def _row(
     nodes: tuple[Shape, ...],
     threads: int,
-    hardware: Hardware,
-    engine: Engine,
-    all_hardware: Iterable[Hardware],
-    all_engines: Sequence[Engine],
-) -> Band:
-    every = [
-        calibrate.slowest_ms(nodes, threads, kind, model) for kind in all_hardware for model in all_engines
-    ]
-    return Band(calibrate.slowest_ms(nodes, threads, hardware, engine), min(every), max(every))
+    hardware: Sequence[Hardware],
+    kernels: Engines,
+    published_ms: float | None = None,
+) -> Row:
+    """On the first ``hardware``; all of it gives the range."""
+
+    def ms(engine: Engine, kind: Hardware = hardware[0]) -> float:
+        return calibrate.slowest_ms(nodes, threads, kind, engine)
+
+    def band(engine: Engine, *others: Engine) -> Band:
+        every = [ms(model, kind) for kind in hardware for model in (engine, *others)]
+        return Band(ms(engine), min(every), max(every))
+
+    stock, ours = band(kernels.stock), band(kernels.ours, *kernels.ours_span)
+    return Row(threads, stock, ours, ms(kernels.ours_stock_stores), published_ms)

@@ -20,6 +20,9 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 SECTION = 32768  # pages, 128 MiB: both engines align chunks to it, and claim no less
 BLOCK = 1024  # pages, 4 MiB: the most that the buddy allocator takes at once
@@ -71,26 +74,28 @@ class Hardware:
     knee: float  # how sharply threads meet a limit: see slowdown()
 
 
-@dataclass(frozen=True)
-class Engine:
-    """What a kernel does to a page, and how it hands pages out: see data/assumptions.toml."""
+_Positive = Annotated[float, Meta(gt=0)]
+_Figure = Annotated[float, Meta(ge=0)]
 
-    name: str
-    chunk_end: ChunkEnd
-    page_ratio: float  # of page_ns
-    bytes_per_page: float  # over the memory bus
-    lock_ns: float  # to get and release a contended zone->lock
-    pages_per_lock: float  # freed under one acquisition
-    insert_ns: float  # to put one 4 MiB block on its free list, zone->lock held
-    first_us: float  # until the first helper is at work
-    each_us: float  # from there on, between one helper and the next
-    claim_ns: float  # to claim a chunk
-    serial_ratio: float  # of serial_ms
+
+class Engine(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a kernel does to a page, and how it hands pages out: data/assumptions.toml says what each is."""
+
+    chunks: Literal["fixed", "guided"]
+    page_ratio: _Positive
+    page_ratio_range: tuple[_Positive, _Positive]
+    bytes_per_page: _Figure
+    lock_ns: _Figure
+    pages_per_lock: _Positive
+    insert_ns: _Figure
+    first_us: _Figure
+    each_us: _Figure
+    claim_ns: _Figure
+    serial_ratio: _Positive
 
     @property
-    def locked_ns(self) -> float:
-        """Time per page with zone->lock held."""
-        return self.lock_ns / self.pages_per_lock + self.insert_ns / BLOCK
+    def chunk_end(self) -> ChunkEnd:
+        return stock_chunk_end if self.chunks == "fixed" else our_chunk_end
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,7 @@ def slowdown(weight: float, hardware: Hardware, engine: Engine) -> float:
     """
     rate = weight / (hardware.page_ns * engine.page_ratio)
     memory = rate * engine.bytes_per_page / hardware.bandwidth
-    lock = rate * engine.locked_ns
+    lock = rate * (engine.lock_ns / engine.pages_per_lock + engine.insert_ns / BLOCK)
     if math.isinf(hardware.knee):
         return max(1.0, memory, lock)
     total: float = 1.0 + memory**hardware.knee + lock**hardware.knee
@@ -212,8 +217,7 @@ class _Team:
         now = 0.0
         started = 0
         while True:
-            # A helper that comes when nothing is left finds the job closed.
-            arrives = self._arrival(started) if self._more(started) else math.inf
+            arrives = self._arrival(started)
             due = self._next_due()
             done = now + (due - self.clock) * self.ns_per_clock if self.weight else math.inf
             if arrives == done == math.inf:
@@ -227,13 +231,11 @@ class _Team:
                 self.clock, now = due, done
                 self._chunk_done()
 
-    def _more(self, started: int) -> bool:
-        return started < self.threads and self.claimed < len(self.chunks)
-
     def _arrival(self, thread: int) -> float:
-        if thread == 0:
-            return 0.0
-        return 1000 * (self.engine.first_us + (thread - 1) * self.engine.each_us)
+        """One that comes when nothing is left finds the job closed."""
+        if thread == self.threads or self.claimed == len(self.chunks):
+            return math.inf
+        return 1000 * (self.engine.first_us + (thread - 1) * self.engine.each_us) if thread else 0.0
 
     def _next_due(self) -> float:
         while self.heap and self.due.get(self.heap[0][1]) != self.heap[0][0]:

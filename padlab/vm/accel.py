@@ -128,7 +128,8 @@ def probe(qemu: Path, accel: Name) -> float | None:
     """Boot the probe guest under ``accel``; the seconds until its code ran, if in time."""
     with tempfile.TemporaryDirectory(prefix="padlab-probe-") as tmp:
         floppy = Path(tmp) / "probe.img"
-        floppy.write_bytes(_image())
+        boot_sector = _PROBE_CODE.ljust(510, b"\0") + b"\x55\xaa"
+        floppy.write_bytes(boot_sector.ljust(_FLOPPY_SIZE, b"\0"))
         cmd = [str(qemu), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         cmd += ["-machine", f"pc,accel={accel}", "-m", "16M"]
         cmd += ["-drive", f"file={floppy},format=raw,if=floppy"]
@@ -140,8 +141,3 @@ def probe(qemu: Path, accel: Name) -> float | None:
             except subprocess.TimeoutExpired:
                 ran = False
         return time.monotonic() - start if ran else None
-
-
-def _image() -> bytes:
-    """A floppy disk whose boot sector is the probe."""
-    return (_PROBE_CODE.ljust(510, b"\0") + b"\x55\xaa").ljust(_FLOPPY_SIZE, b"\0")

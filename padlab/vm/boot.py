@@ -76,18 +76,13 @@ class BootResult:
         return self.dmesg.deferred_ms if traced is None else traced
 
 
-def parse_threads(text: str | None) -> str | None:
+def parse_threads(text: str) -> str:
     """Check a thread count, N or N%, as the kernel parameter takes it."""
-    if text is None:
-        return None
     match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
     number, percent = (int(match[1]), match[2]) if match else (0, "")
     if number < 1 or (percent and number > 100):
-        raise LabError(
-            f"--threads {text}",
-            "not a number of threads",
-            "give 1 or more threads per node, or 1% to 100% of a node's CPUs",
-        )
+        todo = "give 1 or more threads per node, or 1% to 100% of a node's CPUs"
+        raise LabError(f"--threads {text}", "not a number of threads", todo)
     return f"{number}{percent}"
 
 
@@ -117,9 +112,8 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
 
 
 def _said(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
-    """What the kernel and the guest's programs said."""
     console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
-    return dmesg.parse(console), channel.parse(guest)
+    return dmesg.parse(console), channel.Guest(guest)
 
 
 def _key(spec: BootSpec, build: builds.Build) -> str:
@@ -150,11 +144,8 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
-    ports = qemu.Ports(
-        console or f"file:{folder / watch.CONSOLE}",
-        f"file:{folder / watch.GUEST}",
-        f"{folder.name}-{os.getpid()}",
-    )
+    files = [f"file:{folder / name}" for name in LOGS]
+    ports = qemu.Ports(console or files[0], files[1], f"{folder.name}-{os.getpid()}")
     cmd = qemu.command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
     return folder, accel, cmd
@@ -169,22 +160,16 @@ def check_memory(machine: Machine, available: int) -> None:
     """Stop if that does not fit into ``available`` MiB."""
     need = host_mib(machine)
     if available < need:
-        raise LabError(
-            f"booting {machine.name}",
-            f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free",
-            "end other programs, or choose a smaller machine",
-        )
+        why = f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free"
+        raise LabError(f"booting {machine.name}", why, "end other programs, or choose a smaller machine")
 
 
 def check_config(spec: BootSpec) -> None:
     """Stop if the kernel is not of the machine's architecture, or that cannot be booted so."""
     machine = spec.machine
     if spec.config.arch is not machine.arch:
-        raise LabError(
-            f"booting {machine.name}",
-            f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not",
-            f"give --config {machine.config}, or another machine",
-        )
+        why = f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not"
+        raise LabError(f"booting {machine.name}", why, f"give --config {machine.config}, or another machine")
     if machine.arch.foreign and spec.exact:
         raise LabError(
             f"booting {machine.name}", "instructions are counted on x86_64 only", "leave out --exact"
@@ -192,7 +177,6 @@ def check_config(spec: BootSpec) -> None:
 
 
 def _folder(spec: BootSpec) -> Path:
-    """A new folder for this boot."""
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}"
     for n in range(1, 1000):
         folder = paths.BOOTS / (stem if n == 1 else f"{stem}-{n}")

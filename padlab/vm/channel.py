@@ -75,7 +75,6 @@ class Guest:
 
     @cached_property
     def trouble(self) -> tuple[str, ...]:
-        """What went wrong, in the guest's own words."""
         return tuple(self.values("trouble"))
 
     @cached_property
@@ -101,8 +100,3 @@ class Guest:
         """MemTotal in pages: what the kernel believes the page allocator was given."""
         kib = self.number("memtotal-kib")
         return None if kib is None else kib // 4
-
-
-def parse(text: str) -> Guest:
-    """Read the file behind the port."""
-    return Guest(text)

@@ -45,8 +45,8 @@ NODE_DONE = (
     r"(?:, (?P<threads>\d+) threads?(?: \((?P<ran>\d+) took part\))?)?)"
 )
 WAITED = (
-    r"boot waited (?P<end_ms>\d+)ms for struct pages at its end, "
-    r"others (?P<before_ms>\d+)ms before(?:, longest (?P<who>[^\n]*))?"
+    r"boot waited \d+ms for struct pages at its end, "
+    r"others \d+ms before(?:, longest (?P<who>[^\n]*))?"
 )
 DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"
@@ -74,15 +74,6 @@ class NodeLine:
     pages: int | None = None  # stock does not say
     threads: int | None = None  # threads put to work
     ran: int | None = None  # threads that took part; stock does not say
-
-
-@dataclass(frozen=True)
-class Waited:
-    """How long boot waited for struct pages that were initialised beside it, in ms."""
-
-    end_ms: int  # when all else was done
-    before_ms: int  # those that needed all of them before
-    who: str | None  # waited longest before
 
 
 @dataclass(frozen=True)
@@ -120,10 +111,10 @@ class Dmesg:
         return tuple((round(1e6 * float(m["at"])), m["text"]) for m in _LINE.finditer(self.text))
 
     @cached_property
-    def waited(self) -> Waited | None:
-        """None if boot did not go on beside deferred init."""
+    def waited(self) -> str | None:
+        """Who waited longest for all pages before boot's end, "" if nobody; None if boot waited at once."""
         match = re.search(WAITED, self.text)
-        return match and Waited(int(match["end_ms"]), int(match["before_ms"]), match["who"])
+        return match and (match["who"] or "")
 
     @cached_property
     def deferred_ms(self) -> float | None:

@@ -12,13 +12,10 @@ from dataclasses import dataclass, field
 from padlab.vm import dmesg
 
 _MARKS = {
-    name: re.compile(pattern.encode())
-    for name, pattern in {
-        "start": dmesg.LINUX_VERSION,
-        "smp": dmesg.SMP_DONE,
-        "node": dmesg.NODE_DONE,
-        "init": dmesg.RUN_INIT,
-    }.items()
+    "start": re.compile(dmesg.LINUX_VERSION.encode()),
+    "smp": re.compile(dmesg.SMP_DONE.encode()),
+    "node": re.compile(dmesg.NODE_DONE.encode()),
+    "init": re.compile(dmesg.RUN_INIT.encode()),
 }
 
 

@@ -176,11 +176,9 @@ def _modules(build: builds.Build, required: str, *more: str) -> list[Entry]:
     """``more`` may be built in."""
     built = builds.modules(build)
     if required not in built:
-        raise LabError(
-            f"initramfs for {build.kernel}-{build.config}",
-            f"the kernel has no module '{required}'",
-            "look at the config fragments in configs/",
-        )
+        why = f"the kernel has no module '{required}'"
+        todo = "look at the config fragments in configs/"
+        raise LabError(f"initramfs for {build.kernel}-{build.config}", why, todo)
     return [
         regular(f"lib/{name}.ko", built[name].read_bytes()) for name in (*more, required) if name in built
     ]

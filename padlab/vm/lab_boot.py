@@ -7,46 +7,29 @@ import shlex
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from padlab.core import process, progress, table
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
-from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
 from padlab.vm import boot as boots
 from padlab.vm import emulator, initramfs, qemu, summary
 from padlab.vm import machine as known
-from padlab.vm.accel import Accel
-from padlab.vm.boot import BootSpec
-from padlab.vm.machine import Machine
 
 
-def main(
-    machine: Machine,
-    kernel: str = "patched",
-    config: Config = PERF,
-    threads: str | None = None,
-    exact: bool = False,
-    append: Sequence[str] = (),
-    shell: bool = False,
-    gdb: bool = False,
-    json: bool = False,
-    dry_run: bool = False,
-) -> int:
+def main(spec: boots.BootSpec, shell: bool = False, json: bool = False, dry_run: bool = False) -> int:
     """``./lab boot``: the exit status is 0 if all threads and pages are accounted for."""
-    words = tuple(word for text in append for word in text.split())
-    spec = BootSpec(machine, kernel, config, threads, exact, sync=exact, append=words, gdb=gdb)
     role = "shell" if shell else "boot"
     if dry_run:
         print(shlex.join(_planned(spec, role)))
         return 0
     with boots.quiet_stdout():
-        build, initrd = boots.prepare(kernel, config, role)
+        build, initrd = boots.prepare(spec.kernel, spec.config, role)
         spec = replace(spec, initrd=initrd)
-        if gdb:
+        if spec.gdb:
             progress.note(f"in another terminal: {gdb_line(build.obj)}")
         if shell:
             return _shell(spec, build)
@@ -63,12 +46,12 @@ def _console(role: str) -> str:
     return "mon:stdio" if role == "shell" else "stdio"
 
 
-def _planned(spec: BootSpec, role: str) -> list[str]:
+def _planned(spec: boots.BootSpec, role: str) -> list[str]:
     """The QEMU line, with the console here; nothing is built, installed or started for it."""
     boots.check_config(spec)
     arch = spec.machine.arch
     binary = emulator.find(arch)
-    accel = Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)
+    accel = accels.Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)
     if binary:
         accel = accels.choose(binary, spec.exact, arch)
     spec = replace(spec, initrd=initramfs.planned(role, arch))
@@ -84,7 +67,7 @@ def gdb_line(obj: Path) -> str:
     return shlex.join([*args, "-ex", f"target remote {qemu.GDB_TARGET}", str(obj / "vmlinux")])
 
 
-def _shell(spec: BootSpec, build: builds.Build) -> int:
+def _shell(spec: boots.BootSpec, build: builds.Build) -> int:
     """Run QEMU on this terminal until the person is done."""
     folder, _, cmd = boots.set_up(spec, build, _console("shell"))
     progress.note("a shell in the guest: 'poweroff -f' or Ctrl-A X ends it")

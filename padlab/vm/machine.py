@@ -29,15 +29,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from padlab.core import toml
 from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
 from padlab.kernel import arch as archs
 from padlab.kernel import kconfig
-from padlab.kernel.arch import X86_64, Arch
-from padlab.kernel.kconfig import Config
 
 # QEMU's pc machine numbers CPUs with 8-bit APIC ids, and `-cpu max` has 40
 # physical address bits under TCG, of which the PCI windows need some.
@@ -80,15 +78,16 @@ class Machine:
     small: bool = False
     below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
     dimms: tuple[Dimm, ...] = ()
-    arch: Arch = X86_64
+    arch: archs.Arch = archs.X86_64
     firmware: str | None = None
     monitor: bool = False
     qemu: tuple[str, ...] = ()
 
     @property
-    def config(self) -> Config:
+    def config(self) -> kconfig.Config:
         """What it boots if not told otherwise."""
-        return kconfig.USERS if self.firmware else kconfig.usual(self.arch)
+        usual = kconfig.ARM64 if self.arch.foreign else kconfig.PERF
+        return kconfig.USERS if self.firmware else usual
 
     @property
     def cpus(self) -> int:
@@ -103,10 +102,6 @@ class Machine:
         return sum(dimm.mib for dimm in self.dimms)
 
     @property
-    def pages(self) -> int:
-        return self.mib * PAGES_PER_MIB
-
-    @property
     def cores_per_node(self) -> int | None:
         """Cores of every node that has CPUs, or None when they differ."""
         counts = {node.cpus // self.threads_per_core for node in self.nodes if node.cpus}
@@ -119,16 +114,9 @@ class Machine:
             notes.append(f"{self.threads_per_core} threads a core")
         if len({node.cpus for node in self.nodes}) > 1:
             notes.append(f"{'/'.join(str(node.cpus) for node in self.nodes)} by node")
-        return ", ".join(
-            [
-                plural(len(self.nodes), "node"),
-                plural(self.cpus, "CPU") + (f" ({', '.join(notes)})" if notes else ""),
-                self.memory(),
-            ]
-        )
-
-    def memory(self) -> str:
-        return f"{self.mib // 1024} GiB" if self.mib % 1024 == 0 else f"{self.mib} MiB"
+        cpus = plural(self.cpus, "CPU") + (f" ({', '.join(notes)})" if notes else "")
+        memory = f"{self.mib // 1024} GiB" if self.mib % 1024 == 0 else f"{self.mib} MiB"
+        return f"{plural(len(self.nodes), 'node')}, {cpus}, {memory}"
 
 
 def plural(count: int, noun: str) -> str:
@@ -136,19 +124,14 @@ def plural(count: int, noun: str) -> str:
 
 
 def names(folder: Path = MACHINES) -> list[str]:
-    """Every machine there is, in alphabetical order."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def load(name: str, folder: Path = MACHINES) -> Machine:
-    """Read and check machines/NAME.toml."""
     choices = names(folder)
     if name not in choices:
-        raise LabError(
-            f"machine '{name}'",
-            "there is no such machine",
-            f"choose one of {', '.join(choices)}, or add machines/{name}.toml",
-        )
+        todo = f"choose one of {', '.join(choices)}, or add machines/{name}.toml"
+        raise LabError(f"machine '{name}'", "there is no such machine", todo)
     return _machine(name, toml.load(folder / f"{name}.toml", _File))
 
 
@@ -202,29 +185,14 @@ def _machine(name: str, file: _File) -> Machine:
         if away and (
             len(away) != len(nodes) or [i for i, d in enumerate(away) if d == LOCAL_DISTANCE] != [index]
         ):
-            _fail(
-                name,
-                f"node[{index}].distances is {away}",
-                f"give one to each of {len(nodes)} nodes, {LOCAL_DISTANCE} to itself alone",
-            )
+            todo = f"give one to each of {len(nodes)} nodes, {LOCAL_DISTANCE} to itself alone"
+            _fail(name, f"node[{index}].distances is {away}", todo)
     for index, dimm in enumerate(file.dimm):
         if dimm.node >= len(nodes):
             _fail(name, f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}")
-    machine = Machine(
-        name,
-        file.description,
-        file.kind,
-        nodes,
-        file.threads_per_core,
-        file.append,
-        file.small,
-        file.below_4g_mib,
-        tuple(Dimm(_mib(name, f"dimm[{index}]", dimm), dimm.node) for index, dimm in enumerate(file.dimm)),
-        archs.ALL[file.arch],
-        file.firmware,
-        file.monitor,
-        file.qemu,
-    )
+    dimms = tuple(Dimm(_mib(name, f"dimm[{nr}]", dimm), dimm.node) for nr, dimm in enumerate(file.dimm))
+    rest = {key: value for key, value in structs.asdict(file).items() if key not in ("node", "dimm", "arch")}
+    machine = Machine(name, nodes=nodes, dimms=dimms, arch=archs.ALL[file.arch], **rest)
     if machine.arch.foreign and (
         machine.dimms or machine.below_4g_mib or machine.firmware or machine.monitor
     ):
@@ -232,12 +200,8 @@ def _machine(name: str, file: _File) -> Machine:
     if not 1 <= machine.cpus <= MAX_CPUS:
         _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
     if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:
-        room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included"
-        _fail(
-            name,
-            f"has {machine.mib + machine.dimm_mib} MiB in all",
-            f"give {room} (the emulated CPU has 40 physical address bits)",
-        )
+        room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included (the emulated CPU has 40 physical address bits)"
+        _fail(name, f"has {machine.mib + machine.dimm_mib} MiB in all", f"give {room}")
     return machine
 
 
@@ -248,8 +212,4 @@ def _mib(name: str, where: str, memory: _Memory) -> int:
 
 
 def _fail(name: str, why: str, todo: str) -> NoReturn:
-    raise LabError(_file_name(name), why, todo)
-
-
-def _file_name(name: str) -> str:
-    return f"machines/{name}.toml"
+    raise LabError(f"machines/{name}.toml", why, todo)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from padlab.core import packages
 from padlab.kernel.arch import ARM64
-from padlab.vm import virt
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
 from padlab.vm.spec import BootSpec
@@ -49,6 +48,11 @@ TB_CACHE_MIB = 256
 GDB_ARGS = ("-s", "-S")
 GDB_TARGET = "localhost:1234"
 
+# On arm64: without pointer authentication, which costs the emulator a hash for each function call;
+# QEMU's second generation of the interrupt controller has eight CPUs at most.
+ARM64_BOARD = ("-machine", "virt,gic-version=3", "-cpu", "neoverse-n1")
+ARM64_ARGS = ("console=ttyAMA0", "earlycon=pl011,0x9000000", *BASE_ARGS[2:])
+
 # Code and variables in one: what is written to these is lost with the machine.
 OVMF = packages.GROUPS["ovmf"]["ovmf"]
 
@@ -78,10 +82,10 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
     one_cpu = accel.exact and not spec.all_cpus
     args += [*_board(machine), *_accel(accel, spec.shift)]
     args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine)]
-    args += virt.numa(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
+    args += _numa_of_arm64(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
     args += [*_distances(machine), *_dimms(machine)]
     args += ["-serial", ports.console]
-    args += virt.channel(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
+    args += _channel_of_arm64(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
     args += _monitor(ports.monitor) if machine.monitor else []
     args += machine.qemu
     args += GDB_ARGS if spec.gdb else ()
@@ -98,7 +102,7 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
 def _base_args(machine: Machine, accel: Accel) -> list[str]:
     """What is on the guest kernel's command line in any boot."""
     if machine.arch is ARM64:
-        return [*virt.BASE_ARGS]
+        return [*ARM64_ARGS]
     args = [*BASE_ARGS]
     if accel.name == "tcg":
         args += TCG_ARGS
@@ -111,7 +115,7 @@ def _base_args(machine: Machine, accel: Accel) -> list[str]:
 
 def _board(machine: Machine) -> list[str]:
     if machine.arch is ARM64:
-        return ["-machine", virt.BOARD, "-cpu", virt.CPU]
+        return [*ARM64_BOARD]
     board = "q35" if machine.firmware else "pc"
     if machine.below_4g_mib is not None:
         board += f",max-ram-below-4g={machine.below_4g_mib}M"
@@ -133,16 +137,12 @@ def _monitor(socket: str) -> list[str]:
 
 
 def _accel(accel: Accel, shift: int) -> list[str]:
-    if accel.exact:
-        return [
-            *("-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"),
-            *("-icount", f"shift={shift},sleep=off"),
-            *("-rtc", "base=2025-01-01,clock=vm"),
-            *("-seed", "1"),
-        ]
     if accel.name == "kvm":
         return ["-accel", "kvm"]
-    return ["-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"]
+    args = ["-accel", f"tcg,thread={accel.threads},tb-size={TB_CACHE_MIB}"]
+    if accel.exact:
+        args += ["-icount", f"shift={shift},sleep=off", "-rtc", "base=2025-01-01,clock=vm", "-seed", "1"]
+    return args
 
 
 def _sockets(machine: Machine) -> tuple[int, int]:
@@ -211,4 +211,30 @@ def _numa(machine: Machine, one_cpu: bool) -> list[str]:
         for _ in range(count):
             args += ["-numa", f"cpu,node-id={i},socket-id={socket}"]
             socket += 1
+    return args
+
+
+def _channel_of_arm64(chardev: str) -> list[str]:
+    """A PCI card: its second port has the name that it has on x86, for the same scripts.
+
+    The board has one serial port that Linux knows from the start, for the console.  ``chardev`` is as
+    -serial takes it.
+    """
+    kind, _, path = chardev.partition(":")
+    device = f"{kind},id=channel" + (f",path={path}" if path else "")
+    return [
+        *("-chardev", "null,id=unused", "-chardev", device),
+        *("-device", "pci-serial-2x,chardev1=unused,chardev2=channel"),
+    ]
+
+
+def _numa_of_arm64(machine: Machine) -> list[str]:
+    """A node has its CPUs by number: the board's sockets have clusters, which QEMU would want named."""
+    args = []
+    first = 0
+    for i, node in enumerate(machine.nodes):
+        cpus = f",cpus={first}-{first + node.cpus - 1}" if node.cpus else ""
+        memory = f",memdev=mem{i}" if node.mib else ""
+        args += ["-numa", f"node,nodeid={i}{cpus}{memory}"]
+        first += node.cpus
     return args

@@ -12,7 +12,7 @@ from padlab.core import table
 from padlab.kernel import source
 from padlab.kernel.arch import X86_64
 from padlab.vm.dmesg import NodeLine
-from padlab.vm.machine import Machine, plural
+from padlab.vm.machine import PAGES_PER_MIB, Machine, plural
 
 if TYPE_CHECKING:
     from padlab.vm.boot import BootResult
@@ -66,8 +66,6 @@ class Pages:
 
 @dataclass(frozen=True)
 class Report:
-    """All that ``./lab boot`` tells of a boot."""
-
     result: BootResult
     threads: tuple[Threads, ...]
     pages: Pages | None  # None: the guest did not say
@@ -130,16 +128,10 @@ class Report:
 
 
 def describe(result: BootResult) -> Report:
-    """Work out a boot's report from what it said."""
-    spec = result.spec
-    return Report(
-        result=result,
-        threads=tuple(
-            Threads(line, expected_threads(spec.machine, line.node, spec.threads, result.accel.exact))
-            for line in result.dmesg.nodes
-        ),
-        pages=account(result),
-    )
+    spec, exact = result.spec, result.accel.exact
+    expected = (expected_threads(spec.machine, line.node, spec.threads, exact) for line in result.dmesg.nodes)
+    threads = map(Threads, result.dmesg.nodes, expected)
+    return Report(result, tuple(threads), account(result))
 
 
 def expected_threads(machine: Machine, node: int, threads: str | None, exact: bool = False) -> int:
@@ -172,7 +164,7 @@ def account(result: BootResult) -> Pages | None:
         return None
     told = [line.pages for line in nodes if line.pages is not None]
     return Pages(
-        machine=result.spec.machine.pages,
+        machine=result.spec.machine.mib * PAGES_PER_MIB,
         present=sum(zone.present for zone in zones),
         managed=sum(zone.managed for zone in zones),
         total=total,

@@ -17,7 +17,6 @@ from padlab.core import process, progress
 from padlab.core.errors import LabError
 from padlab.vm import channel
 from padlab.vm import dmesg as messages
-from padlab.vm.channel import Guest
 from padlab.vm.dmesg import Dmesg
 from padlab.vm.hostclock import HostClock
 
@@ -88,7 +87,7 @@ def run(
                     last_word = now
             if guest.read():
                 shown = _last_line(guest.end)
-                if channel.parse(guest.end).done is not None:
+                if channel.Guest(guest.end).done is not None:
                     last_word = last_word or now
             show(shown)
             if status is not None:
@@ -105,7 +104,7 @@ def _last_line(text: str) -> str:
     return next((line[:60] for line in lines if line), "")
 
 
-def check_end(what: str, end: End, dmesg: Dmesg, guest: Guest, limit_s: float, folder: Path) -> int:
+def check_end(what: str, end: End, dmesg: Dmesg, guest: channel.Guest, limit_s: float, folder: Path) -> int:
     """The guest's exit status if it came to its end; else a LabError with the end of its console."""
     if guest.done is not None and dmesg.panic is None:
         return guest.done
@@ -122,13 +121,11 @@ def check_end(what: str, end: End, dmesg: Dmesg, guest: Guest, limit_s: float, f
         why = f"{process.describe_status(['QEMU'], end.status)}: {own[-1] if own else 'no message'}"
         todo = "the QEMU command is in the log's folder"
     else:
-        why = f"the guest stopped before it was done{_last_word(guest)}"
+        why = "the guest stopped before it was done"
+        if guest.cut:
+            why += f", in the middle of a line of its report: '{guest.cut[:60]}'"
+        elif guest.lines:
+            why += f"; the last that it reported is '{' '.join(guest.lines[-1])[:60]}'"
     if not lines:
         todo = "its console is empty: no kernel message came"
     raise LabError(what, why, todo, log=log, detail=lines)
-
-
-def _last_word(guest: Guest) -> str:
-    if guest.cut:
-        return f", in the middle of a line of its report: '{guest.cut[:60]}'"
-    return f"; the last that it reported is '{' '.join(guest.lines[-1])[:60]}'" if guest.lines else ""

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from padlab.core import aptsuite, paths
-from padlab.core.aptsuite import Suite
 from padlab.core.errors import AbsentError, LabError
 
 MIRROR = "http://mirror.example/debian/"
@@ -71,19 +70,17 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_index_is_fetched_with_sources_of_its_own(apt: Path) -> None:
-    suite = Suite("trixie-backports")
-    suite.update("getting source")
+    aptsuite.update("trixie-backports", "getting source")
     place = paths.CACHE / "apt/trixie-backports"
     assert (apt / "updates").read_text() == f"{place / 'apt.conf'}\n"
-    assert suite.environment() == {"APT_CONFIG": str(place / "apt.conf")}
+    assert aptsuite.environment("trixie-backports") == {"APT_CONFIG": str(place / "apt.conf")}
     line = f"deb [signed-by={apt / 'keys.gpg'} arch=amd64] {MIRROR} trixie-backports main\n"
     assert (place / "sources.list").read_text() == line
 
 
 def test_nothing_of_the_host_but_how_to_fetch(apt: Path) -> None:
-    suite = Suite("trixie-backports")
-    suite.prepare("x")
-    settings = (suite.place / "apt.conf").read_text()
+    aptsuite.prepare("trixie-backports", "x")
+    settings = (aptsuite.place_of("trixie-backports") / "apt.conf").read_text()
     assert 'Acquire::http::Proxy "http://proxy:3142";' in settings
     assert not any(word in settings for word in ("Post-Invoke", '"de"', "Auto-Detect", '""'))
     told = dict(line.rstrip(";").split(" ", 1) for line in settings.splitlines())
@@ -123,7 +120,7 @@ def test_nothing_of_the_host_but_how_to_fetch(apt: Path) -> None:
 def test_says_why_there_is_no_index(apt: Path, says: str, why: str, todo: str) -> None:
     (apt / "says").write_text(says)
     with pytest.raises(LabError) as error:
-        Suite("trixie-backports").update("kernel source x")
+        aptsuite.update("trixie-backports", "kernel source x")
     assert (error.value.what, error.value.why) == ("kernel source x", why)
     assert todo in error.value.todo and error.value.log and not error.value.detail
     assert isinstance(error.value, AbsentError) == ("Release file" in says)
@@ -134,17 +131,17 @@ def test_a_host_without_debians_keys(apt: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         LabError, match="does not have the keys that Debian signs .* install debian-archive-keyring"
     ):
-        Suite("trixie-backports").update("x")
+        aptsuite.update("trixie-backports", "x")
     assert not (apt / "updates").exists()
 
 
 def test_a_host_without_a_mirror(apt: Path) -> None:
     (apt / "targets").write_text("")
     with pytest.raises(LabError, match="no Debian mirror, from which trixie-backports could be had"):
-        Suite("trixie-backports").update("x")
+        aptsuite.update("trixie-backports", "x")
 
 
 def test_another_system(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(LabError, match="this is not a Debian system"):
-        Suite("trixie-backports").update("x")
+        aptsuite.update("trixie-backports", "x")

@@ -104,7 +104,12 @@ class TestRun:
         limit = process.Deadline(600)
         script = f"sleep 600 & echo $! > {tmp_path}/pid; echo go; wait"
         with pytest.raises(LabError, match="took longer than 0 s"):
-            process.stream(["sh", "-c", script], lambda _line: limit.set(0), what="sleeping", timeout=limit)
+            process.stream(
+                ["sh", "-c", script],
+                lambda _line: setattr(limit, "seconds", 0),
+                what="sleeping",
+                timeout=limit,
+            )
         assert is_gone(int((tmp_path / "pid").read_text()))
 
     def test_a_limit_of_seconds_is_one_from_the_start(self) -> None:

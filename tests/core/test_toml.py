@@ -23,8 +23,13 @@ class Whole(Struct, forbid_unknown_fields=True):
     more: dict[str, Part] = {}
 
 
-def test_good() -> None:
-    whole = toml.parse("f", "name = 'n'\n[[part]]\ncount = 3\nratio = 2\n[more.x]\ncount = 4\n", Whole)
+def read(tmp_path: Path, text: str) -> Whole:
+    (tmp_path / "file.toml").write_text(text)
+    return toml.load(tmp_path / "file.toml", Whole)
+
+
+def test_good(tmp_path: Path) -> None:
+    whole = read(tmp_path, "name = 'n'\n[[part]]\ncount = 3\nratio = 2\n[more.x]\ncount = 4\n")
     assert whole == Whole("n", [Part(3, 2.0)], {"x": Part(4)})
 
 
@@ -44,9 +49,9 @@ PART = "name = 'n'\n[[part]]\ncount = 1\n"
         ("name = ", "is not valid TOML: Invalid value (at end of document)"),
     ],
 )
-def test_faults(text: str, why: str) -> None:
+def test_faults(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(LabError) as error:
-        toml.parse("file.toml", text, Whole)
+        read(tmp_path, text)
     assert (error.value.what, error.value.why) == ("file.toml", why)
 
 
@@ -70,7 +75,7 @@ def laid_over(tmp_path: Path, over: str) -> Whole:
 
 
 def test_one_file_laid_over_another(tmp_path: Path) -> None:
-    assert laid_over(tmp_path, "") == toml.parse("f", WHOLE, Whole)
+    assert laid_over(tmp_path, "") == read(tmp_path, WHOLE)
     over = "name = 'm'\n[more]\ny = false\n[more.x]\nratio = 2\nsmall = false\n[more.z]\ncount = 6\n"
     assert laid_over(tmp_path, over) == Whole("m", [], {"x": Part(4, 2.0), "z": Part(6)})
 

@@ -13,7 +13,7 @@ from padlab.kernel import mailseries, state, steps, tree
 from tests.conftest import write, write_all
 
 
-def test_diff_output(tmp_path: Path) -> None:
+def test_trees_differ(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     # kunit's parser is imported from the tree, which leaves Python's caches there.
     made = (other / "tools/__pycache__/kunit_parser.pyc", other / "obj-perf/vmlinux", one / "tools/same")
@@ -21,7 +21,7 @@ def test_diff_output(tmp_path: Path) -> None:
         write(path, "x\n")
     (one / "changed: yes").write_text("1\n")
     (other / "changed: yes").write_text("2\n")
-    assert mailseries.differing_files(one, other) == ["changed: yes", "dir/new.c", "gone.c"]
+    assert state.differing(one, other) == {"changed: yes", "dir/new.c", "gone.c"}
 
 
 @pytest.fixture

@@ -7,13 +7,15 @@ The compiler and make are the real ones; the tree is a made-up one.
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from padlab.core import paths
+from padlab.core import paths, process
 from padlab.core.errors import LabError
-from padlab.kernel import compiler, native, tree
+from padlab.kernel import native, tree
+from padlab.kernel.arch import X86_64
 
 MAKEFILE = """\
 $(O)/%: main.c ../../../lib/value.h
@@ -68,7 +70,7 @@ def test_a_changed_source_makes_it_again(top: Path, name: str) -> None:
 
 def test_a_changed_compiler_makes_it_again(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     native.make(TOOL, "x")
-    monkeypatch.setattr(compiler, "identity", lambda: "gcc version 99 (of tomorrow)")
+    monkeypatch.setitem(vars(X86_64), "identity", "gcc version 99 (of tomorrow)")
     native.make(TOOL, "x")
     assert times_made(top) == 2
 
@@ -113,21 +115,13 @@ def test_static(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     write(tmp_path / "guest.h", "#define STATUS 8\n")
     native.static(source)
     assert value(program) == 8
-    monkeypatch.setattr(compiler, "identity", lambda _arch: "gcc version 99 (of tomorrow)")
+    monkeypatch.setitem(vars(X86_64), "identity", "gcc version 99 (of tomorrow)")
     native.static(source)
     assert program.stat().st_mtime_ns > made
 
 
-class TestCompiler:
-    def test_is_asked_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asked = []
-
-        def run(*_args: object, **_options: object) -> str:
-            asked.append(1)
-            return "Target: x\nThread model: posix\ngcc version 12.2.0 (Debian 12.2.0-14+deb12u1) \n"
-
-        compiler.identity.cache_clear()
-        monkeypatch.setattr(compiler.process, "run", run)
-        assert compiler.name() == compiler.name() == "gcc 12.2.0 (Debian 12.2.0-14+deb12u1)"
-        assert "Thread model" in compiler.identity() and len(asked) == 1
-        compiler.identity.cache_clear()
+def test_the_compiler_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = iter(["Target: x\nThread model: posix\ngcc version 12.2.0 (Debian 12.2.0-14+deb12u1) \n"])
+    arch = replace(X86_64)
+    monkeypatch.setattr(process, "run", lambda *_args, **_options: next(said))
+    assert arch.identity == arch.identity and "Thread model" in arch.identity

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from padlab.core import paths, progress
-from padlab.core.aptsuite import Suite
+from padlab.core import aptsuite, paths, progress
 from padlab.core.errors import AbsentError, LabError
 from padlab.kernel import source
-from padlab.kernel.source import Source
 
 TESTED, NEWER, OLDER, OLDEST = "6.12.117-1~deb12u1", "6.12.117-1", "6.12.99-1", "6.12.9-1"
 
@@ -70,7 +68,7 @@ class Apt:
     def cache(self, *versions: str) -> None:
         paths.DOWNLOADS.mkdir(parents=True, exist_ok=True)
         for version in versions:
-            Source(version).deb.write_text(version)
+            source.deb(version).write_text(version)
 
     def network_off(self) -> None:
         (self.top / "no-network").touch()
@@ -100,9 +98,9 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
 
 def got(update: bool = False) -> str:
     found = source.ensure_source(update)
-    assert found.deb.read_text() == found.version
+    assert source.deb(found).read_text() == found
     assert not list(paths.DOWNLOADS.glob(".part-*"))
-    return found.version
+    return found
 
 
 class TestCache:
@@ -176,7 +174,7 @@ class TestFailures:
 
     def test_another_system(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", "/nowhere")
-        assert "this is not a Debian system (no apt-cache)" in fails()
+        assert "this is not a Debian system (no apt-get)" in fails()
 
 
 class TestSuiteOfItsOwn:
@@ -190,7 +188,7 @@ class TestSuiteOfItsOwn:
         monkeypatch.setattr(source, "base", lambda: base)
         monkeypatch.setattr(paths, "BASE", "7.3")
         monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-        monkeypatch.setattr(Suite, "update", lambda _suite, what: apt.update(what))
+        monkeypatch.setattr(aptsuite, "update", lambda _suite, what: apt.update(what))
         for name, script in (("apt-cache", SUITE_CACHE), ("apt-get", SUITE_GET)):
             (apt.top / name).write_text(script)
         return apt
@@ -200,10 +198,10 @@ class TestSuiteOfItsOwn:
         apt.mirror(*(version for _, version in offered))
 
     def unreachable(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def update(_suite: Suite, what: str) -> None:
+        def update(_suite: str, what: str) -> None:
             raise LabError(what, "the package index of trixie-backports cannot be had", "check the network")
 
-        monkeypatch.setattr(Suite, "update", update)
+        monkeypatch.setattr(aptsuite, "update", update)
 
     def test_is_asked_for_with_the_settings_of_the_suite(self, suite: Apt) -> None:
         self.offers(suite, (self.PACKAGE, self.TESTED))
@@ -272,13 +270,13 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 
 class TestVersions:
     def test_are_ordered_as_debian_does(self) -> None:
-        versions = [Source(version) for version in (OLDEST, NEWER, TESTED, OLDER, "6.12.100-1")]
-        assert source.newest(versions) == Source(NEWER)
-        assert source.newest([Source("1:6.1-1"), *versions]) == Source("1:6.1-1")
+        versions = [OLDEST, NEWER, TESTED, OLDER, "6.12.100-1"]
+        assert source.newest(versions) == NEWER
+        assert source.newest(["1:6.1-1", *versions]) == "1:6.1-1"
         assert source.newest([]) is None
 
     def test_files_have_apts_names(self, apt: Apt) -> None:
-        assert Source("1:6.12.9-2").deb.name == "linux-source-6.12_1%3a6.12.9-2_all.deb"
+        assert source.deb("1:6.12.9-2").name == "linux-source-6.12_1%3a6.12.9-2_all.deb"
         apt.cache("1:6.12.9-2", TESTED)
         assert set(source.cached()) == {"1:6.12.9-2", TESTED}
 

@@ -171,7 +171,7 @@ class TestLimits:
 
     def test_what_was_not_timed_does_not_pass(self) -> None:
         timings = parse_userspace(USERSPACE).timings
-        with pytest.raises(LabError, match="did not time limit, 4 threads, movnti, 4 threads"):
+        with pytest.raises(LabError, match="did not time 4 threads, limit, 4 threads, movnti"):
             self.limits(*timings, threads=4)
         with pytest.raises(LabError, match="did not time .*hotplug, 128 MiB at a time, ours"):
             structpages.limits(timings, {1})

@@ -31,8 +31,8 @@ def test_figures_and_goals() -> None:
     boots = _growth(patched_boot=50 + 192 * 0.3)
     assert boots.per_gib("stock") == pytest.approx(1.0)
     assert boots.per_gib("patched") == pytest.approx(0.3)
-    assert boots.lower("stock") == pytest.approx(45)
-    assert boots.lower("patched") == pytest.approx(10)
+    assert growth.lower(boots.low["stock"]) == pytest.approx(45)
+    assert growth.lower(boots.low["patched"]) == pytest.approx(10)
     assert boots.per_page("patched") == pytest.approx(10)
     assert boots.slowed("stock") == pytest.approx(1.5)
     assert [goal.ok for goal in growth.goals(boots)] == [True] * 7

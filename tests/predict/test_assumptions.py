@@ -22,7 +22,7 @@ def test_kernels(tmp_path: Path) -> None:
     kernels = assumptions.load(changed(tmp_path, "page_ratio_range", "page_ratio_range = [0.25, 4]"))
     assert kernels.stock.chunk_end is simulate.stock_chunk_end
     assert kernels.ours.chunk_end is simulate.our_chunk_end
-    assert (kernels.ours_low.page_ratio, kernels.ours_high.page_ratio) == (0.25, 4)
+    assert [ours.page_ratio for ours in kernels.ours_span] == [0.25, 4]
     assert kernels.ours_stock_stores.bytes_per_page == kernels.stock.bytes_per_page
     assert kernels.ours_stock_stores.chunk_end is kernels.ours.chunk_end
 

@@ -3,7 +3,6 @@
 
 import csv
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
@@ -15,17 +14,15 @@ from padlab.vm import machine
 
 KERNELS = assumptions.load()
 
-TRUE = Fit(
-    {
-        "page_ns Skylake": 14.0,
-        "page_ns Zen": 21.0,
-        "bandwidth Skylake": 70.0,
-        "bandwidth Zen": 33.0,
-        "smt_gain": 1.4,
-        "serial_ms": 2.0,
-        "knee": 2.5,
-    }
-)
+TRUE: Fit = {
+    "page_ns Skylake": 14.0,
+    "page_ns Zen": 21.0,
+    "bandwidth Skylake": 70.0,
+    "bandwidth Zen": 33.0,
+    "smt_gain": 1.4,
+    "serial_ms": 2.0,
+    "knee": 2.5,
+}
 
 
 def synthetic() -> list[Point]:
@@ -37,11 +34,11 @@ def synthetic() -> list[Point]:
 class TestFit:
     def test_recovers_what_made_the_points(self) -> None:
         found = calibrate.fit(synthetic(), KERNELS.stock)
-        assert set(found.values) == set(TRUE.values)
-        for name, value in TRUE.values.items():
+        assert set(found) == set(TRUE)
+        for name, value in TRUE.items():
             # What is most of the time, closely; the shape of the knee and 2 ms less so.
             rel = 0.03 if name.startswith(("page_ns", "bandwidth", "smt")) else 0.25
-            assert found.values[name] == pytest.approx(value, rel=rel), name
+            assert found[name] == pytest.approx(value, rel=rel), name
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +50,7 @@ class TestCalibration:
     def test_every_point_with_a_thread_is_used(self, calibration: Calibration) -> None:
         assert len(calibration.checked) == 36
         assert all(check.point.threads >= 1 for check in calibration.checked)
-        assert len(calibration.fit.values) == 12
+        assert len(calibration.fit) == 12
 
     def test_median_error_of_points_left_out(self, calibration: Calibration) -> None:
         assert calibration.median_error() <= 15
@@ -61,11 +58,11 @@ class TestCalibration:
 
     def test_parameters_are_within_what_hardware_can_do(self, calibration: Calibration) -> None:
         spans = calibrate.parameters(calibrate.published_points())
-        for name, value in calibration.fit.values.items():
+        for name, value in calibration.fit.items():
             assert spans[name][1] <= value <= spans[name][2], name
         # Neither is at a bound for want of better.
         for name in ("smt_gain", "knee", *(n for n in spans if n.startswith(("page_ns", "bandwidth")))):
-            assert spans[name][1] * 1.01 < calibration.fit.values[name] < spans[name][2] * 0.99, name
+            assert spans[name][1] * 1.01 < calibration.fit[name] < spans[name][2] * 0.99, name
 
     def test_published_machines_are_all_calibrated(self) -> None:
         known = {name for name in machine.names() if machine.load(name).kind == "published"}
@@ -112,10 +109,3 @@ class TestCommand:
         rows = [row for row in csv.DictReader(lines) if row["machine"] == "epyc-7551-kvm-small"]
         assert [row["threads"] for row in rows] == ["1", "2", "3", "4"]
         assert rows[0]["published_ms"] == "51.7" and float(rows[0]["predicted_ours_ms"]) > 0
-
-    def test_as_json(self, quick: Path, capsys: pytest.CaptureFixture) -> None:
-        assert lab_predict.main(json=True) == 0
-        data = json.loads(capsys.readouterr().out)
-        assert "not measured" in data["predicted"] and data["cannot show"]
-        names = [made["name"] for made in data["predictions"]]
-        assert names == [*calibrate.MACHINES, *prediction.large_machines()]

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import pytest
+from msgspec import structs
 
 from padlab.predict import assumptions
 from padlab.predict.simulate import (
@@ -34,7 +35,7 @@ NODE = Shape(deferred_range(64, first_node=False), cores=8)
 
 def plain(engine: Engine) -> Engine:
     """Without what a kernel spends beside its pages."""
-    return dataclasses.replace(engine, lock_ns=0, insert_ns=0, claim_ns=0, first_us=0, each_us=0)
+    return structs.replace(engine, lock_ns=0, insert_ns=0, claim_ns=0, first_us=0, each_us=0)
 
 
 PLAIN = [plain(engine) for engine in BOTH]
@@ -102,26 +103,26 @@ class TestPages:
 
 
 class TestSimulation:
-    @pytest.mark.parametrize("engine", BOTH, ids=lambda e: e.name)
+    @pytest.mark.parametrize("engine", BOTH, ids=lambda e: e.chunks)
     @pytest.mark.parametrize("threads", [1, 2, 5, 8, 9, 16])
     def test_does_every_page_once(self, engine: Engine, threads: int) -> None:
         run = simulate(NODE, threads, dataclasses.replace(FREE, bandwidth=20), engine)
         assert sum(end - start for start, end in run.chunks) == NODE.range.pages
         assert run.ran == threads
 
-    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.chunks)
     def test_one_thread_is_serial(self, engine: Engine) -> None:
         serial_ns = NODE.range.pages * FREE.page_ns * engine.page_ratio
         assert simulate(NODE, 1, FREE, engine).ms == pytest.approx(serial_ns / 1e6)
 
-    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.chunks)
     def test_more_threads_are_never_much_slower_without_a_limit(self, engine: Engine) -> None:
         times = [simulate(NODE, threads, FREE, engine).ms for threads in range(1, NODE.cpus + 1)]
         # One that ends a core's time alone may leave a tail of one chunk of stock's.
         assert all(b <= a * 1.1 for a, b in itertools.pairwise(times))
         assert times[7] < times[0] / 7 and times[15] < times[7]
 
-    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.chunks)
     def test_never_quicker_than_its_cores(self, engine: Engine) -> None:
         alone = simulate(NODE, 1, FREE, engine).ms
         for threads in range(1, NODE.cpus + 1):
@@ -129,7 +130,7 @@ class TestSimulation:
             assert simulate(NODE, threads, FREE, engine).ms >= alone / cores * 0.999999
 
     @pytest.mark.parametrize("knee", [1.5, 4, math.inf])
-    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.name)
+    @pytest.mark.parametrize("engine", PLAIN, ids=lambda e: e.chunks)
     def test_saturates_at_the_bandwidth(self, engine: Engine, knee: float) -> None:
         hardware = dataclasses.replace(FREE, bandwidth=10, knee=knee)
         least_ms = NODE.range.pages * engine.bytes_per_page / hardware.bandwidth / 1e6
@@ -139,7 +140,7 @@ class TestSimulation:
             assert done == pytest.approx(least_ms, rel=0.02)
 
     def test_saturates_at_the_lock(self) -> None:
-        engine = dataclasses.replace(plain(KERNELS.stock), lock_ns=10240)
+        engine = structs.replace(plain(KERNELS.stock), lock_ns=10240)
         least_ms = NODE.range.pages * 10 / 1e6
         assert simulate(NODE, 16, FREE, engine).ms == pytest.approx(least_ms, rel=0.05)
 
@@ -150,7 +151,7 @@ class TestSimulation:
 
     def test_helpers_that_come_late_do_less_and_then_nothing(self) -> None:
         def run(each_us: float) -> Run:
-            return simulate(NODE, 8, FREE, dataclasses.replace(PLAIN[1], first_us=each_us, each_us=each_us))
+            return simulate(NODE, 8, FREE, structs.replace(PLAIN[1], first_us=each_us, each_us=each_us))
 
         assert run(0).ms < run(1000).ms < run(10**6).ms
         assert run(10**6).ran == 1

@@ -161,7 +161,6 @@ def test_a_kernel_of_another_architecture(name: str, config: Config, exact: bool
 def test_thread_counts() -> None:
     for text, value in (("1", "1"), ("1000", "1000"), ("1%", "1%"), ("100%", "100%"), ("007", "7")):
         assert boot.parse_threads(text) == value
-    assert boot.parse_threads(None) is None
     ours, stock = (boot.BootSpec(THREE, kernel, threads="2", sync=True) for kernel in ("patched", "stock"))
     # Stock always waits.
     assert ours.kernel_args() == [*stock.kernel_args(), boot.SYNC] == ["deferred_init_threads=2", boot.SYNC]
@@ -185,7 +184,7 @@ class TestReport:
         booted = boot.BootSpec(THREE, "patched", **spec)
         accel = EXACT if booted.exact else EMULATED
         clock = hostclock.HostClock()
-        parsed = dmesg.parse(text), channel.parse(said)
+        parsed = dmesg.parse(text), channel.Guest(said)
         return summary.describe(boot.BootResult(booted, BUILD, accel, 0, *parsed, clock, 3.2, Path("/b")))
 
     def test_pages_add_up(self) -> None:

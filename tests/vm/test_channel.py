@@ -12,7 +12,7 @@ TEXT = (DATA / "patched-three-nodes.guest.log").read_text()
 
 
 def test_values_by_key() -> None:
-    guest = channel.parse(TEXT)
+    guest = channel.Guest(TEXT)
     assert (guest.value("online"), guest.number("cpus"), guest.number("online")) == ("0-3", 4, None)
     assert guest.value("nothing") is None and guest.values("nothing") == []
     assert (guest.done, guest.cut, guest.total_pages) == (0, "", 1016263)
@@ -21,13 +21,13 @@ def test_values_by_key() -> None:
 
 
 def test_broken_lines_are_no_figures() -> None:
-    guest = channel.parse("memtotal-kib many\nzone 0 DMA present\n\ndone\n")
+    guest = channel.Guest("memtotal-kib many\nzone 0 DMA present\n\ndone\n")
     assert (guest.total_pages, guest.zones, guest.done) == (None, (), None)
 
 
 def test_ktap_by_test_with_its_blanks() -> None:
     text = "running a\nktap a TAP version 13\nktap a   # Subtest: x\nktap a \nktap b 1..0\nrunning c\n"
-    assert channel.parse(text).ktap == {
+    assert channel.Guest(text).ktap == {
         "a": ["TAP version 13", "  # Subtest: x", ""],
         "c": [],  # ran and printed nothing: to be missed
         "b": ["1..0"],
@@ -36,7 +36,7 @@ def test_ktap_by_test_with_its_blanks() -> None:
 
 def test_trace() -> None:
     line = "trace      kworker/4:0-57      [004] .N...     0.794980: padata_mt_helper_start: job=4 cpu=1\n"
-    (event,) = channel.parse(f"cpus 4\n{line}").trace.events
+    (event,) = channel.Guest(f"cpus 4\n{line}").trace.events
     assert (event.name, event.fields["cpu"]) == ("padata_mt_helper_start", "1")
 
 
@@ -52,11 +52,11 @@ def test_trace() -> None:
     ],
 )
 def test_a_report_without_its_end(text: str, cut: str) -> None:
-    guest = channel.parse(text)
+    guest = channel.Guest(text)
     assert guest.done is None
     assert guest.cut == cut
 
 
 def test_a_line_that_was_cut_is_no_value() -> None:
-    assert channel.parse("memtotal-kib 4065052\nmemtotal-kib 40").number("memtotal-kib") == 4065052
-    assert channel.parse("cpus 4\ndone 137\n").done == 137
+    assert channel.Guest("memtotal-kib 4065052\nmemtotal-kib 40").number("memtotal-kib") == 4065052
+    assert channel.Guest("cpus 4\ndone 137\n").done == 137

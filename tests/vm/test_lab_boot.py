@@ -37,8 +37,9 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestDryRun:
-    def line(self, capsys: pytest.CaptureFixture[str], **options: object) -> list[str]:
-        assert lab_boot.main(TINY, dry_run=True, **options) == 0
+    def line(self, capsys: pytest.CaptureFixture[str], shell: bool = False, **options: object) -> list[str]:
+        spec = boot.BootSpec(TINY, **{"kernel": "patched", **options})
+        assert lab_boot.main(spec, shell, dry_run=True) == 0
         out = capsys.readouterr().out
         assert out.count("\n") == 1
         return shlex.split(out)
@@ -52,7 +53,7 @@ class TestDryRun:
 
     def test_what_options_do(self, bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
         args = self.line(capsys, append=("a=1  b", "c"), threads="50%")
-        assert args[-1].endswith(" deferred_init_threads=50% a=1 b c") and "mon:stdio" not in args
+        assert args[-1].endswith(" deferred_init_threads=50% a=1  b c") and "mon:stdio" not in args
         assert {"-s", "-S", "mon:stdio"} <= set(self.line(capsys, shell=True, gdb=True))
 
 
@@ -90,7 +91,7 @@ class TestShell:
 
         def run(script: str) -> int:
             monkeypatch.setattr(boot.qemu, "command", lambda *_args: ["sh", "-c", script])
-            return lab_boot.main(TINY, shell=True)
+            return lab_boot.main(boot.BootSpec(TINY, "patched"), shell=True)
 
         return run
 

@@ -19,11 +19,8 @@ from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
-from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import boot as boots
 from padlab.vm import initramfs, machine
-from padlab.vm.boot import BootResult, BootSpec
-from padlab.vm.machine import Machine
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
@@ -60,18 +57,18 @@ def arguments(kernel: str) -> tuple[str, ...]:
 
 
 @once
-def _build(kernel: str, config: Config) -> builds.Build:
+def _build(kernel: str, config: kconfig.Config) -> builds.Build:
     return builds.ensure_build(kernel, config)
 
 
-def build(kernel: str, config: Config) -> builds.Build:
+def build(kernel: str, config: kconfig.Config) -> builds.Build:
     if not tree.is_changing(kernel):
         return _build(kernel, config)
     with _building:
         return builds.ensure_build(kernel, config)
 
 
-def built(kernel: str, config: Config) -> builds.Build:
+def built(kernel: str, config: kconfig.Config) -> builds.Build:
     """For what needs a build: that it failed has been told by its own check.
 
     Without that one the build is made now, which is not to count as time of what needs it.
@@ -85,33 +82,33 @@ def built(kernel: str, config: Config) -> builds.Build:
         ) from None
 
 
-def ready(kernel: str, role: str, config: Config = PERF) -> tuple[builds.Build, Path]:
+def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> tuple[builds.Build, Path]:
     """What boot.prepare() gives: a build, and the image of a role for it."""
     build = built(kernel, config)
     with _making:
         return build, initramfs.ensure(build, role)
 
 
-def machine_of(config: Config) -> str:
+def machine_of(config: kconfig.Config) -> str:
     """With eight CPUs on two nodes, for kernels with that configuration."""
     return ARM64 if config.arch.foreign else SMT
 
 
-def limit_s(target: Machine, config: Config, role: str, exact: bool = False) -> float:
+def limit_s(target: machine.Machine, config: kconfig.Config, role: str, exact: bool = False) -> float:
     """How long a boot may take: tests go on for some minutes after it."""
     boot_s = boots.default_limit_s(target, config, exact)
     return max(TESTS_TAKE * boot_s, boot_s + config.test_s) if role in TEST_ROLES else boot_s
 
 
 def boot(
-    target: str | Machine,
+    target: str | machine.Machine,
     kernel: str,
-    config: Config = PERF,
+    config: kconfig.Config = kconfig.PERF,
     role: str = "boot",
     append: tuple[str, ...] = (),
     limit: float | None = None,
     disk: Path | None = None,
-) -> BootResult:
+) -> boots.BootResult:
     """A machine, by its name if it is in machines/.  ``limit``: in seconds, if not what such a boot has."""
     target = machine.load(target) if isinstance(target, str) else target
     build, initrd = ready(kernel, role, config)
@@ -119,11 +116,11 @@ def boot(
     append = (*append, *arguments(kernel))
     if role == "selftest" and config.test_s != kconfig.TEST_S:
         append = (*append, f"padlab_limit={config.test_s}")
-    spec = BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit, disk=disk)
+    spec = boots.BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit, disk=disk)
     return boots.boot(spec, build)
 
 
-def trouble(result: BootResult) -> list[str]:
+def trouble(result: boots.BootResult) -> list[str]:
     """What no boot may have: kernel reports, and roles that did not end well."""
     problems = [*result.dmesg.trouble, *(f"the guest says: {value}" for value in result.guest.trouble)]
     if result.spec.config.watched:
@@ -135,7 +132,7 @@ def trouble(result: BootResult) -> list[str]:
     return problems
 
 
-def reports(result: BootResult) -> tuple[str, ...]:
+def reports(result: boots.BootResult) -> tuple[str, ...]:
     """What kernel and programs complain of, however these ended."""
     return (*result.dmesg.trouble, *result.guest.trouble)
 
@@ -150,16 +147,14 @@ def _masked(report: str) -> str:
     return re.sub(r"0x[0-9a-f]+|(?<=pfn:)[0-9a-f]+|\d+", "N", report)
 
 
-def results(result: BootResult) -> Outcome:
+def results(result: boots.BootResult) -> Outcome:
     """All KTAP that a guest printed."""
     total = Outcome(log=result.guest_log)
     for name, lines in result.guest.ktap.items():
         outcome = ktap.parse(lines, patched_tree())
-        total += Outcome(
-            outcome.passed,
-            tuple(f"{name}: {failure}" for failure in outcome.failures),
-            tuple(f"{name}: {skip}" for skip in outcome.skips),
-        )
+        said = (outcome.failures, outcome.skips)
+        failures, skips = (tuple(f"{name}: {line}" for line in lines) for lines in said)
+        total += Outcome(outcome.passed, failures, skips)
     return total
 
 

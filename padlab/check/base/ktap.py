@@ -47,7 +47,10 @@ def parse(lines: Iterable[str], tree: Path) -> Outcome:
         elif status == "SKIPPED":
             skips.append(f"{name}: {reasons.get(case.name) or 'no reason given'}")
         else:
-            failures.append(_why(name, status, case))
+            said = [line.strip().lstrip("# ") for line in case.log if line.strip()]
+            because = "; ".join(said[:_MAX_REASON])
+            why = status.lower().replace("_", " ") + (f": {because}" if because else "")
+            failures.append(f"{name}: {why}")
     return Outcome(passed, (*failures, *_broken(lines, test, len(failures))), tuple(skips))
 
 
@@ -57,12 +60,6 @@ def _below(test: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         name = f"{prefix}{part.name or '(no result line)'}"
         yield name, part
         yield from _below(part, f"{name}.")
-
-
-def _why(name: str, status: str, case: Any) -> str:
-    said = [line.strip().lstrip("# ") for line in case.log if line.strip()]
-    because = "; ".join(said[:_MAX_REASON])
-    return f"{name}: {status.lower().replace('_', ' ')}" + (f": {because}" if because else "")
 
 
 def _broken(lines: list[str], test: Any, nr_failed: int) -> list[str]:

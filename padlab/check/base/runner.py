@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from padlab.check.base import report as reports
-from padlab.check.base.report import Report
 from padlab.core import host, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
@@ -90,8 +89,8 @@ class Runner:
         self._todo = list(enumerate(checks, start=1))
         self._count = len(checks)
         self._running: dict[int, _Running] = {}
-        self._done: queue.SimpleQueue[tuple[int, Report]] = queue.SimpleQueue()
-        self.reports: list[Report] = []
+        self._done: queue.SimpleQueue[tuple[int, reports.Report]] = queue.SimpleQueue()
+        self.reports: list[reports.Report] = []
 
     def run(self) -> None:
         """All of them.  ``reports`` has those that have ended, also when this is interrupted."""
@@ -144,7 +143,7 @@ class Runner:
             if nr in self._running:  # not given up
                 self._collect(nr, report)
 
-    def _collect(self, nr: int, report: Report) -> None:
+    def _collect(self, nr: int, report: reports.Report) -> None:
         running = self._running.pop(nr)
         report = judged(report, running.ended)
         self.reports.append(report)
@@ -157,7 +156,7 @@ class Runner:
                 continue
             if running.ended:
                 check = running.check
-                late = Report(check.name, Outcome(), check.limit_s + GRACE_S, check.limit_s)
+                late = reports.Report(check.name, Outcome(), check.limit_s + GRACE_S, check.limit_s)
                 self._collect(nr, late)
             else:
                 running.ended = True
@@ -165,14 +164,14 @@ class Runner:
                 running.scope.end()
 
 
-def run_one(check: Check, again: bool = False) -> Report:
+def run_one(check: Check, again: bool = False) -> reports.Report:
     """One that fails by boots that were kept is run again with real ones."""
     try:
         key = check.sees() if check.sees else ""
     except LabError:
         key = ""  # the check needs the same, and says what is wrong
     if key and not again and (outcome := kept.verdict(key)):
-        return Report(check.name, outcome, 0.0, check.limit_s, kept="verdict kept")
+        return reports.Report(check.name, outcome, 0.0, check.limit_s, kept="verdict kept")
     report = _with_keeper(check, kept.Keeper(again))
     if report.outcome.failures and report.kept:
         report = _with_keeper(check, kept.Keeper(again=True))
@@ -181,7 +180,7 @@ def run_one(check: Check, again: bool = False) -> Report:
     return report
 
 
-def _with_keeper(check: Check, keeper: kept.Keeper) -> Report:
+def _with_keeper(check: Check, keeper: kept.Keeper) -> reports.Report:
     with kept.by(keeper):
         report = _run(check)
     if report.outcome.failures:
@@ -191,7 +190,7 @@ def _with_keeper(check: Check, keeper: kept.Keeper) -> Report:
     return replace(report, kept=f"{len(keeper.read)} boots kept" if keeper.read else "")
 
 
-def _run(check: Check) -> Report:
+def _run(check: Check) -> reports.Report:
     scope = process.scope()
     start, apart_s = time.monotonic(), scope.apart_s
     detail: list[str] = []
@@ -209,10 +208,10 @@ def _run(check: Check) -> Report:
             file.write(f"{check.name}\n{traceback.format_exc()}\n")
         outcome = Outcome(failures=(f"the check broke: {err!r}",), log=log)
     elapsed = time.monotonic() - start - (scope.apart_s - apart_s)
-    return Report(check.name, outcome, elapsed, check.limit_s, detail)
+    return reports.Report(check.name, outcome, elapsed, check.limit_s, detail)
 
 
-def judged(report: Report, ended: bool) -> Report:
+def judged(report: reports.Report, ended: bool) -> reports.Report:
     """One that took longer than it may, or was ``ended`` for that, has failed, whatever else it says."""
     if report.elapsed <= report.limit_s and not ended:
         return report

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 
 from padlab.check.base import guests
-from padlab.check.base.guests import SMALL, SMT
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import FEATURES, PERF, USERS, Config
@@ -41,7 +40,7 @@ HUNG_S = 25
 # Who waits, by the name it gives: machine, and how to make it.
 WAITS = {
     "memory hotplug": ("dimms", ("memhp_default_state=online_movable", SLOW)),
-    "alloc_contig_pages()": (SMALL, ("test_contig", SLOW)),
+    "alloc_contig_pages()": (guests.SMALL, ("test_contig", SLOW)),
 }
 
 # A pool of 2 GiB of 16, more than is free when drivers start.
@@ -59,7 +58,7 @@ BULK = ("test_bulk", SLOW)
 TAKEN = ("small", "order9", "irq")
 PERCENT = 95
 # Where threads of the jobs have claimed a good part of what is left.
-TAKEN_SLOW, SLOW_MACHINE = ("small", "order9", "atomic"), SMT
+TAKEN_SLOW, SLOW_MACHINE = ("small", "order9", "atomic"), guests.SMT
 SLOWER = "deferred_init_slow=2000,1000000"
 
 # Who asks for struct pages; some with pages at these addresses, of sections that are among the last
@@ -85,8 +84,8 @@ ASKS = (
 )
 # By configuration: machines, and who asks for more there.
 ASKED = {
-    PERF: ((SMT, "three-nodes"), ()),
-    FEATURES: ((SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
+    PERF: ((guests.SMT, "three-nodes"), ()),
+    FEATURES: ((guests.SMT,), ("soft_offline_page()", "memory_failure()", "cma")),
     USERS: (("efi-6",), ("soft_offline_page()", "memory_failure()", "cma")),
 }
 
@@ -180,7 +179,7 @@ def nices(console: str) -> tuple[int, int, int]:
 
 def pool(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """A pool of huge pages is filled while jobs are at work, and nobody waits for all of them."""
-    result = guests.boot(SMALL, kernel, append=POOL, limit=limit_s)
+    result = guests.boot(guests.SMALL, kernel, append=POOL, limit=limit_s)
     return judge(guests.trouble(result) + pool_problems(result.dmesg), result.log)
 
 
@@ -191,20 +190,20 @@ def pool_problems(console: Dmesg) -> list[str]:
     if not (filled and done):
         return ["the pool is not full, or jobs are not over"]
     problems = ["the pool was filled when jobs were over"] * (filled.start() > done.start())
-    if console.waited and console.waited.who:
-        problems.append(f"{console.waited.who} waited for all pages")
+    if console.waited:
+        problems.append(f"{console.waited} waited for all pages")
     return problems
 
 
 def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Zones grow with interrupts off seldom, and little at a time."""
-    result = guests.boot(SMT, kernel, append=ATOMIC, limit=limit_s)
+    result = guests.boot(guests.SMT, kernel, append=ATOMIC, limit=limit_s)
     problems = guests.trouble(result) + taken_problems(result.dmesg.text, "irq")
     times, most = grown(result.dmesg.text)
     if not 0 < most <= BLOCK_PAGES:
         problems.append(f"zones grew {times} times in atomic context, by {most} pages at a time")
     for append in NOT_ATOMIC:
-        result = guests.boot(SMT, kernel, append=append, limit=limit_s)
+        result = guests.boot(guests.SMT, kernel, append=append, limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, append[0].partition(",")[2])
         times, _ = grown(result.dmesg.text)
         if times:
@@ -223,7 +222,7 @@ def grown(console: str) -> tuple[int, int]:
 
 def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Several pages in one call, from a zone below its watermark, initialise no more than one page does."""
-    result = guests.boot(SMALL, kernel, append=BULK, limit=limit_s)
+    result = guests.boot(guests.SMALL, kernel, append=BULK, limit=limit_s)
     return judge(
         guests.trouble(result) + said_problems(result.dmesg.text, ("alloc_pages_bulk()",)), result.log
     )
@@ -279,7 +278,7 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
     the last: one of a few boots will do.
     """
     for _ in range(LAST_TRIES):
-        result = guests.boot(SMALL, kernel, append=UNHURRIED, limit=limit_s)
+        result = guests.boot(guests.SMALL, kernel, append=UNHURRIED, limit=limit_s)
         trouble, problems = guests.trouble(result), []
         low, other, last = nices(result.dmesg.text)
         if low <= other or not other or last:
@@ -287,7 +286,7 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
                 f"{low} sections were begun at the lowest priority, {other} not, the last at {last}"
             )
         problems += said_problems(result.dmesg.text, ("jobs are over",))
-        if result.dmesg.waited is None or result.dmesg.waited.who:
+        if result.dmesg.waited != "":
             problems.append(f"somebody waited: {result.dmesg.waited}")
         if trouble or not problems:
             break
@@ -296,7 +295,7 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
 
 def hung(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """A job that gets nowhere: boot says what it waits for, and comes up when it goes on."""
-    result = guests.boot(SMALL, kernel, append=HUNG, limit=limit_s)
+    result = guests.boot(guests.SMALL, kernel, append=HUNG, limit=limit_s)
     problems = guests.trouble(result)
     said = "boot waits for struct pages of node 0 to be initialised"
     if said not in result.dmesg.text:
@@ -313,20 +312,15 @@ def pressure(
     """An initcall takes nearly all memory, as it could if boot had waited."""
     problems = []
     for append in (slow, (SYNC,)):
-        result = guests.boot(name, kernel, append=(taking(kind), *append), limit=limit_s)
+        result = guests.boot(name, kernel, append=(f"test_take={PERCENT},{kind}", *append), limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
     return judge(problems, result.log)
-
-
-def taking(kind: str) -> str:
-    """On the command line: an initcall takes nearly all memory in that way."""
-    return f"test_take={PERCENT},{kind}"
 
 
 def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     """Checks by name: the machine, what is taken, and the command line of jobs that may be slow."""
     title = f"{PERCENT} % of memory taken beside"
-    fast = {f"{title} deferred init, {kind}": (SMALL, kind, ()) for kind in TAKEN}
+    fast = {f"{title} deferred init, {kind}": (guests.SMALL, kind, ()) for kind in TAKEN}
     slow = {f"{title} slow jobs, {kind}": (SLOW_MACHINE, kind, (SLOWER,)) for kind in TAKEN_SLOW}
     return {**fast, **slow}
 

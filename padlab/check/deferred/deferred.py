@@ -4,15 +4,14 @@
 from dataclasses import dataclass
 
 from padlab.check.base import guests
-from padlab.check.base.guests import SMALL, SMT
 from padlab.check.deferred import placement
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import DEBUG, Config
 from padlab.measure import starts
 from padlab.vm import machine
 
-MACHINES = (SMALL, SMT, "three-nodes", "node-without-cpus", "far-node")
-START_MACHINES = (SMALL, "epyc-7551-kvm")
+MACHINES = (guests.SMALL, guests.SMT, "three-nodes", "node-without-cpus", "far-node")
+START_MACHINES = (guests.SMALL, "epyc-7551-kvm")
 
 
 @dataclass(frozen=True)
@@ -21,11 +20,11 @@ class Parameter:
 
     value: str
     threads: int | None
-    machine: str = SMALL
+    machine: str = guests.SMALL
 
     @property
     def title(self) -> str:
-        where = "" if self.machine == SMALL else f", {self.machine}"
+        where = "" if self.machine == guests.SMALL else f", {self.machine}"
         return f"deferred_init_threads={self.value}{where}"
 
     @property

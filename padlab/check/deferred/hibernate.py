@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 
 from padlab.check.base import guests
-from padlab.check.base.guests import SMALL
 from padlab.check.deferred import beside
 from padlab.core import paths
 from padlab.core.outcome import Outcome, judge
@@ -19,7 +18,7 @@ from padlab.kernel.kconfig import FEATURES
 from padlab.vm import dmesg
 
 CONFIG = FEATURES
-MACHINE = SMALL
+MACHINE = guests.SMALL
 TITLE = "resume: waits for deferred init"
 # Of swap, which the image of a guest that does nothing fits into many times.
 DISK_MIB = 2048

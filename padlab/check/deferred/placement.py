@@ -16,14 +16,12 @@ _EVENTS = "padata_mt_"
 
 @dataclass(frozen=True)
 class Cpu:
-    nr: int
     node: int
     core: frozenset[int]  # the CPUs of its core, itself included
 
 
 @dataclass(frozen=True)
 class Node:
-    nr: int
     distances: tuple[int, ...]
     spans: tuple[tuple[int, int], ...]  # of its zones, in pfns
 
@@ -38,8 +36,6 @@ class Chunk:
 
 @dataclass
 class Job:
-    """One job as its events tell it."""
-
     nr: int
     start: int
     size: int
@@ -76,15 +72,14 @@ def parse(guest: Guest) -> Trace:
     trace = Trace(lost=list(guest.trace.lost))
     spans: dict[int, list[tuple[int, int]]] = {}
     for value in guest.values("cpu"):
-        words = value.split()
-        nr = int(words[0])
-        trace.cpus[nr] = Cpu(nr, int(words[2]), cpulist(words[4]))
+        nr, _, node, _, core = value.split()
+        trace.cpus[int(nr)] = Cpu(int(node), cpulist(core))
     for value in guest.values("span"):
-        node, start, end = map(int, value.split())
-        spans.setdefault(node, []).append((start, end))
+        nid, start, end = map(int, value.split())
+        spans.setdefault(nid, []).append((start, end))
     for value in guest.values("distance"):
-        node, *away = map(int, value.split())
-        trace.nodes[node] = Node(node, tuple(away), tuple(spans.get(node, ())))
+        nid, *away = map(int, value.split())
+        trace.nodes[nid] = Node(tuple(away), tuple(spans.get(nid, ())))
     for event in guest.trace.events:
         if event.name.startswith(_EVENTS):
             _event(trace, event)
@@ -96,17 +91,10 @@ def _event(trace: Trace, event: Event) -> None:
     nr = args["job"]
     what = event.name.removeprefix(_EVENTS)
     if what == "job_start":
-        trace.jobs[nr] = Job(
-            nr,
-            args["start"],
-            args["size"],
-            args["align"],
-            args["min_chunk"],
-            args["threads"],
-            event.cpu,
-            event.pid,
-            event.init_node,
-        )
+        keys = ("start", "size", "align", "min_chunk", "threads")
+        start, size, align, least, threads = (args[key] for key in keys)
+        who = event.cpu, event.pid, event.init_node
+        trace.jobs[nr] = Job(nr, start, size, align, least, threads, *who)
         return
     job = trace.jobs.get(nr)
     if job is None:
@@ -136,7 +124,7 @@ def job_problems(job: Job, trace: Trace) -> list[str]:
     node = trace.nodes[job.node]
     mask = mask_of(node, trace)
     if job.cpu not in mask:
-        wrong.append(f"called on CPU {job.cpu}, not one of node {node.nr}'s: {_list(mask)}")
+        wrong.append(f"called on CPU {job.cpu}, not one of node {job.node}'s: {_list(mask)}")
     wrong += _zone(job, node)
     return wrong + _sections(job) + _mask(job, mask) + _order(job, mask, trace)
 
@@ -144,8 +132,8 @@ def job_problems(job: Job, trace: Trace) -> list[str]:
 def mask_of(node: Node, trace: Trace) -> frozenset[int]:
     """The CPUs that may work for a node: its own, or those of the nearest that has some."""
     by_node: dict[int, set[int]] = {}
-    for cpu in trace.cpus.values():
-        by_node.setdefault(cpu.node, set()).add(cpu.nr)
+    for nr, cpu in trace.cpus.items():
+        by_node.setdefault(cpu.node, set()).add(nr)
     nearest = min(by_node, key=lambda nr: (node.distances[nr], nr))
     return frozenset(by_node[nearest])
 
@@ -174,7 +162,7 @@ def _zone(job: Job, node: Node) -> list[str]:
     end = job.start + job.size
     spans = [span for span in node.spans if span[0] <= job.start and end <= span[1]]
     if not spans:
-        return [f"pfns {job.start} to {end} are not node {node.nr}'s"]
+        return [f"pfns {job.start} to {end} are not node {job.node}'s"]
     first, last = spans[0]
     wrong = [f"ends at {end}, the zone at {last}"] if end < last else []
     if job.start - first < job.min_chunk:

@@ -5,12 +5,11 @@ import re
 from functools import partial
 
 from padlab.check.base import guests
-from padlab.check.base.guests import SMALL
 from padlab.check.deferred.beside import KERNEL, SLOW
 from padlab.core.outcome import Outcome, judge
 from padlab.vm.boot import SYNC, BootResult
 
-MACHINES = (SMALL, "three-nodes")
+MACHINES = (guests.SMALL, "three-nodes")
 
 # Settings that are other in each boot, whatever the memory.
 _OTHER = re.compile(

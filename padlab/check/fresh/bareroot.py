@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from padlab.check.fresh import hostconfig
-from padlab.check.fresh.hostconfig import HostConfig
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import source
@@ -56,7 +55,7 @@ def check_host(room: int) -> None:
     source.check_room(ROOTS, room, _WHAT)
 
 
-def prepared(room: int) -> HostConfig:
+def prepared(room: int) -> hostconfig.HostConfig:
     """What bare roots are made from, on a host that has all that it takes."""
     check_host(room)
     packages.ensure("fresh")
@@ -83,7 +82,7 @@ class Root:
 
 
 @contextlib.contextmanager
-def made(suite: str, host: HostConfig, binds: Mapping[Path, str]) -> Iterator[Root]:
+def made(suite: str, host: hostconfig.HostConfig, binds: Mapping[Path, str]) -> Iterator[Root]:
     """A bare root of ``suite``, which is gone when the block ends, however it does."""
     ROOTS.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f"{suite}-", dir=ROOTS))
@@ -97,7 +96,7 @@ def made(suite: str, host: HostConfig, binds: Mapping[Path, str]) -> Iterator[Ro
         remove(place)
 
 
-def _debootstrap(root: Root, suite: str, host: HostConfig) -> None:
+def _debootstrap(root: Root, suite: str, host: hostconfig.HostConfig) -> None:
     what = f"making a bare Debian {suite}"
     log = paths.LOGS / f"fresh-{suite}-root.log"
     options = [f"--aptopt={line.rstrip(';')}" for line in host.apt]
@@ -113,7 +112,7 @@ def _debootstrap(root: Root, suite: str, host: HostConfig) -> None:
         raise LabError(what, why, todo, log=log, detail=err.detail) from None
 
 
-def _furnish(root: Root, host: HostConfig) -> None:
+def _furnish(root: Root, host: hostconfig.HostConfig) -> None:
     """Give a root the host's network configuration, and folders to mount things on."""
     for path in host.files():
         copy(path, root.inside(str(path)))
@@ -147,11 +146,8 @@ def remove(place: Path) -> None:
     """Remove a root.  Its last processes may still be ending."""
     inside = mounted_below(place, Path("/proc/self/mountinfo").read_text())
     if inside:
-        raise LabError(
-            f"removing {place}",
-            f"{inside[0]} is mounted in it, not by this run",
-            f"run: umount -R {inside[0]}; rm -rf --one-file-system {place}",
-        )
+        todo = f"run: umount -R {inside[0]}; rm -rf --one-file-system {place}"
+        raise LabError(f"removing {place}", f"{inside[0]} is mounted in it, not by this run", todo)
     for _ in range(_REMOVE_TRIES):
         subprocess.run(
             [*namespaces(), "rm", "-rf", "--one-file-system", str(place)], capture_output=True, check=False

@@ -17,7 +17,6 @@ from rich.console import Console
 
 from padlab.check.base.report import summary
 from padlab.check.fresh import bareroot, hostconfig
-from padlab.check.fresh.bareroot import Root
 from padlab.core import paths, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
@@ -83,7 +82,7 @@ def _prove(suite: str, host: hostconfig.HostConfig, commands: list[list[str]], c
     return total
 
 
-def _clone(root: Root) -> None:
+def _clone(root: bareroot.Root) -> None:
     what = "cloning HEAD"
     git = ["git", "-C", paths.ROOT]
     if process.run([*git, "status", "--porcelain"], what=what, todo="run ./lab fresh in a git clone").strip():
@@ -92,7 +91,7 @@ def _clone(root: Root) -> None:
     process.run(clone, what=what, log=paths.LOGS / "fresh-clone.log")
 
 
-def _run(root: Root, suite: str, command: list[str]) -> Outcome:
+def _run(root: bareroot.Root, suite: str, command: list[str]) -> Outcome:
     """Run a command, and show its last lines: more of them when it failed."""
     what = f"{suite}: {shlex.join(command)}"
     name = re.sub(r"[^\w.=-]+", "-", " ".join(command)).strip("-.")[:60]
@@ -139,7 +138,7 @@ def judge(command: Sequence[str], status: int, lines: Sequence[str]) -> Outcome:
     return Outcome(passed, tuple(failures), tuple(rest))
 
 
-def _keep_logs(root: Root, suite: str) -> None:
+def _keep_logs(root: bareroot.Root, suite: str) -> None:
     """The lab's own logs in the root are wanted after it is gone."""
     kept = paths.LOGS / f"fresh-{suite}"
     shutil.rmtree(kept, ignore_errors=True)

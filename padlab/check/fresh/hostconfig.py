@@ -19,8 +19,7 @@ from padlab.core.errors import LabError
 
 SUITES = ("bookworm", "trixie")  # what the lab is proven on: Debian 12 and 13
 _ENVIRONMENT = re.compile(
-    r"(?:(?:https?|ftp|all|no)_proxy|SSL_CERT_FILE|(?:REQUESTS|CURL)_CA_BUNDLE|CI|TERM)",
-    re.IGNORECASE,
+    r"(?:(?:https?|ftp|all|no)_proxy|SSL_CERT_FILE|(?:REQUESTS|CURL)_CA_BUNDLE|CI|TERM)", re.IGNORECASE
 )
 # What a host adds to Debian's certificates, and where programs find them all.
 _CERTIFICATES = (Path("/usr/local/share/ca-certificates"), Path("/etc/ssl/certs/ca-certificates.crt"))
@@ -29,8 +28,6 @@ _RESOLVER = (Path("/etc/resolv.conf"), Path("/etc/hosts"))
 
 @dataclass(frozen=True)
 class HostConfig:
-    """What of the host's configuration concerns the network."""
-
     targets: str  # apt-get indextargets
     apt: list[str]  # lines for apt.conf
     environment: dict[str, str]
@@ -39,11 +36,8 @@ class HostConfig:
         """The lines of sources.list that ``suite`` has on the host's mirror."""
         mirrors = aptsuite.mirrors(self.targets)
         if "" not in mirrors:
-            raise LabError(
-                "./lab fresh",
-                "apt's sources have no Debian mirror",
-                "add one to /etc/apt/sources.list.d, then run: apt-get update",
-            )
+            why = "apt's sources have no Debian mirror"
+            raise LabError("./lab fresh", why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
         return [f"deb {uri} {suite}{pocket} main" for pocket, uri in mirrors.items()]
 
     def files(self) -> list[Path]:
@@ -55,7 +49,6 @@ class HostConfig:
 
 
 def read() -> HostConfig:
-    """Ask the host's apt, pip and environment."""
     what = "reading apt's configuration"
     targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
     settings = process.run(["apt-config", "dump"], what=what)

@@ -20,7 +20,6 @@ from padlab.core import aptsuite, packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import givenconfig, package, source, tree
-from padlab.kernel.givenconfig import GivenConfig
 from padlab.kernel.kconfig import PERF
 from padlab.kernel.package import Packages
 from padlab.vm import boot as boots
@@ -59,7 +58,10 @@ def of_perf() -> Outcome:
 def of_cloud() -> Outcome:
     """systemd comes up, the journal has the nodes, and a huge page is zeroed with helpers."""
     with _place() as place, _root() as root:
-        debs = package.make(place / "new", _debian_config(root, CLOUD))
+        series = source.base().series
+        _apt(root, "install", f"linux-config-{series}")
+        config = root.inside(f"/usr/src/linux-config-{series}/{CLOUD}")
+        debs = package.make(place / "new", givenconfig.read(config))
         _apt(root, "install", "systemd-sysv", "udev", "initramfs-tools", "util-linux", "mount")
         bareroot.copy(GUEST / "look.sh", root.inside("/usr/local/sbin/padlab-look"))
         bareroot.copy(GUEST / "look.service", root.inside("/etc/systemd/system/padlab-look.service"))
@@ -175,13 +177,6 @@ def _older(path: Path, place: Path) -> Path:
     control.write_text(re.sub(r"^Version: ", rf"Version: {_OLDER}", control.read_text(), flags=re.MULTILINE))
     process.run(["dpkg-deb", "-Zgzip", "--root-owner-group", "-b", folder, old], what=what)
     return old
-
-
-def _debian_config(root: Root, name: str) -> GivenConfig:
-    """One of Debian's configurations of the base's Linux."""
-    series = source.base().series
-    _apt(root, "install", f"linux-config-{series}")
-    return givenconfig.read(root.inside(f"/usr/src/linux-config-{series}/{name}"))
 
 
 # Booting

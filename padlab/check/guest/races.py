@@ -16,7 +16,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from padlab.check.base import guests
-from padlab.check.base.guests import SMT
 from padlab.check.guest import suites
 from padlab.core import paths, process, progress, toml
 from padlab.core.errors import LabError
@@ -32,7 +31,7 @@ KNOWN = paths.table("races.toml")
 LOG = paths.LOGS / "races.log"
 
 # Helpers on all nodes, and more of them than a node has CPUs.
-MACHINES = (SMT, "three-nodes", "cpus-64")
+MACHINES = (guests.SMT, "three-nodes", "cpus-64")
 ARGUMENTS = (*suites.GIVEN, *suites.preempt(CONFIG))
 # So many calls of an access belong to it: a function of ours may have it made.
 FRAMES = 2
@@ -131,9 +130,6 @@ def our_functions(build: builds.Build) -> set[str]:
     return symbols(process.run(["nm", *compiled], what="reading our symbols", log=LOG))
 
 
-# Checks
-
-
 def _judged(result: BootResult) -> Outcome:
     reports = parse(result.dmesg.text)
     ours, table = our_functions(result.build), known().values()
@@ -157,7 +153,7 @@ def _run(name: str, role: str, *append: str) -> Outcome:
 def control() -> Outcome:
     """A race that is there is reported, and understood here."""
     append = (*ARGUMENTS, "padlab_only=test_report_race")
-    result = guests.boot(SMT, "patched", CONFIG, "selftest", append)
+    result = guests.boot(guests.SMT, "patched", CONFIG, "selftest", append)
     outcome = guests.results(result)
     if any(CONTROL in report.functions() for report in parse(result.dmesg.text)):
         return outcome
@@ -169,11 +165,11 @@ def checks() -> Iterator[tuple[str, str, str, Callable[[], Outcome]]]:
     for name in MACHINES:
         yield "boot", name, "boot", partial(_run, name, "boot")
     tests = (
-        ("KUnit", SMT, "kunit", ()),
-        ("kselftests", SMT, "selftest", ()),
+        ("KUnit", guests.SMT, "kunit", ()),
+        ("kselftests", guests.SMT, "selftest", ()),
         ("kselftests of huge pages", hugepages.MACHINE, "selftest", ("padlab_tests=huge",)),
         ("kselftests of memory that comes and goes", suites.LATE, "selftest", ("padlab_tests=nodes",)),
     )
     for title, name, role, append in tests:
         yield title, name, role, partial(_run, name, role, *append)
-    yield "a race is reported", SMT, "selftest", control
+    yield "a race is reported", guests.SMT, "selftest", control

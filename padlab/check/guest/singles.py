@@ -8,16 +8,15 @@ from padlab.check.base.runner import Check
 from padlab.check.guest import suites
 from padlab.core import paths
 from padlab.kernel import kconfig
-from padlab.kernel.kconfig import DEBUG, KCSAN, PERF, RT, Config
 from padlab.measure import hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
 
 TESTS = paths.LINUX / "tools/testing/selftests/padata"
-CONFIGS = (PERF, DEBUG)
-MORE_CONFIGS = (RT, KCSAN)  # with --full
+CONFIGS = (kconfig.PERF, kconfig.DEBUG)
+MORE_CONFIGS = (kconfig.RT, kconfig.KCSAN)  # with --full
 # Reports are of the kernel that has all of them; the realtime kernel has no transparent huge pages.
-ONLY = {"report": (DEBUG,), "huge": (PERF, DEBUG, KCSAN)}
+ONLY = {"report": (kconfig.DEBUG,), "huge": (kconfig.PERF, kconfig.DEBUG, kconfig.KCSAN)}
 LIMIT_S = 900
 
 
@@ -38,7 +37,7 @@ def kind(name: str) -> str:
     return name.split("_")[1]
 
 
-def _check(name: str, config: Config) -> Check:
+def _check(name: str, config: kconfig.Config) -> Check:
     limit_s = LIMIT_S - kconfig.TEST_S + config.test_s
     run = partial(suites.selftest, name, config, "patched", limit_s)
     huge = kind(name) == "huge"

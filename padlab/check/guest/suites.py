@@ -12,7 +12,6 @@ from padlab.kernel.kconfig import DEBUG, KASAN, Config
 from padlab.measure import hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
-from padlab.vm.boot import BootResult, BootSpec
 
 # Two CPUs, whose clock counts instructions.
 TIME = "two-cpus"
@@ -33,8 +32,6 @@ DEBUGGING = ("test_no_memory", "test_core_sched")
 GIVEN = ("maxcpus=7", "hugepages=64")
 # Suites that are part of a kernel run at boot, but only if asked for.
 KUNIT = "kunit.enable=1"
-# Those that look for reports themselves.
-REPORTS = ("maxcpus=7", "padlab_tests=report", KMEMLEAK_OFF)
 
 
 def kunit_uml(kernel: str = "patched", do: str = "run", limit_s: int = UML_LIMIT_S) -> Outcome:
@@ -67,7 +64,7 @@ def preempt(config: Config, role: str = "") -> tuple[str, ...]:
     return ("preempt=full",) if config.checks or always else ()
 
 
-def _judged(result: BootResult) -> Outcome:
+def _judged(result: boots.BootResult) -> Outcome:
     outcome = guests.results(result)
     # A failed case also makes its guest's status one; say that once.
     if outcome.failures:
@@ -75,14 +72,10 @@ def _judged(result: BootResult) -> Outcome:
     return outcome + judge(guests.trouble(result), result.log)
 
 
-def _whole(result: BootResult) -> Outcome:
+def _whole(result: boots.BootResult) -> Outcome:
     """The guest has all that its tests need, so none is skipped unnoticed."""
     outcome = guests.results(result)
     return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
-
-
-def kunit(config: Config) -> Outcome:
-    return kunit_of(config, "patched")
 
 
 def selftests(config: Config) -> Outcome:
@@ -98,20 +91,15 @@ def selftests_of_debugging() -> Outcome:
     return _selftests(DEBUG, f"padlab_only={','.join(DEBUGGING)}")
 
 
-def selftests_of_time(config: Config) -> Outcome:
+def _boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> boots.BootResult:
     """With a clock of instructions, to which the host's load is nothing.
 
     8 ns each: time then goes by about as fast as they are emulated.  A debug kernel
     executes so many more that the commands by which a test looks at its figures would
     take a tenth of the time that these are about: 2 ns each there.
     """
-    result = boot_timed("patched", config, "padlab_tests=time", TIME_LIMIT_S)
-    return guests.results(result) + judge(guests.trouble(result), result.log)
-
-
-def boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> BootResult:
     build, initrd = guests.ready(kernel, "selftest", config)
-    spec = BootSpec(
+    spec = boots.BootSpec(
         machine.load(TIME),
         kernel,
         config,
@@ -125,24 +113,9 @@ def boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> BootR
     return boots.boot(spec, build)
 
 
-def selftests_of_reports() -> Outcome:
-    """They look for reports themselves, of which no other boot may have any."""
-    return guests.results(guests.boot(SMT, "patched", DEBUG, "selftest", REPORTS))
-
-
-def selftests_of_huge_pages(config: Config) -> Outcome:
-    """With memory for pages of 1 GiB."""
-    return _whole(guests.boot(hugepages.MACHINE, "patched", config, "selftest", ("padlab_tests=huge",)))
-
-
 def kasan() -> Outcome:
     """Deferred init, then jobs that zero huge pages."""
     return _judged(guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_pages")))
-
-
-def selftests_of_nodes(config: Config) -> Outcome:
-    """With a node whose only memory can be taken away."""
-    return _whole(guests.boot(LATE, "patched", config, "selftest", ("padlab_tests=nodes",)))
 
 
 def selftests_of_caches(config: Config) -> Outcome:
@@ -150,28 +123,30 @@ def selftests_of_caches(config: Config) -> Outcome:
     return _whole(guests.boot(CACHES, "patched", config, "selftest", ("padlab_only=test_helper_cpus",)))
 
 
-# One by itself
+def selftests_of(
+    kind: str, config: Config, kernel: str = "patched", only: str = "", limit_s: float | None = None
+) -> Outcome:
+    """Those of a kind that has a machine or arguments of its own, or ``only`` that one of them."""
+    tests = f"padlab_only={only}" if only else f"padlab_tests={kind}"
+    if kind == "time":
+        return _judged(_boot_timed(kernel, config, tests, limit_s or TIME_LIMIT_S))
+    if kind == "report":  # they look for reports themselves, of which no other boot may have any
+        append = ("maxcpus=7", tests, KMEMLEAK_OFF)
+        return guests.results(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
+    # With memory for pages of 1 GiB, or a node whose only memory can be taken away.
+    name = {"huge": hugepages.MACHINE, "nodes": LATE}[kind]
+    return _whole(guests.boot(name, kernel, config, "selftest", (tests,), limit_s))
 
 
 def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
-    """``name`` is that of its file without the ending; its kind, if it has one, says on which machine."""
-    only = f"padlab_only={name}"
-    match name.split("_")[1]:
-        case "time":
-            return _judged(boot_timed(kernel, config, only, limit_s))
-        case "report":
-            append = tuple(arg for arg in REPORTS if not arg.startswith("padlab_tests"))
-            return guests.results(guests.boot(SMT, kernel, config, "selftest", (*append, only), limit_s))
-        case "huge":
-            return _whole(guests.boot(hugepages.MACHINE, kernel, config, "selftest", (only,), limit_s))
-        case "nodes":
-            return _whole(guests.boot(LATE, kernel, config, "selftest", (only,), limit_s))
-        case _:
-            append = (*GIVEN, *preempt(config), only)
-            return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
+    """``name`` is that of its file without the ending; its first word may say what kind it is."""
+    kind = name.split("_")[1]
+    if kind in ("time", "report", "huge", "nodes"):
+        return selftests_of(kind, config, kernel, name, limit_s)
+    append = (*GIVEN, *preempt(config), f"padlab_only={name}")
+    return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
 
 
-def kunit_of(config: Config, kernel: str, limit_s: float | None = None) -> Outcome:
-    """KUnit in a guest, of any kernel."""
+def kunit(config: Config, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
     return _judged(guests.boot(guests.machine_of(config), kernel, config, "kunit", append, limit_s))

@@ -12,7 +12,6 @@ from padlab.check.memmap import oracle
 from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import boot as boots
 from padlab.vm import machine as machines
-from padlab.vm.boot import BootResult
 
 # For what writes to all of the guest's memory, and so takes as much of the host's.
 LITTLE = "little"
@@ -73,7 +72,7 @@ def irq_problems(console: str) -> list[str]:
     return [f"{why}: {match[0]}" for key, why in told.items() if not int(match[key])]
 
 
-def problems(case: Case, result: BootResult) -> list[str]:
+def problems(case: Case, result: boots.BootResult) -> list[str]:
     """What console and guest's report lack of what the case asks for, or have too much."""
     text = f"{result.dmesg.text}\n{result.guest.text}"
     wrong = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
@@ -85,7 +84,7 @@ def _search(pattern: str, text: str) -> re.Match[str] | None:
     return re.search(pattern, text, re.MULTILINE)
 
 
-def _events(per_page: float, result: BootResult) -> list[str]:
+def _events(per_page: float, result: boots.BootResult) -> list[str]:
     if not per_page:
         return []
     pages = sum(node.pages or 0 for node in result.dmesg.nodes)

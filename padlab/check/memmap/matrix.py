@@ -23,9 +23,8 @@ from padlab.check.memmap.asked import LITTLE, Case
 from padlab.kernel import kconfig
 from padlab.vm import machine as machines
 from padlab.vm.boot import SYNC
-from padlab.vm.machine import Machine
 
-NODES = "smt-numa"
+NODES, VM = "smt-numa", "epyc-7551-kvm-small"
 
 # Other struct pages, of 80 bytes, and of 64 of which x86-64 uses 56: no page may cost more
 # instructions than stock's.
@@ -58,7 +57,7 @@ COMMAND_LINES = (
     Case("kernelcore=777771K", "holes", ("kernelcore=777771K",), says=(r"Movable zone start",)),
     Case("movable_node", NODES, ("movable_node",)),
     Case("mem= odd", "three-nodes", ("mem=4213001K",)),
-    Case("gigantic pages", "epyc-7551-kvm-small", ("hugepagesz=1G", "hugepages=2")),
+    Case("gigantic pages", VM, ("hugepagesz=1G", "hugepages=2")),
     # Zone Movable begins at a multiple of 4 MiB, inside a section here.
     Case("movablecore=2560M", "holes", ("movablecore=2560M",), says=(r"Movable zone start",)),
     Case("numa=off", NODES, ("numa=off",)),
@@ -70,7 +69,7 @@ SHAPES = (
     # in the zone below Movable, and all of its struct pages become of that zone.
     Case(
         "a gigantic page across the start of a zone",
-        "epyc-7551-kvm-small",
+        VM,
         ("movablecore=2560M", "hugepagesz=1G", "hugepages=3"),
         says=(r"Movable zone start", r"oracle zone 0 Movable .*contiguous=0"),
         stock_breaks=True,
@@ -105,13 +104,14 @@ SHAPES = (
 #
 # The kernels here take mirrored= as what firmware would say (checks/faults/).  Another base
 # than 6.12 may get it right (expected.py).
+_MIRROR = ("kernelcore=mirror",)
 MIRRORED = (
     # Node 1 is not deferred: mirrored at its start, to an odd page; again in the middle,
     # for less than a block; and a last page.
     Case(
         "kernelcore=mirror",
         "mirrored",
-        ("kernelcore=mirror",),
+        _MIRROR,
         mirrored=("0-0x140000000,0x140000000-0x142345000,0x144801000-0x144803000,0x147fff000-0x148000000",),
         says=(r"mirrored: \[mem 0x0*144801000", r"oracle zone 1 Movable ", r"oracle violations 1$"),
         stock_breaks=True,
@@ -119,17 +119,12 @@ MIRRORED = (
     Case(
         "kernelcore=mirror, deferred",
         "mirrored",
-        ("kernelcore=mirror",),
+        _MIRROR,
         mirrored=("0-0xc0000000,0x100000000-0x120003000,0x130000000-0x148000000",),
         says=(r"oracle zone 0 Movable ", r"oracle violation uninitialised 99328 "),
         stock_breaks=True,
     ),
-    Case(
-        "kernelcore=mirror, nothing is",
-        "mirrored",
-        ("kernelcore=mirror",),
-        says=("ignore kernelcore=mirror",),
-    ),
+    Case("kernelcore=mirror, nothing is", "mirrored", _MIRROR, says=("ignore kernelcore=mirror",)),
 )
 
 # ``blocks`` is printed by oracle.sh: memory blocks by state.
@@ -186,19 +181,10 @@ FEATURES = (
         short=False,
     ),
     # The memmap of gigantic pages is given back before the jobs start.
-    Case("gigantic pages, hugetlb_free_vmemmap=on", "epyc-7551-kvm-small", _OPTIMIZED),
-    Case(
-        f"gigantic pages, hugetlb_free_vmemmap=on {SYNC}",
-        "epyc-7551-kvm-small",
-        (*_OPTIMIZED, SYNC),
-        short=False,
-    ),
+    Case("gigantic pages, hugetlb_free_vmemmap=on", VM, _OPTIMIZED),
+    Case(f"gigantic pages, hugetlb_free_vmemmap=on {SYNC}", VM, (*_OPTIMIZED, SYNC), short=False),
     # What is left grows on demand to its end, over sections that are all memmap.
-    Case(
-        "gigantic pages, nearly all memory",
-        "epyc-7551-kvm-small",
-        ("mem=16724M", "hugepagesz=1G", "hugepages=12"),
-    ),
+    Case("gigantic pages, nearly all memory", VM, ("mem=16724M", "hugepagesz=1G", "hugepages=12")),
     Case(SYNC, NODES, (SYNC,), never=WAITS),
     Case("cma=", NODES, ("cma=300M",), kconfig.FEATURES, says=(r"cma: Reserved 300 MiB",), short=False),
     Case(
@@ -305,7 +291,7 @@ def _large(name: str) -> Case:
     return Case("plain", name, LARGE_ARGS, short=False, allowance=allowance(machines.load(name)))
 
 
-def allowance(machine: Machine) -> int:
+def allowance(machine: machines.Machine) -> int:
     """Blocks that may be in use in one kernel alone: each CPU caches pages of its own.
 
     Boots of 72 CPUs differed by 18.  Which blocks a pool of huge pages takes is up to the threads

@@ -4,7 +4,6 @@
 import re
 
 from padlab.check.base import guests
-from padlab.check.base.guests import KMEMLEAK_OFF, SMT
 from padlab.check.memmap import asked, matrix, oracle
 from padlab.core import host
 from padlab.core.errors import LabError
@@ -51,13 +50,8 @@ def _report(result: BootResult, expected: str = "") -> oracle.Report:
         others = [line for line in trouble if expected not in line]
         trouble = others if len(others) < len(trouble) else [f"no report of {expected}", *trouble]
     if trouble:
-        raise LabError(
-            f"memmap of {result.spec.machine.name} ({result.spec.kernel})",
-            trouble[0],
-            "see the console",
-            log=result.log,
-            detail=trouble,
-        )
+        what = f"memmap of {result.spec.machine.name} ({result.spec.kernel})"
+        raise LabError(what, trouble[0], "see the console", log=result.log, detail=trouble)
     return oracle.parse(result.guest)
 
 
@@ -85,7 +79,7 @@ def case(wanted: asked.Case, ours: str = "patched", limit_s: float | None = None
     need, free = wanted.host_mib(), host.free_mib()
     if need > free:
         return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
-    append = (*wanted.append, KMEMLEAK_OFF) if wanted.config is DEBUG else wanted.append
+    append = (*wanted.append, guests.KMEMLEAK_OFF) if wanted.config is DEBUG else wanted.append
     append += tuple(f"mirrored={ranges}" for ranges in wanted.mirrored)
     kernels = ("mirrored", "faulty") if wanted.mirrored else ("stock", ours)
     result = _boot(wanted.machine, kernels[1], wanted.config, append, limit_s)
@@ -109,8 +103,8 @@ def available_problems(stock: str, ours: str) -> list[str]:
 
 def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
-    result = _boot(SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
-    differences = oracle.compare(_memmap(SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
+    result = _boot(guests.SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
+    differences = oracle.compare(_memmap(guests.SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
     return judge(differences + asked.irq_problems(result.dmesg.text), result.log)
 
 
@@ -123,8 +117,8 @@ def retired(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
 
 def none_left(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """All struct pages are initialised by allocations, before the jobs are ready."""
-    result = _boot(SMT, kernel, PERF, ("deferred_init_fault=grown",), limit_s)
-    problems = oracle.compare(_memmap(SMT, "stock"), _report(result))
+    result = _boot(guests.SMT, kernel, PERF, ("deferred_init_fault=grown",), limit_s)
+    problems = oracle.compare(_memmap(guests.SMT, "stock"), _report(result))
     left = [node.pages for node in result.dmesg.nodes if node.pages]
     return judge(problems + [f"{pages} pages were left for a job" for pages in left], result.log)
 
@@ -135,7 +129,7 @@ def fault(name: str) -> Outcome:
     Boot waits for the jobs of a kernel that has one: fewer have allocated what is freed twice.
     """
     append = (f"deferred_init_fault={name}", SYNC) if name else ()
-    differences = oracle.compare(_memmap(SMT, "stock"), _memmap(SMT, "faulty", append=append))
+    differences = oracle.compare(_memmap(guests.SMT, "stock"), _memmap(guests.SMT, "faulty", append=append))
     if not name:
         return judge(differences)
     said = "\n".join(differences) or "nothing"

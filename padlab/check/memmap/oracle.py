@@ -65,7 +65,9 @@ def parse(guest: Guest) -> Report:
     try:
         for line in guest.values("oracle"):
             _oracle_line(report, line)
-        report.image = [_bytes(line) for line in guest.values("kernel-image")]
+        for line in guest.values("kernel-image"):
+            start, end = line.split()[0].split("-")
+            report.image.append((int(start, 16), int(end, 16)))
     except (ValueError, KeyError, IndexError) as err:
         raise LabError("memmap oracle", f"its report cannot be read: {err!r}", "see guest.log") from err
     if not report.pages:
@@ -97,11 +99,6 @@ def _oracle_line(report: Report, line: str) -> None:
             report.violations.append(rest)
         case "walked":
             report.pages = int(words[0])
-
-
-def _bytes(line: str) -> tuple[int, int]:
-    start, end = line.split()[0].split("-")
-    return int(start, 16), int(end, 16)
 
 
 def _pairs(words: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,6 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.kernel.kconfig import DEBUG, NOMEMCG, PERF, SPARSE, Config
 from padlab.vm import boot as boots
-from padlab.vm.boot import BootResult
 from padlab.vm.machine import Dimm, Machine, Node, plural
 
 KERNELS = ("stock", "patched")
@@ -152,8 +151,7 @@ class Tried:
     neither: str = ""
 
 
-def problems(results: Sequence[BootResult], allowance: int) -> list[str]:
-    """Of a boot of each kernel."""
+def problems(results: Sequence[boots.BootResult], allowance: int) -> list[str]:
     complaints = [f"{result.spec.kernel}: {line}" for result in results for line in guests.trouble(result)]
     if complaints:
         return complaints
@@ -162,7 +160,7 @@ def problems(results: Sequence[BootResult], allowance: int) -> list[str]:
     return oracle.compare(stock, ours, allowance, stock_breaks=bool(stock.violations))
 
 
-def _boot(drawn: Drawn, kernel: str) -> BootResult:
+def _boot(drawn: Drawn, kernel: str) -> boots.BootResult:
     append = (*drawn.append, guests.KMEMLEAK_OFF) if drawn.config is DEBUG else drawn.append
     return guests.boot(drawn.machine, kernel, drawn.config, ROLE, append)
 

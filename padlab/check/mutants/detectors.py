@@ -33,8 +33,6 @@ from padlab.check.deferred import besideplan, deferred
 from padlab.check.guest import suites
 from padlab.check.memmap import asked, matrix, memmap
 from padlab.check.mutants import mutant, mutantkernel
-from padlab.check.mutants.mutant import Mutant
-from padlab.check.mutants.mutantkernel import PLACE, Kernel
 from padlab.check.source import fences
 from padlab.check.userspace import charge, fuzz, search, spin
 from padlab.core import paths
@@ -50,7 +48,7 @@ from padlab.measure import structpages, zeroing
 from padlab.vm import machine
 
 TIERS = ("userspace", "uml", "kernel", "debug")
-_TOP = PLACE / "tree"
+_TOP = mutantkernel.PLACE / "tree"
 _SELFTESTS = "tools/testing/selftests/padata/"
 _KUNIT = ("kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
 _MODULE = "lib/test_padata_mt.c"
@@ -67,7 +65,7 @@ class Detector:
 
     name: str
     tier: str
-    build: Callable[[Mutant | None], Run]
+    build: Callable[[mutant.Mutant | None], Run]
     reads: Callable[[str], bool]  # whether it depends on an owned file
     faulty: bool = False  # whether it boots the faulty kernel
 
@@ -135,7 +133,7 @@ def _of_guest(name: str) -> Detector:
     kind = name.removeprefix("debug:")
     reads: tuple[str, ...]
     if kind == "kunit":
-        boot, reads = partial(suites.kunit_of, config), _KUNIT
+        boot, reads = partial(suites.kunit, config), _KUNIT
     elif kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
         boot = partial(suites.selftest, kind, config)
         programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
@@ -162,7 +160,7 @@ def _read_by_kernel(*tests: str) -> Callable[[str], bool]:
 # Programs
 
 
-def _fuzz(sanitizer: str, fault: Mutant | None) -> Run:
+def _fuzz(sanitizer: str, fault: mutant.Mutant | None) -> Run:
     program = fuzz.build(sanitizer, fault)
     log = paths.LOGS / f"mutant-{sanitizer}.log"
 
@@ -184,11 +182,11 @@ _PROGRAMS: dict[str, tuple[native.Tool, Sequence[str], Callable[[Path], Problems
 
 
 def _programs(
-    tool: native.Tool, names: Sequence[str], check: Callable[[Path], Problems], fault: Mutant | None
+    tool: native.Tool, names: Sequence[str], check: Callable[[Path], Problems], fault: mutant.Mutant | None
 ) -> Run:
     """The first of several programs is built now, so that what does not compile is known."""
     top = _bare_tree(fault)
-    make = partial(native.make_by_times, tool, top=top, place=PLACE / Path(tool.folder).name)
+    make = partial(native.make_by_times, tool, top=top, place=mutantkernel.PLACE / Path(tool.folder).name)
     make(names[0])
 
     def run(_limit_s: float) -> Outcome:
@@ -198,7 +196,7 @@ def _programs(
     return run
 
 
-def _bare_tree(fault: Mutant | None) -> Path:
+def _bare_tree(fault: mutant.Mutant | None) -> Path:
     """The owned files, with a mutant, and nothing else of the kernel.  What changes gets a new time."""
     for name, path in owned_files().items():
         text = path.read_text()
@@ -213,11 +211,13 @@ def _bare_tree(fault: Mutant | None) -> Path:
     return _TOP
 
 
-def _model(model: str, fault: Mutant | None) -> Run:
+def _model(model: str, fault: mutant.Mutant | None) -> Run:
     if fault is None:
         program = search.build("jobs")
     else:
-        program = spin.Building("mutant", spin.variant_of(fault.file, fault.old, fault.new))()
+        in_task = fault.file == search.TASK
+        variant = spin.Variant(fault.why, model, "", fault.old, fault.new, in_task)
+        program = spin.build("mutant", variant)
 
     def run(_limit_s: float) -> Outcome:
         result, status, log = search.run(program, model, "mutant")
@@ -229,7 +229,7 @@ def _model(model: str, fault: Mutant | None) -> Run:
 # Kernels
 
 
-def _uml(fault: Mutant | None) -> Run:
+def _uml(fault: mutant.Mutant | None) -> Run:
     log = paths.LOGS / "mutant-uml-build.log"
     args = ["build", "--build_dir=obj-uml"]
 
@@ -240,16 +240,16 @@ def _uml(fault: Mutant | None) -> Run:
     return _run(kernel, lambda name, limit_s: suites.kunit_uml(name, "exec", int(limit_s)))
 
 
-def _fences(fault: Mutant | None) -> Run:
+def _fences(fault: mutant.Mutant | None) -> Run:
     kernel = mutantkernel.built(fault, lambda name: guests.build(name, PERF), alone=True)
     return lambda _limit_s: fences.check(guests.build(kernel.name, PERF).obj)
 
 
-def _boot(config: Config, boot: Boot, fault: Mutant | None, base: str = mutantkernel.PATCHED) -> Run:
+def _boot(config: Config, boot: Boot, fault: mutant.Mutant | None, base: str = mutantkernel.PATCHED) -> Run:
     return _run(mutantkernel.built(fault, lambda name: guests.build(name, config), base=base), boot)
 
 
-def _run(kernel: Kernel, boot: Boot) -> Run:
+def _run(kernel: mutantkernel.Kernel, boot: Boot) -> Run:
     """An oops is the end: what it leaves locked would keep a guest until its time is up."""
 
     def run(limit_s: float) -> Outcome:

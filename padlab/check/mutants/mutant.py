@@ -83,7 +83,6 @@ def of_table(name: str) -> list[Mutant]:
 
 
 def all_of() -> list[Mutant]:
-    """Those of all tables, by name of the table."""
     folders = [top / FOLDER for top in (paths.CHECKS, paths.OWN and paths.OWN / "checks") if top]
     names = {path.stem for folder in folders for path in folder.glob("*.toml")}
     return [mutant for name in sorted(names) for mutant in of_table(name)]

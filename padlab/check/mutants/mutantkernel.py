@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.check.mutants import mutant, schema
-from padlab.check.mutants.mutant import Mutant
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.once import once
 from padlab.kernel import tree
-from padlab.kernel.tree import Variant
 
 PLACE = paths.BUILD / "mutants"
 PATCHED, FAULTY = "patched", "faulty"  # what the mutants are put into
 MANY = {PATCHED: "mutants", FAULTY: "faulty-mutants"}  # the trees
 SINGLE = {PATCHED: "mutant", FAULTY: "faulty-mutant"}
 for _name in (*MANY.values(), *SINGLE.values()):
-    tree.VARIANTS[_name] = Variant(linked=True, changing=True)
+    tree.VARIANTS[_name] = tree.Variant(linked=True, changing=True)
 
 # Those that do not compile, by number: the rest is built without them.
 _bad: set[int] = set()
@@ -40,7 +38,7 @@ class Kernel:
 
 
 def built(
-    fault: Mutant | None, make: Callable[[str], object], *, alone: bool = False, base: str = PATCHED
+    fault: mutant.Mutant | None, make: Callable[[str], object], *, alone: bool = False, base: str = PATCHED
 ) -> Kernel:
     """The kernel that has this mutant, after ``make`` has built it; an error if it does not compile.
 
@@ -60,7 +58,7 @@ def built(
                 return kernel
 
 
-def _seed(fault: Mutant | None, alone: bool, base: str) -> Kernel:
+def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
     patch, numbers = _choices(frozenset(_bad), base)
     kernel = Kernel(MANY[base])
     if alone or (fault and fault.id not in numbers):
@@ -72,11 +70,11 @@ def _seed(fault: Mutant | None, alone: bool, base: str) -> Kernel:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(patch)
     extra = (*tree.VARIANTS[base].extra, *((place,) if patch else ()))
-    tree.VARIANTS[kernel.name] = Variant(extra=extra, linked=True, changing=True)
+    tree.VARIANTS[kernel.name] = tree.Variant(extra=extra, linked=True, changing=True)
     return kernel
 
 
-def can_be_chosen(fault: Mutant) -> bool:
+def can_be_chosen(fault: mutant.Mutant) -> bool:
     """Whether it is in the kernel that has many."""
     return fault.id in _choices(frozenset(_bad), PATCHED)[1]
 
@@ -98,7 +96,7 @@ def _choices(without: frozenset[int], base: str) -> tuple[str, dict[str, int]]:
             if fault.file == file and nr not in without and (base == PATCHED or before.count(fault.old) == 1)
         }
         after, chosen = schema.combined(before, here)
-        patch += schema.diff(file, before, schema.defined(after) if file == schema.HOME else after)
+        patch += schema.diff(file, before, after + schema.DEFINED * (file == schema.HOME))
         numbers.update({here[nr].id: nr for nr in chosen})
     return patch, numbers
 

@@ -30,20 +30,17 @@ class Attempt(Struct, frozen=True):
     noticed: bool
     said: str  # what it found, in a line
     seconds: float  # with what had to be built
-    date: str
 
 
 class Verdict(Struct, frozen=True):
     """What is known of a mutant: killed by which check, after all seconds of those up to it."""
 
     mutant: str
-    file: str
     fault: str
     outcome: str
     by: str = ""
     seconds: float = 0.0
     said: str = ""
-    date: str = ""
 
 
 @once
@@ -52,8 +49,6 @@ def _sources(detector: Detector) -> str:
 
 
 class Log:
-    """Attempts by check and mutant, in a file."""
-
     def __init__(self, path: Path = KEPT) -> None:
         self._path = path
         self._lock = threading.Lock()
@@ -75,19 +70,18 @@ class Log:
 
     def verdict(self, mutant: Mutant, detectors: Iterable[Detector]) -> Verdict:
         """What the attempts of ``detectors``, all that are to notice it, come to."""
-        about = mutant.id, mutant.file, mutant.why
         if mutant.equivalent:
-            return Verdict(*about, EQUIVALENT, said=mutant.equivalent)
-        seconds, date, missing = 0.0, "", False
+            return Verdict(mutant.id, mutant.why, EQUIVALENT, said=mutant.equivalent)
+        seconds, outcome = 0.0, SURVIVED
         for detector in detectors:
             attempt = self.find(detector, mutant)
             if attempt is None:
-                missing = True
+                outcome = OPEN
                 continue
-            seconds, date = seconds + attempt.seconds, max(date, attempt.date)
+            seconds = round(seconds + attempt.seconds, 1)
             if attempt.noticed:
-                return Verdict(*about, KILLED, detector.name, round(seconds, 1), attempt.said, attempt.date)
-        return Verdict(*about, OPEN if missing else SURVIVED, seconds=round(seconds, 1), date=date)
+                return Verdict(mutant.id, mutant.why, KILLED, detector.name, seconds, attempt.said)
+        return Verdict(mutant.id, mutant.why, outcome, seconds=seconds)
 
 
 def _key(detector: Detector, mutant: Mutant | None) -> str:

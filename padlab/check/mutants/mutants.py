@@ -13,18 +13,14 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-import msgspec
-
 from padlab.check.mutants import detectors, mutant, mutantkernel
 from padlab.check.mutants.detectors import TIERS, Detector
-from padlab.check.mutants.mutant import Mutant
 from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OUTCOMES, SURVIVED, Attempt, Log, Verdict
 from padlab.check.plan import selection
 from padlab.core import packages, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
-from padlab.measure import provenance
 from padlab.vm import boot as boots
 
 GROUPS = ("build", "quilt", "guest")
@@ -33,14 +29,7 @@ LIMIT, LEAST_LIMIT_S = 4.0, 60.0  # then so many times what it took, and some
 _SAID = 200  # characters of what a check says
 
 
-def main(
-    globs: Sequence[str],
-    tier: str,
-    jobs: int = 1,
-    again: bool = False,
-    list_only: bool = False,
-    json: bool = False,
-) -> int:
+def main(globs: Sequence[str], tier: str, jobs: int = 1, again: bool = False, list_only: bool = False) -> int:
     chosen = choose(mutant.all_of(), globs)
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
@@ -55,20 +44,17 @@ def main(
         for level in TIERS[: TIERS.index(tier) + 1]:
             run.try_all(chosen, level)
     verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
-    if json:
-        print(provenance.to_text([msgspec.to_builtins(verdict) for verdict in verdicts]))
-    else:
-        show(verdicts)
+    show(verdicts)
     return conclude(verdicts, run.broken, time.monotonic() - start)
 
 
-def choose(everything: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
+def choose(everything: Sequence[mutant.Mutant], globs: Sequence[str]) -> list[mutant.Mutant]:
     """Those that any of ``globs`` names, all without any."""
     chosen = set(selection.named(globs, [fault.id for fault in everything], "mutants", "mutant"))
     return [fault for fault in everything if fault.id in chosen]
 
 
-def checks_of(fault: Mutant) -> list[Detector]:
+def checks_of(fault: mutant.Mutant) -> list[Detector]:
     """By tier, and as the table has them; a build of the engine that is known to find a bug is the first."""
     checks = map(detectors.named, fault.checks)
     return sorted(checks, key=lambda check: (check.name != fault.build, TIERS.index(check.tier)))
@@ -89,20 +75,24 @@ class Run:
         self._first = threading.Lock()
         self.broken: dict[str, LabError] = {}
 
-    def forget(self, chosen: Sequence[Mutant]) -> None:
-        """Forget what earlier runs have found of these."""
+    def forget(self, chosen: Sequence[mutant.Mutant]) -> None:
         for fault in chosen:
             for check in checks_of(fault):
                 self._log.forget(check, fault)
 
-    def try_all(self, chosen: Sequence[Mutant], tier: str) -> None:
+    def try_all(self, chosen: Sequence[mutant.Mutant], tier: str) -> None:
         """Each that no check has noticed yet, on its checks of ``tier``."""
-        todo = [fault for fault in chosen if fault.id not in self.broken and self._is_open(fault)]
+        verdicts = {fault.id: self._log.verdict(fault, checks_of(fault)).outcome for fault in chosen}
+        todo = [
+            fault
+            for fault in chosen
+            if fault.id not in self.broken and verdicts[fault.id] not in (KILLED, EQUIVALENT)
+        ]
         # By itself, unless all that is changed for it is a kernel's command line.
         alone = {fault.id: tier in TIERS[:2] or not mutantkernel.can_be_chosen(fault) for fault in todo}
         todo.sort(key=lambda fault: alone[fault.id])
 
-        def attempt(nr: int, fault: Mutant) -> None:
+        def attempt(nr: int, fault: mutant.Mutant) -> None:
             turn = self._alone if alone[fault.id] else contextlib.nullcontext()
             with progress.labelled(f"[{nr}/{len(todo)}]"), turn:
                 self._try(tier, fault)
@@ -118,10 +108,7 @@ class Run:
                     process.kill_all()
                 raise
 
-    def _is_open(self, fault: Mutant) -> bool:
-        return self._log.verdict(fault, checks_of(fault)).outcome not in (KILLED, EQUIVALENT)
-
-    def _try(self, tier: str, fault: Mutant) -> None:
+    def _try(self, tier: str, fault: mutant.Mutant) -> None:
         """On its checks of ``tier``, until one notices it."""
         for check in checks_of(fault):
             if check.tier != tier:
@@ -157,7 +144,7 @@ class Run:
         return LIMIT * first.seconds + LEAST_LIMIT_S
 
 
-def attempt_of(check: Detector, fault: Mutant | None, limit_s: float) -> Attempt:
+def attempt_of(check: Detector, fault: mutant.Mutant | None, limit_s: float) -> Attempt:
     """Build it, which is an error if it does not compile, and run it."""
     start = time.monotonic()
     run = check.build(fault)
@@ -169,10 +156,7 @@ def attempt_of(check: Detector, fault: Mutant | None, limit_s: float) -> Attempt
     if fault is None and not (noticed or outcome.passed):
         raise Unfit(f"check {check.name}", f"it is skipped here: {outcome.skips}", "use another one")
     said = " ".join("; ".join(outcome.failures).split())[:_SAID]
-    return Attempt(noticed, said, round(time.monotonic() - start, 1), provenance.today())
-
-
-# What it comes to
+    return Attempt(noticed, said, round(time.monotonic() - start, 1))
 
 
 def show(verdicts: Sequence[Verdict]) -> None:

@@ -16,7 +16,7 @@ from padlab.check.mutants.mutant import Mutant, seeded
 ARGUMENT = "lab_mutant"
 HOME = "mm/memmap_bulk.c"  # of the variable
 _DECLARED = f"extern unsigned int {ARGUMENT};\n"
-_DEFINED = f"""
+DEFINED = f"""
 unsigned int {ARGUMENT};
 
 static int __init {ARGUMENT}_setup(char *str)
@@ -57,7 +57,6 @@ def functions(source: str) -> Iterator[Function]:
 
 
 def _parameters(header: str) -> list[str]:
-    """The names of a function's parameters."""
     inside = header[header.index("(") + 1 : header.rindex(")")]
     names = [part.split("[")[0].replace("*", " ").split()[-1] for part in inside.split(",")]
     return [] if names == ["void"] else names
@@ -67,8 +66,13 @@ def combined(source: str, numbered: Mapping[int, Mutant]) -> tuple[str, set[int]
     """The source of a file with all of its mutants that can be chosen, and their numbers."""
     chosen: set[int] = set()
     text, at = [_DECLARED], 0
+    places = {number: source.index(fault.old) for number, fault in numbered.items()}
     for function in functions(source):
-        numbers = [number for number, fault in numbered.items() if _is_within(function, source, fault)]
+        numbers = [
+            number
+            for number, start in places.items()
+            if function.body <= start and start + len(numbered[number].old) <= function.end
+        ]
         if not numbers:
             continue
         chosen.update(numbers)
@@ -85,21 +89,12 @@ def combined(source: str, numbered: Mapping[int, Mutant]) -> tuple[str, set[int]
     return "".join([*text, source[at:]]), chosen
 
 
-def _is_within(function: Function, source: str, fault: Mutant) -> bool:
-    start = source.index(fault.old)
-    return function.body <= start and start + len(fault.old) <= function.end
-
-
 def _clone(source: str, function: Function, number: int, fault: Mutant) -> str:
     start = source.index(fault.old)
     body = source[function.body : start] + fault.new + source[start + len(fault.old) : function.end]
     header = source[function.start : function.body].replace("__weak", "")
     header = header.replace(f"{function.name}(", f"{function.name}__mutant{number}(", 1)
     return ("" if header.startswith("static ") else "static ") + header + body + "\n"
-
-
-def defined(source: str) -> str:
-    return source + _DEFINED
 
 
 def diff(file: str, before: str, after: str) -> str:

@@ -74,7 +74,6 @@ def jobs(guest: Guest) -> int:
 
 
 def arguments(kernel: str, chosen: Sequence[str]) -> tuple[str, ...]:
-    """On the kernel's command line."""
     threshold = (f"padlab_threshold={LEAST_KIB}",) if kernel == "patched" else ()
     return (f"padlab_programs={','.join(chosen)}", *threshold)
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from padlab.check.base import expected, guests, report, runner
-from padlab.check.base.report import Report
-from padlab.check.base.runner import Check
 from padlab.check.guest import singles
 from padlab.check.plan import plan, selection
 from padlab.core import environment, exclusive, host, packages, paths, progress
@@ -25,7 +23,7 @@ SET_UP = "set-up: packages and the patched tree"
 
 def checks(
     globs: Sequence[str] = (), quick: bool = False, full: bool = False, brief: bool = False
-) -> list[Check]:
+) -> list[runner.Check]:
     chosen = plan.quick() if quick else plan.full(full)
     if brief:
         chosen = [check for check in chosen if check.name in selection.BRIEF]
@@ -64,22 +62,19 @@ def main(
     return report.conclude(reports, elapsed)
 
 
-def _check_host(chosen: Sequence[Check]) -> None:
+def _check_host(chosen: Sequence[runner.Check]) -> None:
     """Refuse hours of work that cannot end well here."""
     what = paths.command("test --full")
     source.check_room(paths.BUILD, FULL_ROOM, what)
     largest = max(chosen, key=lambda check: check.mib)
     free = host.free_mib()
     if largest.mib > free:
-        raise LabError(
-            what,
-            f"'{largest.name}' takes {largest.mib / 1024:.0f} GiB of memory, {free / 1024:.0f} GiB are free",
-            "end other programs, or name checks that fit: ./lab test --full GLOB",
-        )
+        why = f"'{largest.name}' takes {largest.mib / 1024:.0f} GiB of memory, {free / 1024:.0f} GiB are free"
+        raise LabError(what, why, "end other programs, or name checks that fit: ./lab test --full GLOB")
 
 
-def _run(chosen: list[Check], groups: Sequence[str], again: bool) -> list[Report]:
-    set_up = runner.run_one(Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
+def _run(chosen: list[runner.Check], groups: Sequence[str], again: bool) -> list[report.Report]:
+    set_up = runner.run_one(runner.Check(SET_UP, lambda: _set_up(groups), plan.SET_UP_LIMIT_S))
     if set_up.outcome.failures:
         report.tell(set_up, "[0]")
         return [set_up]

@@ -15,7 +15,7 @@ from padlab.check.base.guests import ARM64, SMALL, SMT
 from padlab.check.base.runner import Check
 from padlab.check.deferred import besideplan, deferred
 from padlab.check.fresh import fresh, hostconfig
-from padlab.check.guest import costs, endings, lockstat, races, stress, suites
+from padlab.check.guest import costs, endings, races, stress, suites
 from padlab.check.memmap import asked, matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
@@ -44,7 +44,8 @@ SET_UP_LIMIT_S = 1800
 RANDOM_MACHINES = 40
 RANDOM_LIMIT_S = 60
 
-# Random jobs for the engine in userspace.
+# The engine in userspace, with random jobs.
+BUGS = "engine in userspace finds every seeded fault"
 QUICK_JOBS = 200_000
 FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
 
@@ -68,7 +69,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *_native(),
         *_models(everything),
         *_userspace(FULL_JOBS),
-        *_bugs(),
+        Check(BUGS, fuzz.find_all, BUGS_LIMIT_S, alone=True, sees=fuzz.seen_by_find),
         Check("memblock in userspace", memblock.check, building.BUILD_LIMIT_S, alone=True),
         Check("KUnit, one CPU (UML)", suites.kunit_uml, building.BUILD_LIMIT_S, alone=True),
         *building.kernels(everything),
@@ -110,11 +111,6 @@ def _userspace(jobs: dict[str, int]) -> Iterator[Check]:
     for sanitizer, name in fuzz.SANITIZERS.items():
         run = partial(fuzz.fuzz, sanitizer, jobs[sanitizer])
         yield Check(f"engine in userspace, {name}", run, FUZZ_LIMIT_S, alone=True)
-
-
-def _bugs() -> Iterator[Check]:
-    name = "engine in userspace finds every seeded fault"
-    yield Check(name, fuzz.find_all, BUGS_LIMIT_S, alone=True, sees=fuzz.seen_by_find)
 
 
 def _models(everything: bool) -> Iterator[Check]:
@@ -169,7 +165,9 @@ def _suites(everything: bool) -> Iterator[Check]:
     yield from map(_kunit, (PERF, DEBUG))
     name = "kselftests that need a debug kernel"
     yield _selftests(name, suites.selftests_of_debugging, SMT, DEBUG)
-    yield _selftests("kselftests that provoke reports", suites.selftests_of_reports, SMT, DEBUG)
+    yield _selftests(
+        "kselftests that provoke reports", partial(suites.selftests_of, "report", DEBUG), SMT, DEBUG
+    )
     yield _guest("KUnit, arm64", partial(suites.kunit, kconfig.ARM64), ARM64, role="kunit")
     if everything:
         yield _guest("kselftests, arm64", partial(suites.selftests, kconfig.ARM64), ARM64, role="selftest")
@@ -182,15 +180,15 @@ def _kunit(config: Config) -> Check:
 
 def _selftests_elsewhere(config: Config) -> Iterator[Check]:
     """Those that want a machine of their own."""
-    run = partial(suites.selftests_of_huge_pages, config)
+    run = partial(suites.selftests_of, "huge", config)
     mib = _whole(hugepages.MACHINE)
     yield _selftests("kselftests of huge pages", run, hugepages.MACHINE, config, mib)
-    run = partial(suites.selftests_of_nodes, config)
+    run = partial(suites.selftests_of, "nodes", config)
     yield _selftests("kselftests of memory that comes and goes", run, suites.LATE, config)
     run = partial(suites.selftests_of_caches, config)
     yield _selftests("kselftests of where helpers go", run, suites.CACHES, config)
     title = f"kselftests that measure time, {suites.TIME} ({config})"
-    run, mib = partial(suites.selftests_of_time, config), boots.host_mib(machine.load(suites.TIME))
+    run, mib = partial(suites.selftests_of, "time", config), boots.host_mib(machine.load(suites.TIME))
     yield Check(title, run, MAKING_S + suites.TIME_LIMIT_S, mib=mib)
 
 
@@ -263,7 +261,7 @@ def _users(everything: bool) -> Iterator[Check]:
 def _costs(everything: bool) -> Iterator[Check]:
     exact = partial(_guest, exact=True)
     yield Check("weakly ordered stores are fenced", fences.check, building.BUILD_LIMIT_S, alone=True)
-    name, config = lockstat.MACHINE, lockstat.CONFIG
+    name, config = costs.LOCK_MACHINE, costs.LOCK_CONFIG
     yield _guest("zone->lock, 64 GiB", costs.zone_lock, name, config=config, boots_each=2)
     title = "one thread costs no more instructions than stock"
     yield exact(title, costs.one_thread, SMALL, boots_each=3)

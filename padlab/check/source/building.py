@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The checks of ``./lab test`` that build kernels, or look at their source."""
 
+import re
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 from padlab.check.base import guests
 from padlab.check.base.runner import Check
@@ -12,7 +14,9 @@ from padlab.check.memmap import matrix
 from padlab.check.source import checkers, eachstep, remarks
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel import kconfig, sharing
+from padlab.kernel import kconfig
+from padlab.kernel.build import Build
+from padlab.kernel.content import fingerprint
 from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, OUTSIDE, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
@@ -20,15 +24,20 @@ MOST_UNSHARED = 60
 BUILD_LIMIT_S = 3600
 STEPS_LIMIT_S = 3 * 3600
 CLOUD_LIMIT_S = 4 * 3600
+# In an .o.cmd of kbuild.
+_SOURCE = re.compile(r"^source_\S+ := (\S+)$", re.MULTILINE)
+_READ = re.compile(r"^  (\S+) \\?$", re.MULTILINE)
 
 
 def sources(everything: bool = False) -> Iterator[Check]:
     """The kernel's checkers of source on the files of the series, and who looks at struct pages."""
-    yield Check("kernel-doc says nothing new", checkers.kernel_doc, SOURCE_LIMIT_S)
+    yield Check("kernel-doc says nothing new", partial(checkers.check, "kernel-doc"), SOURCE_LIMIT_S)
     yield Check("who looks at struct pages by pfn has a verdict", checkers.pfn_users, SOURCE_LIMIT_S)
     if everything:
-        yield Check("Coccinelle says nothing new", checkers.coccinelle, BUILD_LIMIT_S)
-        yield Check("Sphinx says nothing new of the manuals", checkers.htmldocs, BUILD_LIMIT_S)
+        yield Check("Coccinelle says nothing new", partial(checkers.check, "coccinelle"), BUILD_LIMIT_S)
+        yield Check(
+            "Sphinx says nothing new of the manuals", partial(checkers.check, "htmldocs"), BUILD_LIMIT_S
+        )
 
 
 def kernels(everything: bool) -> Iterator[Check]:
@@ -39,12 +48,7 @@ def kernels(everything: bool) -> Iterator[Check]:
     if everything:
         kernels.append(("stock", kconfig.ARM64))
         kernels += [("patched", config) for config in (KASAN, RT, races.CONFIG)]
-        kernels += [
-            ("faulty", FEATURES),
-            ("faulty", USERS),
-            ("patched", OUTSIDE),
-            ("stock", OUTSIDE),
-        ]
+        kernels += [("faulty", FEATURES), ("faulty", USERS), ("patched", OUTSIDE), ("stock", OUTSIDE)]
         others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
         kernels += [(kernel, config) for config in others for kernel in ("stock", "patched")]
     for kernel, config in dict.fromkeys(kernels):
@@ -65,11 +69,36 @@ def shared() -> Iterator[Check]:
 
 
 def _shared(config: Config) -> Outcome:
-    unshared = sharing.unshared(guests.built("patched", config), guests.built("stock", config))
-    progress.note(f"{len(unshared)} objects of patched ({config}) are not those of stock")
-    if len(unshared) <= MOST_UNSHARED:
+    objects = unshared(guests.built("patched", config), guests.built("stock", config))
+    progress.note(f"{len(objects)} objects of patched ({config}) are not those of stock")
+    if len(objects) <= MOST_UNSHARED:
         return Outcome(1)
-    return judge([f"{len(unshared)} objects are to be compiled anew:", *unshared])
+    return judge([f"{len(objects)} objects are to be compiled anew:", *objects])
+
+
+def unshared(patched: Build, stock: Build) -> list[str]:
+    """Objects of ``patched``, by their paths, for which a file was read that ``stock`` has not so.
+
+    By what kbuild noted of each.  They have to be compiled once stock has been built; any other is in
+    ccache (build.py, kconfig.py).
+    """
+
+    @cache
+    def differs(name: str) -> bool:
+        return fingerprint(patched.obj / name) != fingerprint(stock.obj / name)
+
+    return [
+        name
+        for name, files in _objects(patched.obj)
+        if any(differs(file) for file in files if not file.startswith(("/", "$")))
+    ]
+
+
+def _objects(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    for path in sorted(folder.rglob(".*.o.cmd")):
+        name = path.with_name(path.name.removeprefix(".").removesuffix(".cmd"))
+        command = path.read_text(errors="replace")
+        yield str(name.relative_to(folder)), [*_SOURCE.findall(command), *_READ.findall(command)]
 
 
 def compilers(everything: bool) -> Iterator[Check]:
@@ -83,7 +112,6 @@ def compilers(everything: bool) -> Iterator[Check]:
 
 
 def installing(everything: bool) -> Iterator[Check]:
-    """Debian packages, on a bare Debian."""
     if everything:
         limit_s = BUILD_LIMIT_S + installed.BOOT_LIMIT_S
         yield Check("packages of perf: installed, booted, removed", installed.of_perf, limit_s, alone=True)

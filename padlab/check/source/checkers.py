@@ -12,7 +12,6 @@ from pathlib import Path
 from padlab.check.source import remarks
 from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
-from padlab.core.progress import Step
 from padlab.kernel import pfnusers, tree
 
 _PLACE = paths.BUILD / "checkers"
@@ -20,11 +19,13 @@ _PLACE = paths.BUILD / "checkers"
 _MANUALS = ("core-api", "admin-guide/sysctl")
 
 # What a checker says of a tree, with an empty folder and a log of its own.
-Checker = Callable[[Path, Path, Path, Step], Iterable[str]]
+Checker = Callable[[Path, Path, Path, progress.Step], Iterable[str]]
 
 
-def _new(name: str, checker: Checker) -> Outcome:
+def check(name: str) -> Outcome:
     """One case, which passes if nothing is said of the patched tree that is not said of stock."""
+    groups, checker = CHECKERS[name]
+    packages.ensure(*groups)
     log = paths.LOGS / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
@@ -42,24 +43,14 @@ def _files(top: Path) -> list[str]:
     return [name for name in remarks.touched(".c", ".h") if (top / name).exists()]
 
 
-def kernel_doc() -> Outcome:
+def _kernel_doc(top: Path, _place: Path, log: Path, _step: progress.Step) -> list[str]:
     """Comments of functions and structs: none is malformed, or lacks what it should have."""
-    return _new("kernel-doc", _kernel_doc)
-
-
-def _kernel_doc(top: Path, _place: Path, log: Path, _step: Step) -> list[str]:
     command = ["scripts/kernel-doc", "-none", "-Wall", *_files(top)]
     return process.run(command, what="kernel-doc", cwd=top, log=log, ok=range(256)).splitlines()
 
 
-def coccinelle() -> Outcome:
-    """The kernel's semantic patches, as make coccicheck has them report."""
-    packages.ensure("coccinelle")
-    return _new("coccinelle", _coccinelle)
-
-
-def _coccinelle(top: Path, place: Path, log: Path, step: Step) -> Iterable[str]:
-    """Of the files of the series, in the folder, where nothing else is."""
+def _coccinelle(top: Path, place: Path, log: Path, step: progress.Step) -> Iterable[str]:
+    """The kernel's semantic patches, as make coccicheck has them report, on files in the folder alone."""
     for name in _files(top):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(top / name, place / name)
@@ -95,13 +86,8 @@ def _rule(top: Path, place: Path, rule: Path, log: Path) -> list[str]:
     return output.splitlines()
 
 
-def htmldocs() -> Outcome:
+def _htmldocs(top: Path, place: Path, log: Path, _step: progress.Step) -> list[str]:
     """The manuals that the series adds to, made by Sphinx."""
-    packages.ensure("build", "sphinx")
-    return _new("htmldocs", _htmldocs)
-
-
-def _htmldocs(top: Path, place: Path, log: Path, _step: Step) -> list[str]:
     command = ["make", "-C", top, f"O={place}", f"SPHINXDIRS={' '.join(_MANUALS)}", "htmldocs"]
     lines: list[str] = []
     process.stream(command, lines.append, what="make htmldocs", log=log)
@@ -112,3 +98,11 @@ def pfn_users() -> Outcome:
     """Who gets from a pfn to a struct page in the whole tree has a verdict in checks/pfn-users.toml."""
     found = pfnusers.scan(tree.ensure_tree("patched"))
     return judge(pfnusers.problems(found, pfnusers.read(), paths.BASE))
+
+
+# By name, with the packages that each needs.
+CHECKERS: dict[str, tuple[tuple[str, ...], Checker]] = {
+    "kernel-doc": ((), _kernel_doc),
+    "coccinelle": (("coccinelle",), _coccinelle),
+    "htmldocs": (("build", "sphinx"), _htmldocs),
+}

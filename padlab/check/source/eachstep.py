@@ -8,7 +8,6 @@ changes is compiled.  W=1 and sparse are for the C files that the series adds or
 from pathlib import Path
 
 from padlab.check.base import guests
-from padlab.check.base.guests import SMT
 from padlab.check.memmap import memmap
 from padlab.check.memmap.asked import Case
 from padlab.check.source import remarks
@@ -18,13 +17,12 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import steps as series
 from padlab.kernel.kconfig import PERF
-from padlab.kernel.steps import Step
 
 CONFIG = PERF
 # Deferred init runs on each node, with stock's messages or ours, and leaves what stock's does.
 BOOT = Case(
     "a step",
-    SMT,
+    guests.SMT,
     config=CONFIG,
     says=tuple(rf"node {node} (deferred pages )?initialised" for node in (0, 1)),
 )
@@ -45,7 +43,7 @@ def check() -> Outcome:
     return total
 
 
-def try_step(steps: list[Step], of_stock: set[str]) -> Outcome:
+def try_step(steps: list[series.Step], of_stock: set[str]) -> Outcome:
     """The last of ``steps``, on top of those before it; ``of_stock`` is what is said of stock."""
     subject = steps[-1].subject
     try:

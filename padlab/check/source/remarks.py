@@ -14,12 +14,10 @@ from padlab.core import packages, paths
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, mailseries, steps, tree
-from padlab.kernel.kconfig import DEBUG, PERF, Config
-from padlab.kernel.tree import Variant
 
 TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
-CONFIGS = (PERF, DEBUG, kconfig.ARM64)
+CONFIGS = (kconfig.PERF, kconfig.DEBUG, kconfig.ARM64)
 STRICT = ("W=1", "C=2", "CHECK=sparse")
 _REMARK = re.compile(
     r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?P<text>(?:warning|error)\b.*)$"
@@ -39,7 +37,7 @@ def parse(lines: Iterable[str], top: Path) -> set[str]:
     return remarks
 
 
-def have(variant: Variant) -> Path:
+def have(variant: tree.Variant) -> Path:
     """Give the tree what ``variant`` has of the series; return it."""
     tree.VARIANTS[TREE] = variant
     return tree.ensure_tree(TREE)
@@ -49,10 +47,7 @@ def touched(*suffixes: str) -> list[str]:
     return sorted(name for name in mailseries.touched_files() if name.endswith(suffixes))
 
 
-# Compilers
-
-
-def said(config: Config, variant: Variant, *variables: str) -> set[str]:
+def said(config: kconfig.Config, variant: tree.Variant, *variables: str) -> set[str]:
     """Of C files that the series adds or edits, with what ``variant`` has of it; for make ``variables``."""
     top = have(variant)
     guests.built("patched", config)  # which says what is compiled
@@ -77,7 +72,7 @@ def _of_a_guard(remark: str, top: Path) -> bool:
     return body is not None and re.search(r"\b(scoped_)?guard\(", body[0]) is not None
 
 
-def compilers(config: Config) -> Outcome:
+def compilers(config: kconfig.Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
     stock, ours = (said(config, steps.variant(of_series), *STRICT) for of_series in ([], steps.read_steps()))

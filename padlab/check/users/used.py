@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable
 
 from padlab.check.base import guests
-from padlab.check.base.guests import SMT
 from padlab.check.deferred import beside
 from padlab.check.memmap.asked import Case
 from padlab.core.outcome import Outcome, judge
@@ -33,7 +32,7 @@ EFI = ("efi-512m", "efi-2", "efi-3", "efi-6")
 ARGS = ("nokaslr",)
 CASES = (
     *(Case("plain", name, ARGS, CONFIG, says=(r"efi: EFI v2",)) for name in EFI),
-    Case("plain", SMT, ARGS, CONFIG),
+    Case("plain", guests.SMT, ARGS, CONFIG),
 )
 
 # A task of checks/faults/test-beside.patch reads a struct page while the jobs of deferred init are
@@ -86,11 +85,10 @@ def problems(lines: Iterable[str]) -> list[str]:
 
 def poisoned() -> Outcome:
     """Who reads a struct page that is not initialised is reported, and nothing else is."""
-    result = guests.boot(SMT, beside.KERNEL, CONFIG, append=CARELESS)
+    result = guests.boot(guests.SMT, beside.KERNEL, CONFIG, append=CARELESS)
     reports = [line for line in guests.trouble(result) if not _REPORTS.search(line)]
     return judge(reports + unseen(result.dmesg.text), result.log)
 
 
 def unseen(console: str) -> list[str]:
-    """What is wrong with what a console says.  Pure."""
     return [] if SEEN in console else ["a struct page that is not initialised is read, and nobody says so"]

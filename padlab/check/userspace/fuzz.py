@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.check.mutants import mutant as mutants
-from padlab.check.mutants.mutant import Mutant
 from padlab.core import paths, pool, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -36,9 +35,6 @@ _OK = re.compile(r"^ok: (?P<jobs>\d+) jobs, .*, seed (?P<seed>0x[0-9a-f]+)$")
 _PROGRESS = re.compile(r"^(?P<jobs>\d+) jobs in \d+ s$")
 
 
-# What the program says
-
-
 @dataclass(frozen=True)
 class Result:
     """A run of padata_fuzz.  ``failure`` is the guarantee that was broken, and by which job."""
@@ -59,35 +55,24 @@ def parse(lines: Iterable[str]) -> Result:
 
 
 def jobs_so_far(line: str) -> int | None:
-    """The number of jobs in a line of progress."""
     match = _PROGRESS.match(line.removeprefix(_PREFIX)) if line.startswith(_PREFIX) else None
     return int(match["jobs"]) if match else None
 
 
 def problems(result: Result, jobs: int, status: int) -> list[str]:
     """What is wrong with a run that was to do ``jobs``."""
-    if result.failure:
-        return [result.failure]
-    if not result.ended:
-        return [f"it ended with status {status} and no result"]
-    wrong = [f"it says ok and ended with status {status}"] if status else []
-    if result.jobs < jobs:
+    wrong = tools.Said((), (), result.failure, result.ended).problems(status)
+    if result.ended and not result.failure and result.jobs < jobs:
         wrong.append(f"it did {result.jobs} jobs of {jobs}")
     return wrong
 
 
-# Bugs
-
-
-def bugs() -> dict[str, Mutant]:
+def bugs() -> dict[str, mutants.Mutant]:
     """Those that say how they are found, by name."""
     return {bug.name: bug for bug in mutants.of_table(BUGS) if bug.says}
 
 
-# Building
-
-
-def build(sanitizer: str, bug: Mutant | None = None) -> Path:
+def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
     """The program with ``sanitizer``, of the engine as it is or with ``bug``."""
     program = f"padata_fuzz-{sanitizer}"
     if bug is None:
@@ -97,9 +82,6 @@ def build(sanitizer: str, bug: Mutant | None = None) -> Path:
     source.write_text(mutants.seeded(bug, (tree.ensure_tree("patched") / bug.file).read_text()))
     variable = f"{_VARIABLES[bug.file]}={source}"
     return native.make(TOOL, f"{program}-{bug.name}", variable, f"VARIANT={bug.name}")
-
-
-# Running
 
 
 def fuzz(sanitizer: str, jobs: int) -> Outcome:
@@ -120,7 +102,7 @@ def fuzz(sanitizer: str, jobs: int) -> Outcome:
     return judge(problems(result, jobs, status), log)
 
 
-def find(bug: Mutant) -> Outcome:
+def find(bug: mutants.Mutant) -> Outcome:
     """The program has to find ``bug`` whenever it runs, and to say so in one of few runs.
 
     A bug breaks more than one guarantee, and which one shows first is up to chance.
@@ -158,17 +140,12 @@ def attempt(program: Path, log: Path) -> tuple[int, Result]:
 def _run(
     program: Path, args: list[str], log: Path, on_line: Callable[[str], None] = lambda _line: None
 ) -> tuple[int, list[str]]:
-    status, lines = _run_once([program, *args], log, on_line)
-    if any(_TSAN_LAYOUT in line for line in lines):
-        status, lines = _run_once(["setarch", "-R", program, *args], log, on_line)
-    if any(_TSAN_LAYOUT in line for line in lines):
-        raise LabError(
-            program.name,
-            "ThreadSanitizer cannot work with this kernel's memory layout",
-            "set it: sysctl vm.mmap_rnd_bits=28",
-            log=log,
-        )
-    return status, lines
+    for how in ([], ["setarch", "-R"]):
+        status, lines = _run_once([*how, program, *args], log, on_line)
+        if not any(_TSAN_LAYOUT in line for line in lines):
+            return status, lines
+    why = "ThreadSanitizer cannot work with this kernel's memory layout"
+    raise LabError(program.name, why, "set it: sysctl vm.mmap_rnd_bits=28", log=log)
 
 
 def _run_once(command: list[object], log: Path, on_line: Callable[[str], None]) -> tuple[int, list[str]]:
@@ -182,7 +159,5 @@ def _run_once(command: list[object], log: Path, on_line: Callable[[str], None]) 
     # What the user has set for sanitizers does not count.
     env = {f"{name}_OPTIONS": "" for name in ("ASAN", "TSAN", "UBSAN")}
     what = f"running {Path(str(command[0])).name}"
-    status = process.stream(
-        command, keep, what=what, env=env, log=log, timeout=_RUN_LIMIT_S, ok=range(-64, 256)
-    )
+    status = process.stream(command, keep, what=what, env=env, log=log, timeout=_RUN_LIMIT_S, ok=process.ANY)
     return status, lines

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process
 from padlab.core.errors import LabError
-from padlab.kernel import compiler, native
+from padlab.kernel import native
+from padlab.kernel.arch import X86_64
 from padlab.kernel.content import Stamp, fingerprint
 from padlab.kernel.owned import owned_files
 
@@ -75,9 +76,6 @@ def problems(result: Result, says: str, status: int) -> list[str]:
     return wrong + ([f"not all states were searched: {result.cut}"] if result.cut else [])
 
 
-# Building
-
-
 def build(program: str, **variables: object) -> Path:
     """Have the Makefile of checks/models make ``program``; make's variables are in capitals."""
     packages.ensure(*GROUPS)
@@ -87,7 +85,7 @@ def build(program: str, **variables: object) -> Path:
     command = ["make", "-s", "-C", SOURCES, f"O={PLACE}", f"LINUX={linux}", "CC=gcc"]
     command += [f"{name}={value}" for name, value in variables.items()]
     files = [*sorted(path for path in SOURCES.iterdir() if path.suffix != ".toml"), *engine.values()]
-    parts = [compiler.identity(), spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
+    parts = [X86_64.identity, spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
     stamp = Stamp(PLACE / ".padlab-sources", parts)
     with exclusive.alone(PLACE.with_name(f".{PLACE.name}.lock")), contextlib.ExitStack() as making:
         if not (stamp.matches() and linux.exists()):
@@ -104,9 +102,6 @@ def _log(name: str, part: str = "") -> Path:
     return paths.LOGS / f"models-{name}{part}.log"
 
 
-# Running
-
-
 def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
     """Search ``model``; the log, called after ``name``, also has the trace of an error."""
     log = _log(name)
@@ -114,15 +109,10 @@ def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lines: list[str] = []
+    command, env = [program, f"-m{_DEPTH}", f"-w{_HASH_BITS}"], {"MODEL": model}
+    what = f"searching {name}"
     status = process.stream(
-        [program, f"-m{_DEPTH}", f"-w{_HASH_BITS}"],
-        lines.append,
-        what=f"searching {name}",
-        cwd=folder,
-        env={"MODEL": model},
-        log=log,
-        timeout=LIMIT_S,
-        ok=range(-64, 256),
+        command, lines.append, what=what, cwd=folder, env=env, log=log, timeout=LIMIT_S, ok=process.ANY
     )
     result = parse(lines)
     result = replace(result, found=_placed(program, [result.found])[0])
@@ -137,7 +127,7 @@ def trace(program: Path, model: str, folder: Path) -> list[str]:
     """Go again along the trail in ``folder``: a line for each step."""
     env = {"MODEL": model, "MODEL_TRACE": "1"}
     command = [program, "-r", _TRAIL]
-    out = process.run(command, what=f"tracing {model}", cwd=folder, env=env, ok=range(-64, 256))
+    out = process.run(command, what=f"tracing {model}", cwd=folder, env=env, ok=process.ANY)
     return [line.removeprefix("model: ") for line in out.splitlines() if line.startswith("model: ")]
 
 

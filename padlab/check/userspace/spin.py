@@ -6,11 +6,11 @@ search: see docs/testing.md.  ``models.toml`` lists what is searched, ``variants
 is left out of the code to show that it is needed, and what is found then.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -20,10 +20,10 @@ from padlab.check.userspace.search import Result
 from padlab.core import packages, paths, progress, table, toml
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel import compiler, native
+from padlab.kernel import native
+from padlab.kernel.arch import X86_64
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
-from padlab.measure import provenance
 
 MODELS = search.SOURCES / "models.toml"
 VARIANTS = "models/variants.toml"
@@ -63,19 +63,19 @@ def variants() -> dict[str, Variant]:
 
 def without(name: str, variant: Variant, source: str) -> str:
     """The source of ``variant.file`` without what the variant leaves out."""
-    count = source.count(variant.old)
-    if count != 1:
-        raise LabError(
-            f"variant {name}",
-            f"its old text is {count} times in {variant.file}, not once",
-            f"correct it in {paths.shown(paths.table(VARIANTS))}",
-        )
+    if (count := source.count(variant.old)) != 1:
+        why = f"its old text is {count} times in {variant.file}, not once"
+        raise LabError(f"variant {name}", why, f"correct it in {paths.shown(paths.table(VARIANTS))}")
     return source.replace(variant.old, variant.new)
 
 
-def variant_of(file: str, old: str, new: str) -> Variant:
-    """For what is no variant of the table: nothing is said of what has to be found."""
-    return Variant("", "", "", old, new, in_task=file == search.TASK)
+def build(name: str, variant: Variant) -> Path:
+    """The program without what a variant leaves out."""
+    source = paths.BUILD / "models-variants" / f"{name}.c"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(without(name, variant, owned_files()[variant.file].read_text()))
+    which = {"TASK" if variant.in_task else "ENGINE": source}
+    return search.build(f"jobs-{name}", NAME=name, **which)
 
 
 # One search each
@@ -107,30 +107,13 @@ def searches(full: bool = False) -> list[Search]:
     for name, model in models().items():
         if full or not model.full:
             kind = MEMORY if model.program == "litmus" else JOBS
-            listed.append(
-                Search(name, kind, model.why, name, model.says, partial(search.build, model.program))
-            )
+            made = partial(search.build, model.program)
+            listed.append(Search(name, kind, model.why, name, model.says, made))
     for name, variant in variants().items():
         kind = f"{LEFT_OUT}, barrier" if variant.barrier else LEFT_OUT
-        build = Building(name, variant)
-        listed.append(Search(name, kind, variant.why, variant.model, variant.says, build, keep=False))
+        made = partial(build, name, variant)
+        listed.append(Search(name, kind, variant.why, variant.model, variant.says, made, keep=False))
     return listed
-
-
-@dataclass(frozen=True)
-class Building:
-    """Makes the program without what a variant leaves out."""
-
-    name: str
-    variant: Variant
-
-    def __call__(self) -> Path:
-        variant = self.variant
-        source = paths.BUILD / "models-variants" / f"{self.name}.c"
-        source.parent.mkdir(parents=True, exist_ok=True)
-        source.write_text(without(self.name, variant, owned_files()[variant.file].read_text()))
-        which = {"TASK" if variant.in_task else "ENGINE": source}
-        return search.build(f"jobs-{self.name}", NAME=self.name, **which)
 
 
 def seen(kind: str, full: bool) -> str:
@@ -140,7 +123,7 @@ def seen(kind: str, full: bool) -> str:
     marks = [f"{path.name} {fingerprint(path)}" for path in (*modules, *sources)]
     engine = [f"{name} {owned_files()[name].read_text()}" for name in (*native.ENGINE, search.TASK)]
     over = paths.over(VARIANTS)
-    versions = [search.spin_version(), compiler.identity(), over.read_text() if over else ""]
+    versions = [search.spin_version(), X86_64.identity, over.read_text() if over else ""]
     return digest([kind, str(full), *versions, *marks, *engine])
 
 
@@ -159,9 +142,6 @@ def do_all(chosen: Sequence[Search]) -> list[Searched]:
             step.update(f"{nr} of {len(chosen)}: {wanted.name}")
             done.append(do(wanted))
     return done
-
-
-# Checks of ./lab test
 
 
 def check(kind: str, full: bool = False) -> Outcome:
@@ -184,13 +164,7 @@ def choose(globs: Sequence[str], full: bool) -> list[Search]:
     return [wanted for wanted in everything if wanted.name in chosen]
 
 
-def main(
-    globs: Sequence[str] = (),
-    full: bool = False,
-    list_only: bool = False,
-    trace: bool = False,
-    json: bool = False,
-) -> int:
+def main(globs: Sequence[str] = (), full: bool = False, list_only: bool = False, trace: bool = False) -> int:
     """Search and show.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
@@ -198,26 +172,8 @@ def main(
         return 0
     packages.ensure(*search.GROUPS)
     done = do_all(chosen)
-    provenance.tell(as_dict(done), json, partial(show, done, trace))
+    show(done, trace)
     return 1 if any(searched.problems for searched in done) else 0
-
-
-def as_dict(done: Iterable[Searched]) -> dict[str, Any]:
-    return {
-        **provenance.of_native("./lab models --full"),
-        "spin": search.spin_version(),
-        "models": [
-            {
-                "name": searched.search.name,
-                "kind": searched.search.kind,
-                "searched_in": searched.search.model,
-                "found": searched.result.found,
-                "states": searched.result.states,
-                "as_it_has_to_be": not searched.problems,
-            }
-            for searched in done
-        ],
-    }
 
 
 def show(done: Sequence[Searched], trace: bool) -> None:

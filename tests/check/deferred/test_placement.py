@@ -55,7 +55,7 @@ def read(events: str, topology: str = TOPOLOGY) -> placement.Trace:
     for line in filter(None, events.splitlines()):
         task, cpu, text = line.split(" ", 2)
         lines.append(f"trace      {task}      {cpu} .....     0.500123: padata_mt_{text}\n")
-    return placement.parse(channel.parse(topology + "".join(lines)))
+    return placement.parse(channel.Guest(topology + "".join(lines)))
 
 
 def judge(events: str) -> list[str]:
@@ -132,6 +132,6 @@ def test_other_faults_are_seen(events: str, problem: str) -> None:
 
 
 def test_lost_events_are_no_proof() -> None:
-    lost = placement.parse(channel.parse(TOPOLOGY + "trace CPU:3 [LOST 17 EVENTS]\n"))
+    lost = placement.parse(channel.Guest(TOPOLOGY + "trace CPU:3 [LOST 17 EVENTS]\n"))
     assert any("lost" in line for line in placement.problems(lost))
     assert placement.problems(read(GOOD, "")) == ["the guest did not tell its CPUs and nodes"]

@@ -27,7 +27,7 @@ done 0
 def ended(guest: str = GUEST, console: str = NODE.format(0) + NODE.format(1)) -> BootResult:
     spec = BootSpec(machine.load("smt-numa"), "patched")
     kernel = build.Build("patched", PERF, Path(), Path(), Path(), "6.12.9-1", RELEASE)
-    messages, said = dmesg.parse(console), channel.parse(guest)
+    messages, said = dmesg.parse(console), channel.Guest(guest)
     return BootResult(spec, kernel, EMULATED, said.done or 0, messages, said, HostClock(), 1.0, Path())
 
 

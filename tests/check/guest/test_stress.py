@@ -9,7 +9,7 @@ GOOD = {str(nr): 0 for nr in range(stress.STRESSORS)}
 
 
 def test_statuses_by_stressor() -> None:
-    guest = channel.parse("running a\nktap a text\nstatus a 0\nrunning b\nstatus b 2\ndone 0\n")
+    guest = channel.Guest("running a\nktap a text\nstatus a 0\nrunning b\nstatus b 2\ndone 0\n")
     assert outside.statuses(guest) == {"a": 0, "b": 2}
 
 

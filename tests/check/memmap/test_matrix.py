@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from padlab.check.guest import lockstat
+from padlab.check.guest import costs
 from padlab.check.memmap import asked, matrix
 from padlab.core.errors import LabError
 from padlab.vm import channel, dmesg, machine
@@ -22,7 +22,7 @@ IRQ = (
 
 def result(console: str, guest: str = "") -> SimpleNamespace:
     return SimpleNamespace(
-        dmesg=dmesg.parse(console), guest=channel.parse(guest), guest_log=Path("/guest.log")
+        dmesg=dmesg.parse(console), guest=channel.Guest(guest), guest_log=Path("/guest.log")
     )
 
 
@@ -98,14 +98,14 @@ def test_allocation_in_interrupts() -> None:
 
 
 def test_zone_lock_is_counted_by_the_guest() -> None:
-    assert lockstat.taken(result("", "zone-lock 486\n")) == 486
+    assert costs.taken(result("", "zone-lock 486\n")) == 486
     for guest in ("", "zone-lock \n"):
         with pytest.raises(LabError, match="from its start to its end"):
-            lockstat.taken(result("", guest))
+            costs.taken(result("", guest))
 
 
 def test_zone_lock() -> None:
-    assert lockstat.problems(16496, 486) == []
-    assert "601 times, more than 600; stock 16496" in lockstat.problems(16496, 601)[0]
+    assert costs.taken_problems(16496, 486) == []
+    assert "601 times, more than 600; stock 16496" in costs.taken_problems(16496, 601)[0]
     for stock, patched in ((100, 101), (100, 0)):
-        assert "not its whole count" in lockstat.problems(stock, patched)[0]
+        assert "not its whole count" in costs.taken_problems(stock, patched)[0]

@@ -242,9 +242,9 @@ def test_what_does_not_compile_is_not_killed(checks: Checks, tmp_path: Path) -> 
 
 
 def test_the_exit_status(checks: Checks, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    verdicts = [Verdict("engine/a", "f.c", "w", outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
+    verdicts = [Verdict("engine/a", "w", outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
     assert mutants.conclude(verdicts, {}, 1.0) == 0
-    assert mutants.conclude([*verdicts, Verdict("engine/b", "f.c", "w", SURVIVED)], {}, 1.0) == 1
+    assert mutants.conclude([*verdicts, Verdict("engine/b", "w", SURVIVED)], {}, 1.0) == 1
     said = capfd.readouterr().err
     assert "engine/b survives: w" in said
     assert "4 mutants: 1 killed, 1 equivalent, 1 survived, 1 not decided" in said
@@ -261,7 +261,7 @@ def test_a_mutant_is_chosen_by_table_or_name() -> None:
 
 def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
     check = Detector("cheap", "userspace", lambda _one: lambda _limit: Outcome(1), lambda _file: False)
-    attempt = Attempt(True, "said", 1.0, "2026-01-02")
+    attempt = Attempt(True, "said", 1.0)
     Log(tmp_path / "kept.json").keep(check, FAULT, attempt)
     assert Log(tmp_path / "kept.json").find(check, FAULT) == attempt
     assert Log(tmp_path / "kept.json").find(check, None) is None

@@ -32,7 +32,7 @@ GOOD, FEWER, SKIPPED, BAD = Ran(2, 3), Ran(2, 2), Ran(1, 3), Ran(0, 3)
 
 
 def test_what_a_guest_said_by_program() -> None:
-    guest = channel.parse(GUEST)
+    guest = channel.Guest(GUEST)
     assert outside.read(guest) == {"mm/cow": Ran(0, 2), "mm/thuge-gen": Ran(1, 0)}
     assert outside.jobs(guest) == 3
     assert GOOD > FEWER > SKIPPED > BAD
@@ -106,7 +106,7 @@ def test_jobs_and_reports_count(
 
 
 def test_a_program_that_did_not_run_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = SimpleNamespace(guest=channel.parse(GUEST), guest_log=Path("x"))
+    result = SimpleNamespace(guest=channel.Guest(GUEST), guest_log=Path("x"))
     monkeypatch.setattr(guests, "boot", lambda *args: result)
     with pytest.raises(LabError, match="did not run"):
         outside.check("mm")

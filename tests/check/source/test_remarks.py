@@ -97,9 +97,9 @@ def test_kernel_doc(trees: Path) -> None:
     for kernel in ("stock", "patched"):
         write(trees / kernel / "scripts/kernel-doc", KERNEL_DOC, 0o755)
         (trees / kernel / "mm/old.c").write_text("warning: old\n")
-    assert checkers.kernel_doc().passed == 1
+    assert checkers.check("kernel-doc").passed == 1
     (trees / "patched/mm/new.c").write_text("\nwarning: no description\n")
-    assert checkers.kernel_doc().failures == ("mm/new.c: warning: no description",)
+    assert checkers.check("kernel-doc").failures == ("mm/new.c: warning: no description",)
 
 
 COCCICHECK = """#!/bin/sh
@@ -119,22 +119,22 @@ def test_coccinelle(trees: Path) -> None:
             ("c", ":ocaml virtual report too"),
         ):
             write(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text, 0o755)
-    assert checkers.coccinelle().passed == 1
+    assert checkers.check("coccinelle").passed == 1
     for name in ("stock/mm/old.c", "patched/mm/old.c"):
         (trees / name).write_text("virtual report\n")
     (trees / "patched/mm/new.c").write_text("virtual org\n:ocaml virtual report too\n")  # of other rules
-    assert checkers.coccinelle().passed == 1
+    assert checkers.check("coccinelle").passed == 1
     (trees / "patched/mm/new.c").write_text("virtual report\n")
-    assert checkers.coccinelle().failures == ("mm/new.c: WARNING: it is there",)
+    assert checkers.check("coccinelle").failures == ("mm/new.c: WARNING: it is there",)
 
 
 def test_htmldocs(trees: Path) -> None:
     rule = "htmldocs:\n\t@echo $(CURDIR)/core-api/a.rst:1: WARNING: $(SPHINXDIRS)\n"
     (trees / "patched/Makefile").write_text(rule)
     (trees / "stock/Makefile").write_text(rule)
-    assert checkers.htmldocs().passed == 1
+    assert checkers.check("htmldocs").passed == 1
     (trees / "patched/Makefile").write_text(rule + "\t@echo $(CURDIR)/core-api/b.rst:9: ERROR: x\n")
-    assert checkers.htmldocs().failures == ("core-api/b.rst: ERROR: x",)
+    assert checkers.check("htmldocs").failures == ("core-api/b.rst: ERROR: x",)
 
 
 def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from padlab.kernel import autoconf
+from padlab.kernel import kconfig
 
 STOCK = "#define CONFIG_A 1\n#define CONFIG_KUNIT_MODULE 1\n#define CONFIG_Z 1\n"
 PATCHED = (
@@ -15,13 +15,13 @@ PATCHED = (
 def test_own_options_are_last_and_the_same() -> None:
     own = ("OURS", "OURS_TEST")
     shared = STOCK + "#define CONFIG_OURS 1\n#define CONFIG_OURS_TEST_MODULE 1\n"
-    assert autoconf.options_last(STOCK, own, PATCHED) == shared
-    assert autoconf.options_last(PATCHED, own, PATCHED) == shared
-    assert autoconf.options_last(shared, own, shared) == shared
+    assert kconfig.options_last(STOCK, own, PATCHED) == shared
+    assert kconfig.options_last(PATCHED, own, PATCHED) == shared
+    assert kconfig.options_last(shared, own, shared) == shared
 
 
 def test_what_is_not_of_the_series_makes_a_difference() -> None:
-    assert autoconf.options_last(STOCK, (), PATCHED) == STOCK
+    assert kconfig.options_last(STOCK, (), PATCHED) == STOCK
 
 
 def test_own_options_are_those_of_the_hooks(tmp_path: Path) -> None:
@@ -29,5 +29,5 @@ def test_own_options_are_those_of_the_hooks(tmp_path: Path) -> None:
     (tmp_path / "a.patch").write_text(
         "--- a/K\n+++ b/K\n@@ -1,2 +1,4 @@\n config OLD\n+config NEW\n+\tbool\n x\n"
     )
-    assert autoconf.own_options(tmp_path) == {"NEW"}
-    assert "TEST_PADATA_MT" in autoconf.own_options()
+    assert kconfig.own_options(tmp_path) == {"NEW"}
+    assert "TEST_PADATA_MT" in kconfig.own_options()

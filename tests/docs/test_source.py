@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from padlab.core import paths
-from padlab.kernel import hooktable
+from padlab.docs import source
 
 MAX_ADDED = 220  # lines of the kernel's own code
 
@@ -38,14 +38,14 @@ PATCH = """\
 def test_counts(tmp_path: Path) -> None:
     (tmp_path / "series").write_text("a.patch\n")
     (tmp_path / "a.patch").write_text(PATCH)
-    table = hooktable.read(tmp_path)
+    table = source.read_hooks(tmp_path)
     assert [(hook.file, hook.added, hook.removed) for hook in table] == [
         ("mm/a.c", 2, 2),
         ("Documentation/a.rst", 1, 0),
         ("lib/Kconfig.debug", 1, 0),
     ]
-    assert [hooktable.added(table, part) for part in hooktable.PARTS] == [2, 1, 1]
-    assert hooktable.removed(table) == 2
+    assert source.count(table, source.CODE) == (2, 2)
+    assert source.count(table, source.TESTS) == source.count(table, source.DOCS) == (1, 0)
 
 
 def patches_of(base: str) -> Path:
@@ -54,4 +54,4 @@ def patches_of(base: str) -> Path:
 
 @pytest.mark.parametrize("base", paths.bases())
 def test_hooks_are_small(base: str) -> None:
-    assert hooktable.added(hooktable.read(patches_of(base))) <= MAX_ADDED
+    assert source.count(source.read_hooks(patches_of(base)), source.CODE)[0] <= MAX_ADDED

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from padlab.kernel import sharing
+from padlab.check.source import building
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import PERF
 
@@ -40,4 +40,4 @@ def test_objects_that_read_what_differs(builds: tuple[Build, Build]) -> None:
     cmd(patched, "mm/generated.o", "include/generated/g.h")
     cmd(patched, "new.o", "../new.c")
     (patched.tree / "new.c").write_text("new")
-    assert sorted(sharing.unshared(patched, stock)) == ["mm/generated.o", "mm/header.o", "new.o"]
+    assert sorted(building.unshared(patched, stock)) == ["mm/generated.o", "mm/header.o", "new.o"]
