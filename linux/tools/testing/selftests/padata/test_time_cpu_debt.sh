@@ -126,33 +126,23 @@ is_repaid()
 	[ $repaid -eq 3 ]
 }
 
-# Units of 100 us, in a job without max_chunk: some 10 of them in each chunk
-chunks_are_short()
-{
-	job_is_ok rules=now size=10000 fn=spin us=100 &&
-	[ "$(values chunks)" -ge 500 ] && [ "$(values helped)" -gt 1000 ]
-}
-
 setup_jobs
 setup_tracing
 setup_cgroups cpu
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 [ -e "$GROUP/cpu.max" ] || skip_all "needs cpu.max (CONFIG_CFS_BANDWIDTH)"
 out=$(mktemp)
-ktap_set_plan 5
+ktap_set_plan 4
 
 # A chunk that goes on for 200 ms may be late by as much.
 rewritten rules=now size=40 max_chunk=1 max_threads=2 fn=busy us=200000
 check "what a helper used too much is not forgiven when cpu.max is written" \
 	keeps_or_helpers_do 50 200
 
-# The helper is much slower, so a share of the rest would be too much for it.
-removed rules=now size=2000 fn=spin us=1 us_helper=500
+removed rules=now size=2000 max_chunk=10 fn=spin us=1 us_helper=500
 check "nor is there much of it when the cgroup is removed" keeps 20 3
 
 check "once it is repaid there is help again" is_repaid
-
-check "chunks are short where the job does not say how long" chunks_are_short
 rm "$out"
 
 finish
