@@ -1442,7 +1442,7 @@ static void mt_start_alone(struct mt_trial *t, unsigned long start, unsigned lon
 		return;
 	}
 	inner->backend = padata_mt_runtime_backend;
-	inner->depth = t->depth + 1;
+	inner->depth = t->depth - 1;
 	inner->job.size = 1000;
 	inner->job.max_chunk = 10;
 	inner->job.max_threads = INT_MAX;
@@ -1462,6 +1462,7 @@ static void mt_test_helper_gets_no_helpers(struct kunit *test)
 
 	mt_set_wide(t, 2);
 	t->job.size = 2;
+	t->depth = 1;
 	t->body = mt_start_alone;
 	mt_expect_threads(test, t, 2);
 	KUNIT_EXPECT_STREQ(test, t->inner_broken ?: "", "");

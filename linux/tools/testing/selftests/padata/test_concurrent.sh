@@ -31,9 +31,9 @@ check "jobs that sleep, two threads each" \
 	job_is_ok size=64 fn=sleep us=500 jobs=8 max_threads=2
 check "jobs on one CPU" job_is_ok size=64 fn=sleep us=500 jobs=8 cpus=0 context=kthread
 check "jobs that start jobs" job_is_ok size=64 fn=nested jobs=8
-check "jobs after boot" job_is_ok rules=now size=10000 min_chunk=8 jobs=16
-check "jobs after boot that sleep" job_is_ok rules=now size=64 fn=sleep us=500 jobs=16
-check "jobs after boot that start jobs" job_is_ok rules=now size=64 fn=nested jobs=8
+check "jobs after boot" job_is_ok rules=now size=10000 min_chunk=8 max_chunk=100 jobs=16
+check "jobs after boot that sleep" job_is_ok rules=now size=64 max_chunk=1 fn=sleep us=500 jobs=16
+check "jobs after boot that start jobs" job_is_ok rules=now size=64 max_chunk=1 fn=nested jobs=8
 check "and slowly" job_is_ok rules=now size=64 max_chunk=1 fn=nested jobs=2
 check "jobs of several writers" several_writers
 

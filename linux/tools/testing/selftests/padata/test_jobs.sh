@@ -51,7 +51,7 @@ is_done_alone()
 setup_jobs
 ktap_set_plan $((4 * $(shapes | wc -l) + 3))
 
-for context in task kthread "task rules=now" "kthread rules=now"; do
+for context in task kthread "task rules=now max_chunk=5000" "kthread rules=now max_chunk=5000"; do
 	while IFS=: read -r name words; do
 		# Word splitting is intended.
 		# shellcheck disable=SC2086

@@ -160,11 +160,11 @@ check "a job that is not killable is done to its end" \
 check "by the caller alone" is_done_alone \
 	rules=now size=$((250 * $(nr_online_cpus))) max_chunk=1 us=5000 fn=sleep
 check "a killable job that nobody kills is done" \
-	job_is_ok rules=now killable=1 undo=1 size=10000
-check "so is one after all these" job_is_ok rules=now size=10000 min_chunk=8
+	job_is_ok rules=now killable=1 undo=1 size=10000 max_chunk=100
+check "so is one after all these" job_is_ok rules=now size=10000 max_chunk=100 min_chunk=8
 check "workers cannot be killed after all these" workers_are_as_before
 check "a task that exits has no helpers" exits_alone rules=now size=10000 max_chunk=10 fn=busy us=50
 check "nothing holds on to the module" can_unload
-check "it can be loaded again" job_is_ok rules=now size=10000
+check "it can be loaded again" job_is_ok rules=now size=10000 max_chunk=100
 
 finish

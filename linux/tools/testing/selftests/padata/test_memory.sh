@@ -101,7 +101,7 @@ lockdep_is_on()
 # The policy is what a helper might need an allocation for.
 reclaims_nothing()
 {
-	"$DIR/mempolicy" bind "$1" sh -c "echo rules=now size=100000 reclaim=1 > $JOBS/run" &&
+	"$DIR/mempolicy" bind "$1" sh -c "echo rules=now size=100000 max_chunk=1000 reclaim=1 > $JOBS/run" &&
 	all_are status ok && lockdep_is_on
 }
 
@@ -162,7 +162,7 @@ fi
 
 for scope in nofs noio pin memalloc; do
 	check "a task in a scope that helpers are not in has none, $scope" \
-		has_no_help rules=now size=100000 scope=$scope
+		has_no_help rules=now size=100000 max_chunk=1000 scope=$scope
 done
 if ! lockdep_is_on; then
 	skip "a job reclaims no memory for its helpers" "needs lockdep (CONFIG_PROVE_LOCKING)"

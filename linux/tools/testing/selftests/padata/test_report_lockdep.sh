@@ -30,12 +30,12 @@ setup_jobs
 is_on || skip_all "lockdep has turned itself off before"
 ktap_set_plan 8
 
-check "a thread function may take a lock" job_is_ok rules=now size=64 fn=lock
+check "a thread function may take a lock" job_is_ok rules=now size=64 max_chunk=1 fn=lock
 check "so may one of a job at boot" job_is_ok rules=boot size=64 fn=lock
-check "it may start a job" job_is_ok rules=now size=64 fn=nested
+check "it may start a job" job_is_ok rules=now size=64 max_chunk=1 fn=nested
 check "none of that is reported" no_kernel_complaints
 check "lockdep is on" is_on
-check "a caller may hold a lock" job_is_ok rules=now size=64 fn=touch hold=1
+check "a caller may hold a lock" job_is_ok rules=now size=64 max_chunk=1 fn=touch hold=1
 check "but not the one that the thread function takes" complains
 check "the report names the job and the lock" names_both
 ktap_finished
