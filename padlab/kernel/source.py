@@ -91,9 +91,12 @@ def ensure_source(update: bool = False) -> str:
             return kept
 
 
+@functools.cache  # once
 def warn_untested(version: str) -> None:
     if version != base().tested:
-        _warn(f"note: this commit was tested with {base().package} {base().tested}, this is {version}")
+        progress.note(
+            f"note: this commit was tested with {base().package} {base().tested}, this is {version}"
+        )
 
 
 def name_of(version: str) -> str:
@@ -107,11 +110,6 @@ def name_of(version: str) -> str:
 def described(version: str) -> str:
     """A version for who reads a table."""
     return name_of(version) if " " in version else f"Debian linux-source {version}"
-
-
-@functools.cache
-def _warn(text: str) -> None:
-    progress.note(text)
 
 
 def _choose(update: bool, kept: str | None, what: str) -> str:
@@ -134,9 +132,6 @@ def _give_up(what: str) -> NoReturn:
         raise AbsentError(what, why, f"give a source: {paths.command('tree')} --source FILE.tar.xz")
     todo = "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite"
     raise LabError(what, f"the package index does not offer it, and none is in {paths.DOWNLOADS}", todo)
-
-
-# What there is
 
 
 def cached() -> list[str]:
@@ -162,7 +157,7 @@ def _offered(update: bool) -> str | None:
         return None
     command, what = ["apt-cache", "policy", base().package], "asking for the kernel source"
     policy = process.run(command, what=what, env=_environment(), ok=range(256))
-    if not update and base().tested in parse_offered(policy):
+    if not update and base().tested in _OFFERED.findall(policy):
         return base().tested
     return parse_candidate(policy)
 
@@ -171,13 +166,6 @@ def parse_candidate(policy: str) -> str | None:
     """The version apt would install, from the output of apt-cache policy."""
     match = re.search(r"^\s*Candidate: (\S+)$", policy, re.MULTILINE)
     return match[1] if match and match[1] != "(none)" else None
-
-
-def parse_offered(policy: str) -> list[str]:
-    return _OFFERED.findall(policy)
-
-
-# Downloading
 
 
 class _GoneError(LabError):

@@ -42,8 +42,8 @@ def namespaces() -> list[str]:
     return [_NAMESPACES[0], *own, *_NAMESPACES[1:], "--"]
 
 
-def check_host(room: int) -> None:
-    """Refuse at once what cannot end well."""
+def prepared(room: int) -> hostconfig.HostConfig:
+    """What bare roots are made from; what cannot end well is refused at once."""
     if os.geteuid():
         packages.ensure("fresh-user")
     done = subprocess.run([*namespaces(), "true"], capture_output=True, text=True, check=False)
@@ -53,11 +53,6 @@ def check_host(room: int) -> None:
         raise LabError(_WHAT, f"no namespace can be made here ({why[0]})", f"run it {who}")
     ROOTS.mkdir(parents=True, exist_ok=True)
     source.check_room(ROOTS, room, _WHAT)
-
-
-def prepared(room: int) -> hostconfig.HostConfig:
-    """What bare roots are made from, on a host that has all that it takes."""
-    check_host(room)
     packages.ensure("fresh")
     host = hostconfig.read()
     remove_leftovers()

@@ -101,12 +101,9 @@ def test_one_of_them_is_chosen_when_it_runs(tmp_path: Path) -> None:
 
 
 def test_a_single_one_is_a_patch() -> None:
-    patch = schema.single(SOURCE, MUTANTS[3])
+    patch = schema.diff("f.c", SOURCE, mutant.seeded(MUTANTS[3], SOURCE))
     assert patch.startswith("--- a/f.c\n+++ b/f.c\n")
     assert re.findall(r"^[-+]#.*$", patch, re.MULTILINE) == ["-#define LIMIT 3", "+#define LIMIT 4"]
-
-
-# Kernels
 
 
 @pytest.fixture
