@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Meta, Struct
 
-from padlab.core import aptsuite, exclusive, packages, paths, process, progress, toml
+from padlab.core import aptsuite, exclusive, host, packages, paths, process, progress, toml
 from padlab.core.errors import AbsentError, LabError
 
 RECORD = paths.ROOT / "source.toml"
@@ -173,7 +173,7 @@ class _GoneError(LabError):
 
 
 def _download(version: str, update: bool, what: str) -> str:
-    check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
+    host.check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
     try:
         return _fetch(version, what)
     except _GoneError:
@@ -207,15 +207,3 @@ def _explain(version: str, what: str, error: LabError) -> LabError:
     reason = _REASON.search(text)
     why = f"version {version} could not be fetched: {reason[1] if reason else error.why}"
     return LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=error.log)
-
-
-def check_room(where: Path, need: int, what: str) -> None:
-    """Refuse to begin what would fill the disk half-way."""
-    while not where.exists():
-        where = where.parent
-    free = shutil.disk_usage(where).free
-    if free < need:
-        why = (
-            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed"
-        )
-        raise LabError(what, why, "free some space, or put the clone on another disk")

@@ -332,8 +332,3 @@ class TestRecord:
         for version in (TESTED, NEWER, NEWER):
             source.warn_untested(version)
         assert notes == [f"note: this commit was tested with linux-source-6.12 {TESTED}, this is {NEWER}"]
-
-
-def test_no_room_is_said(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="no room on disk"):
-        source.check_room(tmp_path / "not/there/yet", 1 << 60, "unpacking")

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from padlab.check.fresh import hostconfig
+from padlab.core import host as hosts
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
-from padlab.kernel import source
 
 ROOTS = paths.BUILD / "fresh"
 # The two commands leave 5 GiB with ./lab test --quick; the whole test has many builds.
@@ -52,7 +52,7 @@ def prepared(room: int) -> hostconfig.HostConfig:
         who = "as root with CAP_SYS_ADMIN" if os.geteuid() == 0 else "as root, or allow user namespaces"
         raise LabError(_WHAT, f"no namespace can be made here ({why[0]})", f"run it {who}")
     ROOTS.mkdir(parents=True, exist_ok=True)
-    source.check_room(ROOTS, room, _WHAT)
+    hosts.check_room(ROOTS, room, _WHAT)
     packages.ensure("fresh")
     host = hostconfig.read()
     remove_leftovers()
