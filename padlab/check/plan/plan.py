@@ -96,9 +96,6 @@ def of_any_base(everything: bool = False) -> list[Check]:
     ]
 
 
-# The lab itself, and programs of userspace
-
-
 def _lab() -> Iterator[Check]:
     for name, run in lab.LINT.items():
         yield Check(name, run, LINT_LIMIT_S)
@@ -135,9 +132,6 @@ def _native() -> Iterator[Check]:
         "CPU time of helpers in userspace": charge.check,
     }.items():
         yield Check(name, run, NATIVE_LIMIT_S, mib=NATIVE_MIB)
-
-
-# Guests
 
 
 def _guest(
@@ -226,7 +220,7 @@ def _deferred(everything: bool) -> Iterator[Check]:
     for value in deferred.PARAMETERS:
         yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=value.config)
     for beside in besideplan.checks():
-        if beside.short or everything:
+        if beside.config is PERF or everything:
             config, boots_each = beside.config, beside.boots_each
             yield _guest(beside.title, beside.run, beside.machine, config=config, boots_each=boots_each)
 
