@@ -70,7 +70,7 @@ def test_timed_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert "warning: deferred init: the ratio means nothing: the ranges overlap" in said
 
 
-def test_exact_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exact_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
     comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0151]), EXACT)
     per_page = comparison.figures[0]
     assert per_page.unit == "instructions"
@@ -78,9 +78,6 @@ def test_exact_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert per_page.ratio.value == pytest.approx(0.5)
     compare.show(comparison, BUILD)
     assert "stock: equal to the digit" in capsys.readouterr().out
-
-
-def test_exact_runs_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
     comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0152]), EXACT)
     assert comparison.differing == ("patched",)
     compare.show(comparison, BUILD)
