@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line.  Commands import what they need when they run, so that --help is quick."""
 
-import errno
 import os
 import sys
-from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -24,25 +22,6 @@ def show(error: LabError) -> None:
     if error.log:
         log = os.path.relpath(error.log) if error.log.is_relative_to(paths.ROOT) else error.log
         print(f"log: {log}", file=sys.stderr)
-
-
-# What to do about a file that cannot be used, by what the system says of it.
-_TODO = {
-    errno.ENOSPC: "free some space on the disk",
-    errno.EDQUOT: "free some space on the disk",
-    errno.EACCES: "see who owns it",
-    errno.EPERM: "see who owns it",
-    errno.EROFS: "use a file system that can be written",
-}
-
-
-def of_file(error: OSError) -> LabError:
-    """A failure of the system that nothing closer to it has explained."""
-    name = str(error.filename or "files")
-    todo = _TODO.get(error.errno or 0, "check the path and the disk")
-    if error.errno == errno.ENOENT and not Path(name).parent.exists():
-        todo = "make the folder that it is to be in"
-    return LabError(name, error.strerror or str(error), todo)
 
 
 def main(args: list[str] | None = None) -> NoReturn:
@@ -71,5 +50,7 @@ def _run(args: list[str] | None) -> int:
     except OSError as error:
         if error.errno is None:
             raise
-        show(of_file(error))
+        # Nothing closer to it has explained it.
+        todo = "check the path, who owns it, and the room on disk"
+        show(LabError(str(error.filename or "files"), error.strerror or str(error), todo))
         return 1

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from padlab.core import paths, process
+from padlab.core import host, paths, process
 from padlab.core.errors import LabError
 
 REQUIREMENTS = paths.ROOT / "requirements"
@@ -106,7 +106,7 @@ def _python_of(venv: Path) -> str:
 
 def _make_venv(what: str) -> None:
     new = VENV.with_name("venv.new")
-    _check_room(what, SETS["base"][1])
+    host.check_room(paths.SHARED, SETS["base"][1] << 20, what)
     shutil.rmtree(new, ignore_errors=True)
     try:
         _run([sys.executable, "-m", "venv", new], what, paths.LOGS / "venv.log")
@@ -122,7 +122,7 @@ def _make_set(name: str) -> None:
     what = f"installing the Python packages {purpose}"
     if name != "base":
         _say(f"{what} (once) ...")
-    _check_room(what, room)
+    host.check_room(paths.SHARED, room << 20, what)
     place = _place(name)
     new = place.with_name(f".new-{name}")
     shutil.rmtree(new, ignore_errors=True)
@@ -162,14 +162,6 @@ def failure(text: str) -> str:
         return "the Python package index cannot be reached"
     errors = [line for line in text.splitlines() if "error" in line.lower()]
     return errors[-1].removeprefix("ERROR: ").rstrip(".") if errors else "it failed"
-
-
-def _check_room(what: str, mib: int) -> None:
-    free = shutil.disk_usage(paths.SHARED).free >> 20
-    if free < mib:
-        raise LabError(
-            what, f"no room on disk: {free} MiB free at {paths.ROOT}, {mib} needed", "free some space"
-        )
 
 
 def _say(text: str) -> None:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The machine that this runs on: its CPU, its free memory, and how busy it is with other things."""
+"""The machine that this runs on: its CPU, its free memory and disk, and how busy it is with other things."""
 
 import os
 import re
 import resource
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from padlab.core.errors import LabError
 
 STAT = Path("/proc/stat")
 CPUINFO = Path("/proc/cpuinfo")
@@ -69,6 +72,18 @@ def free_mib() -> int:
     """Memory that is free or can be freed."""
     match = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
     return int(match[1]) >> 10 if match else 0
+
+
+def check_room(where: Path, need: int, what: str) -> None:
+    """Refuse to begin what would fill the disk half-way."""
+    while not where.exists():
+        where = where.parent
+    free = shutil.disk_usage(where).free
+    if free < need:
+        why = (
+            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed"
+        )
+        raise LabError(what, why, "free some space, or put the clone on another disk")
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,11 @@ class once(Generic[P, R]):
             earlier = self._results.get(key)
             future = earlier or self._results.setdefault(key, Future())
         if earlier is None:
-            self._work_out(key, future, *args, **kwargs)
+            try:
+                future.set_result(self._function(*args, **kwargs))
+            except BaseException as err:
+                if not isinstance(err, LabError):
+                    with self._lock:
+                        del self._results[key]
+                future.set_exception(err)
         return future.result()
-
-    def _work_out(self, key: Hashable, future: Future[R], *args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            future.set_result(self._function(*args, **kwargs))
-        except BaseException as err:
-            if not isinstance(err, LabError):
-                with self._lock:
-                    del self._results[key]
-            future.set_exception(err)

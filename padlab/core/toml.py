@@ -37,9 +37,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         return name, tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as err:
         raise LabError(name, f"cannot be read: {err.strerror}", "restore the file") from None
-    except UnicodeDecodeError as err:
-        raise LabError(name, f"cannot be read: {err}", "write it in UTF-8") from None
-    except tomllib.TOMLDecodeError as err:
+    except ValueError as err:
         raise LabError(name, f"is not valid TOML: {err}", "correct that place") from None
 
 

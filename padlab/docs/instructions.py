@@ -121,9 +121,6 @@ def helpers(base: str, slug: str) -> Table:
     return Table(("instructions", "boot", "task", "cpu.max"), rows)
 
 
-# Tables of messages
-
-
 def _before_after(*rows: list[str]) -> Table:
     return Table(("", "before", "after"), rows)
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from padlab.core import packages, paths, process, progress
+from padlab.core import host, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import kconfig, source, tree
+from padlab.kernel import kconfig, tree
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.state import known_state
 
@@ -63,7 +63,7 @@ def ensure_build(kernel: str, config: kconfig.Config = kconfig.PERF) -> Build:
     if not (stamp.matches() and image(kernel, config).exists()):
         what = f"building {kernel} ({config}, Linux {version})"
         if not stamp.path.exists():
-            source.check_room(paths.TREES, BUILD_ROOM, what)
+            host.check_room(paths.TREES, BUILD_ROOM, what)
         targets = [arch.target, "modules", *config.make]
         with stamp.renewed():
             _configure(kernel, config, top, obj)

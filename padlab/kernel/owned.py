@@ -89,9 +89,6 @@ def _applied(folder: Path, files: dict[str, Path]) -> Path:
     return place
 
 
-# Writing edits back
-
-
 def write_difference(folder: Path, patch: str, edited: dict[str, Path]) -> None:
     """Let ``patch`` say what differs in its files; of those in ``edited`` as they are there.
 

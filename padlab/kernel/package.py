@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from padlab.core import git, packages, paths, process, progress
+from padlab.core import git, host, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
 from padlab.kernel import build as builds
-from padlab.kernel import givenconfig, source, tree
+from padlab.kernel import givenconfig, tree
 from padlab.kernel.content import Stamp
 from padlab.kernel.givenconfig import GivenConfig
 from padlab.kernel.kconfig import PERF, parse_config
@@ -128,7 +128,7 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
     image = obj / archs.X86_64.image
     if not (stamp.matches() and image.exists()):
         there = sum(512 * path.lstat().st_blocks for path in obj.rglob("*"))
-        source.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE - there, what)
+        host.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE - there, what)
     if not (stamp.matches() and dot_config.exists()):
         with stamp.renewed(), progress.step(what):
             dot_config.write_text(given.text)

@@ -41,13 +41,9 @@ def refresh(difference: str = "") -> list[str]:
         written.append(paths.shown(folder / patch))
     for name in patches:
         hooks.refresh(tree, paths.PATCHES, name)
-        written.append(_hook_name(name))
+        written.append(paths.shown(paths.PATCHES / name))
     overlay.sync(tree, VARIANTS["patched"].extra, paths.TREES / "stock", state, discard=False)
     return written
-
-
-def _hook_name(patch: str) -> str:
-    return paths.shown(paths.PATCHES / patch) if paths.OWN else f"patches/{patch}"
 
 
 def _own_patches(files: list[str], difference: str) -> dict[str, str]:
@@ -72,7 +68,7 @@ def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[s
             both.append(f"linux/{name}")
     for name in patches:
         if name in state.patches and fingerprint(paths.PATCHES / name) != state.patches[name]:
-            both.append(_hook_name(name))
+            both.append(paths.shown(paths.PATCHES / name))
     if both:
         raise LabError(
             "refresh",

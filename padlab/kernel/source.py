@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Meta, Struct
 
-from padlab.core import aptsuite, exclusive, packages, paths, process, progress, toml
+from padlab.core import aptsuite, exclusive, host, packages, paths, process, progress, toml
 from padlab.core.errors import AbsentError, LabError
 
 RECORD = paths.ROOT / "source.toml"
@@ -91,9 +91,12 @@ def ensure_source(update: bool = False) -> str:
             return kept
 
 
+@functools.cache  # once
 def warn_untested(version: str) -> None:
     if version != base().tested:
-        _warn(f"note: this commit was tested with {base().package} {base().tested}, this is {version}")
+        progress.note(
+            f"note: this commit was tested with {base().package} {base().tested}, this is {version}"
+        )
 
 
 def name_of(version: str) -> str:
@@ -107,11 +110,6 @@ def name_of(version: str) -> str:
 def described(version: str) -> str:
     """A version for who reads a table."""
     return name_of(version) if " " in version else f"Debian linux-source {version}"
-
-
-@functools.cache
-def _warn(text: str) -> None:
-    progress.note(text)
 
 
 def _choose(update: bool, kept: str | None, what: str) -> str:
@@ -134,9 +132,6 @@ def _give_up(what: str) -> NoReturn:
         raise AbsentError(what, why, f"give a source: {paths.command('tree')} --source FILE.tar.xz")
     todo = "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite"
     raise LabError(what, f"the package index does not offer it, and none is in {paths.DOWNLOADS}", todo)
-
-
-# What there is
 
 
 def cached() -> list[str]:
@@ -162,7 +157,7 @@ def _offered(update: bool) -> str | None:
         return None
     command, what = ["apt-cache", "policy", base().package], "asking for the kernel source"
     policy = process.run(command, what=what, env=_environment(), ok=range(256))
-    if not update and base().tested in parse_offered(policy):
+    if not update and base().tested in _OFFERED.findall(policy):
         return base().tested
     return parse_candidate(policy)
 
@@ -173,19 +168,12 @@ def parse_candidate(policy: str) -> str | None:
     return match[1] if match and match[1] != "(none)" else None
 
 
-def parse_offered(policy: str) -> list[str]:
-    return _OFFERED.findall(policy)
-
-
-# Downloading
-
-
 class _GoneError(LabError):
     """The mirror no longer has what the package index names."""
 
 
 def _download(version: str, update: bool, what: str) -> str:
-    check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
+    host.check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
     try:
         return _fetch(version, what)
     except _GoneError:
@@ -219,15 +207,3 @@ def _explain(version: str, what: str, error: LabError) -> LabError:
     reason = _REASON.search(text)
     why = f"version {version} could not be fetched: {reason[1] if reason else error.why}"
     return LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=error.log)
-
-
-def check_room(where: Path, need: int, what: str) -> None:
-    """Refuse to begin what would fill the disk half-way."""
-    while not where.exists():
-        where = where.parent
-    free = shutil.disk_usage(where).free
-    if free < need:
-        why = (
-            f"no room on disk: {free / (1 << 30):.1f} GiB free at {where}, {need / (1 << 30):.1f} GiB needed"
-        )
-        raise LabError(what, why, "free some space, or put the clone on another disk")

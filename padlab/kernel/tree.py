@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from padlab.core import packages, paths, process, progress
+from padlab.core import host, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, source
 from padlab.kernel.content import digest, fingerprint
@@ -154,37 +154,32 @@ def _ensure_given(given: Given) -> str:
 
 
 def _unpack(unpack: Callable[[Path], None], version: str) -> None:
-    """Let ``unpack`` make stock of this version."""
-    what = f"unpacking Linux {version}"
-    source.check_room(paths.TREES, TREE_ROOM, what)
-    fresh = paths.TREES / ".stock-new"
-    remove(fresh)
-    fresh.mkdir(parents=True)
-    with progress.step(what):
-        unpack(fresh)
-        write_state(fresh, State(version))
-        _replace(fresh, paths.TREES / "stock")
+    _make("stock", version, f"unpacking Linux {version}", TREE_ROOM, unpack)
 
 
 def _clone(stock: Path, tree: Path, variant: Variant, version: str) -> None:
     """Copy stock, without its builds, to ``tree``."""
     what = f"making the {tree.name} tree"
-    source.check_room(paths.TREES, TREE_ROOM // 8 if variant.linked else TREE_ROOM, what)
-    fresh = paths.TREES / f".{tree.name}-new"
-    remove(fresh)
-    fresh.mkdir(parents=True)
     entries = [entry for entry in sorted(stock.iterdir()) if not is_generated(entry.name)]
     flags = ["-al"] if variant.linked else ["-a", "--reflink=auto"]
-    with progress.step(what):
+
+    def copy(fresh: Path) -> None:
         process.run(["cp", *flags, "-t", fresh, "--", *entries], what=what, log=paths.LOGS / "clone.log")
+
+    _make(tree.name, version, what, TREE_ROOM // 8 if variant.linked else TREE_ROOM, copy)
+
+
+def _make(name: str, version: str, what: str, room: int, fill: Callable[[Path], None]) -> None:
+    """A tree of this version, which ``fill`` makes in an empty folder, in place of an older one."""
+    host.check_room(paths.TREES, room, what)
+    fresh, place, old = (paths.TREES / part for part in (f".{name}-new", name, f".{name}-old"))
+    remove(fresh)
+    fresh.mkdir(parents=True)
+    with progress.step(what):
+        fill(fresh)
         write_state(fresh, State(version))
-        _replace(fresh, tree)
-
-
-def _replace(fresh: Path, place: Path) -> None:
-    old = place.with_name(f".{place.name}-old")
-    remove(old)
-    if place.exists():
-        place.rename(old)
-    fresh.rename(place)
-    remove(old)
+        remove(old)
+        if place.exists():
+            place.rename(old)
+        fresh.rename(place)
+        remove(old)

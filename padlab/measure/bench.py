@@ -62,7 +62,11 @@ def show(runs: Sequence[structpages.Measured]) -> None:
             way = f"{row.way}, ours" if row.way == structpages.OURS else row.way
             ratios = (table.ratio(row.ratio), table.ratio(row.of_limit))
             grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios)
-            warnings += _warnings(row)
+            name = f"{row.bench}, {row.threads} threads, {row.way}"
+            if row.ratio and row.ratio.noise:
+                warnings.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
+            if row.alone:
+                warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
     out.print(grid)
     _show_uses(runs)
     for line in warnings:
@@ -80,19 +84,6 @@ def _show_uses(runs: Sequence[structpages.Measured]) -> None:
         way = "plain, ours" if row.way == structpages.USE_OURS else row.way
         grid.add_row(structpages.USES[row.use], way, *figures, table.ratio(row.ratio))
     out.print(grid)
-
-
-def _warnings(row: structpages.Row) -> list[str]:
-    warnings = []
-    name = f"{row.bench}, {row.threads} threads, {row.way}"
-    if row.ratio and row.ratio.noise:
-        warnings.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
-    if row.alone:
-        warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
-    return warnings
-
-
-# ./lab bench --check
 
 
 def gates(what: str | None) -> list[Gate[Any]]:

@@ -10,6 +10,7 @@ pages it initialised.  Its count is taken from ours: the machine is the same and
 the same rule.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -54,20 +55,23 @@ class Comparison:
     differing: tuple[str, ...]  # exact mode: kernels whose runs were not equal
 
 
-def main(machines: Sequence[Machine], exact: bool = False) -> int:
+def main(machines: Sequence[Machine], exact: bool = False, as_json: bool = False) -> int:
     """Compare on each machine.  Exact counts are recorded; the exit status is 1 if runs differ there."""
     with boot.quiet_stdout():
         ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"][0]
-    all_equal = True
+    comparisons = []
     for machine in machines:
         with boot.quiet_stdout():
             comparison = measure(machine, ready, exact)
-        all_equal = all_equal and not comparison.differing
+        comparisons.append(as_dict(comparison, build))
         if exact:
-            provenance.record(f"compare-{machine.name}-exact.json", as_dict(comparison, build))
-        show(comparison, build)
-    return 0 if all_equal else 1
+            provenance.record(f"compare-{machine.name}-exact.json", comparisons[-1])
+        if not as_json:
+            show(comparison, build)
+    if as_json:
+        print(json.dumps(comparisons, indent=2))
+    return 1 if any(comparison["differing"] for comparison in comparisons) else 0
 
 
 def measure(machine: Machine, ready: dict[str, boot.Ready], exact: bool) -> Comparison:

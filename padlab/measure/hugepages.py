@@ -12,8 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from padlab.core import progress, table
-from padlab.core.outcome import Outcome, judge
+from padlab.core import table
 from padlab.kernel import build as builds
 from padlab.measure import firstuse, jobcost, provenance, zeroing
 from padlab.vm import boot
@@ -64,10 +63,6 @@ def parse_cost(trace: Trace) -> Cost | None:
     return None
 
 
-def measure_cost(build: builds.Build) -> tuple[Cost, boot.BootResult]:
-    return jobcost.boot_exactly(build, "hugecost", parse_cost)
-
-
 @dataclass(frozen=True)
 class Measured:
     native: zeroing.Measured
@@ -92,7 +87,7 @@ def main(quick: bool = False) -> int:
         native = zeroing.run(rounds)
         uses = {name: firstuse.rows(zeroing.run("--use", *args, rounds).uses) for name, args in USES.items()}
         build = builds.ensure_build("patched")
-        cost, exact = measure_cost(build)
+        cost, exact = jobcost.boot_exactly(build, "hugecost", parse_cost)
         measured = Measured(native, uses, cost, jobcost.measure(build)[0])
     if not quick:
         provenance.record("hugepages.json", {**exact.accel.as_dict(), **measured.as_dict()})
@@ -121,17 +116,3 @@ def _grid(table_rows: Iterable[zeroing.Row]) -> Table:
         figures += [table.marked(row.of_stock), table.marked(row.of_one)]
         grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
     return grid
-
-
-def cost_gate(build: builds.Build) -> Outcome:
-    """What a caller does before the first byte of 1 GiB is zeroed, and a helper for each chunk."""
-    cost, result = measure_cost(build)
-    helpers, helpers_result = jobcost.measure(build)
-    progress.note(str(cost))
-    progress.note(str(helpers))
-    problems = []
-    if cost.fault > MAX_COST:
-        problems.append(f"{cost.fault:,} instructions, at most {MAX_COST:,}")
-    if not cost.helpers:
-        problems.append("no helper was woken")
-    return judge(problems, result.log) + judge(jobcost.too_much(helpers), helpers_result.log)

@@ -52,8 +52,6 @@ def load(path: Path, command: str, what: str) -> Any:
     """A JSON file of results/, for ``what``; ``command`` records it."""
     try:
         return json.loads(path.read_text())
-    except FileNotFoundError:
-        why = f"there is no {paths.shown(path)}"
     except ValueError:
         why = f"{paths.shown(path)} is not JSON"
     except OSError as err:
@@ -113,17 +111,13 @@ def _depth(value: Any) -> int:
     return 0
 
 
-def write(path: Path, data: str | bytes) -> None:
+def write(path: Path, text: str) -> None:
     """Replace ``path`` whole: an interrupted run leaves the old file."""
     path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise LabError(f"writing {path}", "it is not a regular file", "give the name of a file")
     partial = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(data, str):
-            data = data.encode()
-        partial.write_bytes(data)
+        partial.write_text(text)
         partial.replace(path)
     except OSError as err:
         raise LabError(f"recording {path.name}", f"{err.strerror}", f"check {path.parent}") from None

@@ -110,7 +110,7 @@ def _path(role: str, image: bytes) -> Path:
 
 def _base(role: str, arch: Arch) -> list[Entry]:
     """Busybox under all of its names, the init and the role's own script."""
-    host = _busybox()
+    host = _program("busybox").resolve()  # the package group makes it the static one
     # Another architecture's is of the same Debian, and so has the same names.
     applets = subprocess.run([host, "--list"], check=True, capture_output=True, text=True).stdout.split()
     busybox = (
@@ -128,12 +128,11 @@ def _base(role: str, arch: Arch) -> list[Entry]:
     ]
 
 
-def _busybox() -> Path:
-    """The host's busybox, which the package group makes the static one."""
-    path = shutil.which("busybox")
+def _program(name: str) -> Path:
+    path = shutil.which(name)
     if path is None:
-        raise LabError("initramfs", "busybox is not in PATH", "add /bin to PATH")
-    return Path(path).resolve()
+        raise LabError("initramfs", f"{name} is not in PATH", "add /bin and /usr/bin to PATH")
+    return Path(path)
 
 
 def _extras(build: builds.Build, role: str) -> list[Entry]:
@@ -235,10 +234,7 @@ def _of_host(*names: str) -> list[Entry]:
     """Programs of the host, with their libraries where they were linked to look for them."""
     entries = {}
     for name in names:
-        program = shutil.which(name)
-        if program is None:
-            raise LabError("initramfs", f"{name} is not in PATH", "add /bin and /usr/bin to PATH")
-        entries[f"bin/{name}"] = Path(program)
+        entries[f"bin/{name}"] = program = _program(name)
         said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
         entries |= {path.lstrip("/"): Path(path) for path in libraries(said)}
     return [regular(name, path.read_bytes(), executable=True) for name, path in entries.items()]

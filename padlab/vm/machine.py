@@ -135,9 +135,6 @@ def load(name: str, folder: Path = MACHINES) -> Machine:
     return _machine(name, toml.load(folder / f"{name}.toml", _File))
 
 
-# What a file has
-
-
 _Gib = Annotated[int, Meta(ge=1, le=MAX_MIB // 1024)]
 _Mib = Annotated[int, Meta(ge=1, le=MAX_MIB)]
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from padlab.core import process, progress
 from padlab.core.errors import LabError
@@ -41,9 +42,8 @@ class End:
 
 
 class _Tail:
-    def __init__(self, path: Path) -> None:
-        path.touch()
-        self._file = path.open("rb")
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._end = b""
 
     def read(self) -> bytes:
@@ -56,12 +56,6 @@ class _Tail:
         """What is new, with some of what was there before."""
         return self._end.decode(errors="replace")
 
-    def __enter__(self) -> _Tail:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._file.close()
-
 
 def run(
     cmd: list[str], what: str, folder: Path, limit_s: float, show: Callable[[str], None], clock: HostClock
@@ -72,11 +66,12 @@ def run(
     shown = "starting"
     with (
         (folder / QEMU).open("w") as qemu_log,
-        _Tail(folder / CONSOLE) as console,
-        _Tail(folder / GUEST) as guest,
+        (folder / CONSOLE).open("a+b") as console_log,
+        (folder / GUEST).open("a+b") as guest_log,
         # A lab that is killed outright must not leave gigabytes of QEMU behind.
         process.spawn(["setpriv", "--pdeathsig", "KILL", *cmd], what=what, stdout=qemu_log) as proc,
     ):
+        console, guest = _Tail(console_log), _Tail(guest_log)
         while True:
             status = proc.poll()
             new, now = console.read(), time.monotonic()

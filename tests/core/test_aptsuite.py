@@ -139,9 +139,3 @@ def test_a_host_without_a_mirror(apt: Path) -> None:
     (apt / "targets").write_text("")
     with pytest.raises(LabError, match="no Debian mirror, from which trixie-backports could be had"):
         aptsuite.update("trixie-backports", "x")
-
-
-def test_another_system(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(LabError, match="this is not a Debian system"):
-        aptsuite.update("trixie-backports", "x")

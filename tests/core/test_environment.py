@@ -123,7 +123,7 @@ class TestNeed:
     def test_a_full_disk(self, venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         usage = shutil.disk_usage(venv)._replace(free=1 << 20)
         monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
-        with pytest.raises(LabError, match="no room on disk: 1 MiB free"):
+        with pytest.raises(LabError, match="no room on disk: 0.0 GiB free"):
             environment.need("measure")
 
 

@@ -33,11 +33,8 @@ def test_clean_and_changed(clone: Path, changed: str) -> None:
     assert git.commit(clone) == f"{name}-dirty"
 
 
-def test_a_copy_without_git_in_another_clone(clone: Path) -> None:
+def test_a_copy_in_another_clone_and_a_host_without_git(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (clone / "copy").mkdir()
     assert git.commit(clone / "copy") == "unknown"
-
-
-def test_without_git(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert git.commit(clone) == "unknown"

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What shows that a host was busy."""
+"""What shows that a host was busy, or has no room."""
+
+from pathlib import Path
 
 import pytest
 
 from padlab.core import host
+from padlab.core.errors import LabError
 from padlab.core.host import CpuTime
 
 BEFORE = CpuTime(100, 0, 50, 1000)
@@ -24,3 +27,8 @@ def test_what_shows_that_a_host_is_busy(after: CpuTime, reference: tuple[float, 
 
 def test_stat() -> None:
     assert host.parse_stat("cpu  10 20 30 1000 5 6 7 8 0 0\ncpu0 1\n") == (73, 8)
+
+
+def test_no_room(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="no room on disk"):
+        host.check_room(tmp_path / "not/there/yet", 1 << 60, "unpacking")

@@ -87,14 +87,6 @@ class TestInstall:
             packages.install(["saw"])
         assert ran == ["install"]
 
-    def test_a_package_that_apt_does_not_know_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        unknown = "E: Unable to locate package ovmf"
-        ran = apt(monkeypatch, unknown, unknown).ran
-        monkeypatch.setattr(packages, "missing", lambda *groups: list(packages.GROUPS[groups[0]]))
-        with pytest.raises(LabError, match=r"^installing ovmf: Unable to locate package ovmf; check [^\n]*$"):
-            packages.ensure("ovmf")
-        assert len(ran) == 3
-
 
 class TestWithoutRoot:
     def test_one_line_says_what_to_run(self, monkeypatch: pytest.MonkeyPatch, root: None) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from padlab.core import paths
-from padlab.core.errors import LabError
 
 OTHER = "7.3"
 NAMES = ("PATCHES", "RESULTS", "BUILD", "TREES", "LOGS", "BOOTS", "INITRAMFS")
@@ -68,14 +67,6 @@ print(process.run([sys.executable, "-c", "from padlab.core import paths; print(p
     assert python(script).strip() == OTHER
 
 
-def test_a_base_that_is_not_there() -> None:
-    known = ", ".join(paths.bases())
-    with pytest.raises(LabError) as error:
-        paths.use_base("9.9")
-    assert error.value.line() == f"lab: base: there is no '9.9'. Choose one of: {known}."
-    assert paths.bases()[0] == paths.DEFAULT_BASE
-
-
 def test_no_module_has_fixed_a_path_before_the_base_is_known() -> None:
     """What the command line imports before it has read --base."""
     script = """
@@ -97,13 +88,12 @@ print(json.dumps(fixed))
     assert json.loads(python(script)) == []
 
 
-class TestUser:
-    def test_is_told_commands_that_work_here(
-        self, monkeypatch: pytest.MonkeyPatch, default_base: None
-    ) -> None:
-        assert paths.command("tree --discard") == "./lab tree --discard"
-        monkeypatch.setattr(paths, "BASE", OTHER)
-        assert paths.command("tree --discard") == "./lab tree --discard --base 7.3"
+def test_the_user_is_told_commands_that_work_here(
+    monkeypatch: pytest.MonkeyPatch, default_base: None
+) -> None:
+    assert paths.command("tree --discard") == "./lab tree --discard"
+    monkeypatch.setattr(paths, "BASE", OTHER)
+    assert paths.command("tree --discard") == "./lab tree --discard --base 7.3"
 
 
 def test_tables_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

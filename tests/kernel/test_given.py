@@ -24,7 +24,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(given.packages, "ensure", lambda *groups: None)
     base = source.Base("linux-source-7.3", "7.3.4-1", "trixie-backports")
     monkeypatch.setattr(source, "base", lambda: base)
-    source._warn.cache_clear()
+    source.warn_untested.cache_clear()
     return tmp_path
 
 

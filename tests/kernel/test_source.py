@@ -302,10 +302,6 @@ class TestVersions:
         assert source.parse_candidate(text) == candidate
         assert source.parse_candidate("") is None
 
-    def test_policy_with_an_installed_version(self) -> None:
-        text = f"  Version table:\n *** {NEWER} 500\n        500 http://m a/main amd64 Packages\n     {OLDER} -1\n"
-        assert source.parse_offered(text) == [NEWER, OLDER]
-
 
 class TestRecord:
     @pytest.mark.parametrize("name", paths.bases())
@@ -332,12 +328,7 @@ class TestRecord:
     def test_another_version_is_named_once(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
         notes: list[str] = []
         monkeypatch.setattr(progress, "note", notes.append)
-        source._warn.cache_clear()
+        source.warn_untested.cache_clear()
         for version in (TESTED, NEWER, NEWER):
             source.warn_untested(version)
         assert notes == [f"note: this commit was tested with linux-source-6.12 {TESTED}, this is {NEWER}"]
-
-
-def test_no_room_is_said(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="no room on disk"):
-        source.check_room(tmp_path / "not/there/yet", 1 << 60, "unpacking")

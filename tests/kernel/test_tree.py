@@ -203,7 +203,7 @@ class TestRefresh:
         edit(patched / "mm/page.c", "line 25\n", "line twenty-five\n")
         edit(patched / "kernel/padata_mt.c", "engine", "better engine")
         wanted = (patched / "mm/page.c").read_text()
-        assert refresh.refresh() == ["linux/kernel/padata_mt.c", "patches/page.patch"]
+        assert refresh.refresh() == ["linux/kernel/padata_mt.c", paths.shown(lab / "patches/page.patch")]
         assert (lab / "linux/kernel/padata_mt.c").read_text() == "better engine\n"
         assert (lab / "patches/makefile.patch").read_text() == SECOND_HOOK
 
@@ -231,7 +231,7 @@ class TestRefresh:
         for args in (["new", "third.patch"], ["add", "mm/other.c"]):
             hooks.quilt(args, patched, lab / "patches", what="test")
         (patched / "mm/other.c").write_text("another\n")
-        assert refresh.refresh() == ["patches/third.patch"]
+        assert refresh.refresh() == [paths.shown(lab / "patches/third.patch")]
         assert hooks.read_series(lab / "patches")[-1] == "third.patch"
         shutil.rmtree(patched)
         assert (tree.ensure_tree("patched") / "mm/other.c").read_text() == "another\n"

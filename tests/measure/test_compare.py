@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Comparing and sweeping: what runs come to, and what is shown and recorded of them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_timed_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert "warning: deferred init: the ratio means nothing: the ranges overlap" in said
 
 
-def test_exact_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exact_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
     comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0151]), EXACT)
     per_page = comparison.figures[0]
     assert per_page.unit == "instructions"
@@ -77,9 +78,6 @@ def test_exact_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert per_page.ratio.value == pytest.approx(0.5)
     compare.show(comparison, BUILD)
     assert "stock: equal to the digit" in capsys.readouterr().out
-
-
-def test_exact_runs_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
     comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0152]), EXACT)
     assert comparison.differing == ("patched",)
     compare.show(comparison, BUILD)
@@ -95,7 +93,11 @@ def test_exact_without_deferred_pages() -> None:
 @pytest.mark.usefixtures("default_base")
 @pytest.mark.parametrize(("last", "status"), [(0.0151, 0), (0.0152, 1)])
 def test_only_exact_runs_are_recorded_and_fail_if_they_differ(
-    last: float, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    last: float,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(provenance.paths, "RESULTS", tmp_path)
     monkeypatch.setattr(boot, "prepare", lambda _kernel: (BUILD, Path("initrd")))
@@ -109,7 +111,8 @@ def test_only_exact_runs_are_recorded_and_fail_if_they_differ(
         return run, EXACT
 
     monkeypatch.setattr(compare, "run_of", run_of)
-    assert compare.main([EPYC]) == 0
+    assert compare.main([EPYC], as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)[0]["figures"][0]["name"] == "deferred init"
     assert not list(tmp_path.iterdir())
     assert compare.main([EPYC], exact=True) == status
     record = provenance.load(tmp_path / "compare-epyc-7551-kvm-exact.json", "", "")

@@ -109,7 +109,6 @@ class TestGib:
                 False,
                 ["1 thread, of stock's loop: 0.500, at most 0.45"],
             ),
-            ({"movnti": 60}, False, []),  # judged on Intel's alone
             (SAME, True, []),
             (SAME | {"clzero": 80}, True, []),
             (SAME | {"clzero": 80}, False, ["1 thread, of stock's loop: 1.000, at most 0.45"]),

@@ -86,11 +86,6 @@ class TestEntries:
             (folder / key / file).write_text(text)
         assert kept.find(key, LOGS) is None
 
-    def test_one_that_was_cut_off_is_not_found(self, tmp_path: Path, folder: Path) -> None:
-        entry(tmp_path / "boot")
-        (folder / "key").rename(folder / ".part-x")
-        assert kept.find("key", LOGS) is None
-
     def test_nothing_is_kept_where_nothing_can_be_written(self, tmp_path: Path, folder: Path) -> None:
         folder.write_text("a file in its place")
         entry(tmp_path / "boot")

@@ -67,11 +67,6 @@ def test_dimms(tmp_path: Path) -> None:
     assert (loaded.mib, loaded.dimm_mib) == (4096, 1664)
 
 
-def test_unknown_machine_lists_the_known() -> None:
-    with pytest.raises(LabError, match="'no-such'.*epyc-7551-kvm-small.*three-nodes"):
-        machine.load("no-such")
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -9,23 +9,13 @@ import fnmatch
 import functools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from padlab.core import paths, toml
 
 FILE = "checks.toml"
-
-
-class Named(Protocol):
-    """A check or a goal."""
-
-    @property
-    def name(self) -> str: ...
-
-
-N = TypeVar("N", bound=Named)
 
 
 class CaseOf(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,11 +49,6 @@ def _read(path: Path | None) -> Expected:
 def why_left_out(name: str) -> str:
     """Why the base has no check or goal of that name; "" if it has."""
     return next((why for glob, why in table().left_out.items() if fnmatch.fnmatchcase(name, glob)), "")
-
-
-def kept(checks: Iterable[N]) -> list[N]:
-    """Without those that are left out."""
-    return [check for check in checks if not why_left_out(check.name)]
 
 
 def left_out(names: Iterable[str]) -> list[str]:

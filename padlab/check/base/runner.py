@@ -56,9 +56,6 @@ class Host:
     mib: int
     wide: bool
 
-    def cores_for(self, check: Check) -> int:
-        return min(check.cpus, self.cores) if self.wide else 1
-
 
 def this_host(checks: Sequence[Check]) -> Host:
     wide = any(check.cpus > 1 for check in checks) and accel.choose(emulator.ensure()).parallel
@@ -121,7 +118,7 @@ class Runner:
         if check.alone or any(other.alone for other in others):
             return False
         together = [*others, check]
-        cores = sum(map(self._host.cores_for, together))
+        cores = sum(min(one.cpus, self._host.cores) if self._host.wide else 1 for one in together)
         return cores <= self._host.cores and sum(check.mib for check in together) <= self._host.mib
 
     def _start(self, nr: int, check: Check) -> None:

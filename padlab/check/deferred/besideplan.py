@@ -23,11 +23,6 @@ class Beside:
     boots_each: int = 1
     faulty: bool = True  # whether it boots the faulty kernel
 
-    @property
-    def short(self) -> bool:
-        """Not only in --full."""
-        return self.config is PERF
-
 
 def checks() -> Iterator[Beside]:
     """As ``./lab test`` has them, in its order."""

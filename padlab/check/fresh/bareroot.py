@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from padlab.check.fresh import hostconfig
+from padlab.core import host as hosts
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
-from padlab.kernel import source
 
 ROOTS = paths.BUILD / "fresh"
 # The two commands leave 5 GiB with ./lab test --quick; the whole test has many builds.
@@ -42,8 +42,8 @@ def namespaces() -> list[str]:
     return [_NAMESPACES[0], *own, *_NAMESPACES[1:], "--"]
 
 
-def check_host(room: int) -> None:
-    """Refuse at once what cannot end well."""
+def prepared(room: int) -> hostconfig.HostConfig:
+    """What bare roots are made from; what cannot end well is refused at once."""
     if os.geteuid():
         packages.ensure("fresh-user")
     done = subprocess.run([*namespaces(), "true"], capture_output=True, text=True, check=False)
@@ -52,12 +52,7 @@ def check_host(room: int) -> None:
         who = "as root with CAP_SYS_ADMIN" if os.geteuid() == 0 else "as root, or allow user namespaces"
         raise LabError(_WHAT, f"no namespace can be made here ({why[0]})", f"run it {who}")
     ROOTS.mkdir(parents=True, exist_ok=True)
-    source.check_room(ROOTS, room, _WHAT)
-
-
-def prepared(room: int) -> hostconfig.HostConfig:
-    """What bare roots are made from, on a host that has all that it takes."""
-    check_host(room)
+    hosts.check_room(ROOTS, room, _WHAT)
     packages.ensure("fresh")
     host = hostconfig.read()
     remove_leftovers()

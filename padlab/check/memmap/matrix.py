@@ -272,8 +272,7 @@ def large_machines() -> list[str]:
 
 
 def _of_base(case: Case) -> Case:
-    cases = expected.table().cases
-    other = cases.get(case.title) if cases else None
+    other = expected.table().cases.get(case.title)
     return replace(case, says=other.says, stock_breaks=other.stock_breaks) if other else case
 
 

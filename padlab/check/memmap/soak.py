@@ -8,7 +8,6 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from padlab.check.base import guests
 from padlab.check.memmap import matrix, oracle
@@ -28,8 +27,6 @@ LITTLE_MIB = 2 << 10  # what slow paths write to is all of the guest's memory
 ABOVE_HOLE = 4 << 30  # where memory goes on above the PCI hole
 BELOW_MIB = 3 << 10  # what QEMU has below it, if there is more
 
-_T = TypeVar("_T")
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -43,57 +40,46 @@ class Drawn:
         return f"seed {self.seed}: {self.machine.summary()} ({self.config}){args}"
 
 
-class _Dice(random.Random):
-    def pick(self, values: Sequence[_T]) -> _T:
-        return values[self.randrange(len(values))]
-
-    def one_in(self, n: int) -> bool:
-        return self.randrange(n) == 0
-
-
-# Drawing
-
-
 def draw(seed: int) -> Drawn:
     """The same for the same seed, on any host."""
-    dice = _Dice(seed)
-    config = dice.pick(CONFIGS)
+    dice = random.Random(seed)
+    config = dice.choice(CONFIGS)
     machine = _machine(dice, seed)
     words = [word for option in _options(dice, machine) for word in option.split()]
     return Drawn(seed, machine, tuple(words), config)
 
 
-def _machine(dice: _Dice, seed: int) -> Machine:
-    nodes = [Node(_mib(dice), dice.randrange(4)) for _ in range(dice.pick((1, 1, 2, 2, 3, 4)))]
+def _machine(dice: random.Random, seed: int) -> Machine:
+    nodes = [Node(_mib(dice), dice.randrange(4)) for _ in range(dice.choice((1, 1, 2, 2, 3, 4)))]
     if sum(node.mib for node in nodes) < 700:
         nodes[0] = Node(700 + nodes[0].mib, nodes[0].cpus)
-    threads = dice.pick((1, 1, 2))
+    threads = dice.choice((1, 1, 2))
     nodes = [Node(node.mib, node.cpus * threads) for node in nodes]
     if not any(node.cpus for node in nodes):
-        nodes[-1] = Node(nodes[-1].mib, threads * dice.pick((1, 2, 4)))
+        nodes[-1] = Node(nodes[-1].mib, threads * dice.choice((1, 2, 4)))
     dimms = [
         Dimm(128 * (1 + dice.randrange(8)), dice.randrange(len(nodes)))
-        for _ in range(dice.pick((0, 0, 0, 0, 1, 2)))
+        for _ in range(dice.choice((0, 0, 0, 0, 1, 2)))
     ]
-    below = dice.pick((None, None, 512 + dice.randrange(2048)))
+    below = dice.choice((None, None, 512 + dice.randrange(2048)))
     return Machine(
         f"soak-{seed}", "drawn at random", "odd", tuple(nodes), threads, (), True, below, tuple(dimms)
     )
 
 
-def _mib(dice: _Dice) -> int:
+def _mib(dice: random.Random) -> int:
     """Odd sizes, whole sections, and one page more or less is for memmap= and mem=."""
-    return dice.pick(
+    return dice.choice(
         (
             128 * (2 + dice.randrange(14)),
             300 + dice.randrange(1500),
             64 + dice.randrange(200),
-            1024 * (1 + dice.randrange(2)) + dice.pick((-1, 0, 1, 3)),
+            1024 * (1 + dice.randrange(2)) + dice.choice((-1, 0, 1, 3)),
         )
     )
 
 
-def _options(dice: _Dice, machine: Machine) -> Iterator[str]:
+def _options(dice: random.Random, machine: Machine) -> Iterator[str]:
     """What is on the command line, none to three and holes."""
     mib = machine.mib
     part = 1 + dice.randrange(90)
@@ -109,35 +95,32 @@ def _options(dice: _Dice, machine: Machine) -> Iterator[str]:
         "numa=off",
         "init_on_alloc=1",
         "maxcpus=1",
-        f"deferred_init_threads={dice.pick(('1', '3', '50%', '100'))}",
+        f"deferred_init_threads={dice.choice(('1', '3', '50%', '100'))}",
     ]
     if mib > 4096:
         choices.append(f"hugepagesz=1G hugepages={1 + dice.randrange(2)}")
     if mib <= LITTLE_MIB:
         choices.append("init_on_free=1")
-    for _ in range(dice.pick((0, 1, 1, 2, 3))):
+    for _ in range(dice.choice((0, 1, 1, 2, 3))):
         yield choices.pop(dice.randrange(len(choices)))
     if machine.dimms:
-        yield dice.pick(
+        yield dice.choice(
             ("padlab_online=online_movable", "padlab_online=online_kernel", "memhp_default_state=online")
         )
     above = mib - (machine.below_4g_mib or BELOW_MIB)
-    for _ in range(dice.pick((0, 0, 1, 4)) if above > 0 else 0):
+    for _ in range(dice.choice((0, 0, 1, 4)) if above > 0 else 0):
         yield _hole(dice, above << 20)
-    if dice.one_in(3):  # drawn last, so that all else of a seed is as it was before
+    if not dice.randrange(3):  # drawn last, so that all else of a seed is as it was before
         yield boots.SYNC
 
 
-def _hole(dice: _Dice, above: int) -> str:
+def _hole(dice: random.Random, above: int) -> str:
     """Reserved in the middle of memory, by the page or not even that."""
-    grain = dice.pick((1, 0x1000, 0x200000))
-    size = dice.pick((0x1000, dice.randrange(1, 1 << 20), dice.randrange(1, 1 << 28)))
+    grain = dice.choice((1, 0x1000, 0x200000))
+    size = dice.choice((0x1000, dice.randrange(1, 1 << 20), dice.randrange(1, 1 << 28)))
     size = max(size // grain, 1) * grain
     start = ABOVE_HOLE + dice.randrange(above) // grain * grain
     return f"memmap={size:#x}${start:#x}"
-
-
-# Booting
 
 
 @dataclass(frozen=True)

@@ -157,9 +157,6 @@ def _read_by_kernel(*tests: str) -> Callable[[str], bool]:
     return lambda file: file in tests or not file.startswith(("tools/", _MODULE, *_KUNIT))
 
 
-# Programs
-
-
 def _fuzz(sanitizer: str, fault: mutant.Mutant | None) -> Run:
     program = fuzz.build(sanitizer, fault)
     log = paths.LOGS / f"mutant-{sanitizer}.log"
@@ -224,9 +221,6 @@ def _model(model: str, fault: mutant.Mutant | None) -> Run:
         return judge(search.problems(result, "", status), log)
 
     return run
-
-
-# Kernels
 
 
 def _uml(fault: mutant.Mutant | None) -> Run:

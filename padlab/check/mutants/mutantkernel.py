@@ -62,7 +62,10 @@ def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
     patch, numbers = _choices(frozenset(_bad), base)
     kernel = Kernel(MANY[base])
     if alone or (fault and fault.id not in numbers):
-        kernel, patch = Kernel(SINGLE[base]), schema.single(_source(fault.file, base), fault) if fault else ""
+        kernel, patch = Kernel(SINGLE[base]), ""
+        if fault:
+            source = _source(fault.file, base)
+            patch = schema.diff(fault.file, source, mutant.seeded(fault, source))
     elif fault:
         kernel = Kernel(MANY[base], (f"{schema.ARGUMENT}={numbers[fault.id]}",))
     place = PLACE / f"{kernel.name}.patch"

@@ -62,7 +62,8 @@ class Log:
     def keep(self, detector: Detector, mutant: Mutant | None, attempt: Attempt) -> None:
         with self._lock:
             self._attempts.setdefault(detector.name, {})[_key(detector, mutant)] = attempt
-            provenance.write(self._path, msgspec.json.format(msgspec.json.encode(self._attempts), indent=1))
+            text = msgspec.json.encode(self._attempts).decode()
+            provenance.write(self._path, msgspec.json.format(text, indent=1))
 
     def forget(self, detector: Detector, mutant: Mutant) -> None:
         """In this run; on disk until something else is kept."""

@@ -50,8 +50,7 @@ def main(globs: Sequence[str], tier: str, jobs: int = 1, again: bool = False, li
 
 def choose(everything: Sequence[mutant.Mutant], globs: Sequence[str]) -> list[mutant.Mutant]:
     """Those that any of ``globs`` names, all without any."""
-    chosen = set(selection.named(globs, [fault.id for fault in everything], "mutants", "mutant"))
-    return [fault for fault in everything if fault.id in chosen]
+    return selection.named(globs, {fault.id: fault for fault in everything}, "mutants", "mutant")
 
 
 def checks_of(fault: mutant.Mutant) -> list[Detector]:

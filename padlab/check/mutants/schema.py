@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from padlab.check.mutants.mutant import Mutant, seeded
+from padlab.check.mutants.mutant import Mutant
 
 ARGUMENT = "lab_mutant"
 HOME = "mm/memmap_bulk.c"  # of the variable
@@ -101,10 +101,6 @@ def diff(file: str, before: str, after: str) -> str:
     return "".join(
         difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{file}", f"b/{file}")
     )
-
-
-def single(source: str, fault: Mutant) -> str:
-    return diff(fault.file, source, seeded(fault, source))
 
 
 def named_in(lines: list[str]) -> set[int]:

@@ -11,7 +11,6 @@ from padlab.check.plan import plan, selection
 from padlab.core import environment, exclusive, host, packages, paths, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
-from padlab.kernel import source
 from padlab.vm import kept
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
@@ -65,7 +64,7 @@ def main(
 def _check_host(chosen: Sequence[runner.Check]) -> None:
     """Refuse hours of work that cannot end well here."""
     what = paths.command("test --full")
-    source.check_room(paths.BUILD, FULL_ROOM, what)
+    host.check_room(paths.BUILD, FULL_ROOM, what)
     largest = max(chosen, key=lambda check: check.mib)
     free = host.free_mib()
     if largest.mib > free:

@@ -53,16 +53,21 @@ FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
 def quick() -> list[Check]:
     """``./lab test --quick``: no kernel build and no boot."""
     jobs = dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS)
-    return expected.kept([*_lab(), *building.sources(), *_native(), *_userspace(jobs)])
+    return _of_base([*_lab(), *building.sources(), *_native(), *_userspace(jobs)])
 
 
 def full(everything: bool = False) -> list[Check]:
     """``./lab test``; ``everything`` adds what takes long: see matrix.py."""
-    return expected.kept(of_any_base(everything))
+    return _of_base(of_any_base(everything))
+
+
+def _of_base(checks: list[Check]) -> list[Check]:
+    """Without what the base in use has not: see expected.py."""
+    return [check for check in checks if not expected.why_left_out(check.name)]
 
 
 def of_any_base(everything: bool = False) -> list[Check]:
-    """The same with what the base in use has not: see expected.py."""
+    """The same with what the base in use has not."""
     return [
         *_lab(),
         *building.sources(everything),
@@ -89,9 +94,6 @@ def of_any_base(everything: bool = False) -> list[Check]:
         _guest("a guest that panics is reported", endings.panic, endings.MACHINE),
         *(_fresh() if everything else ()),
     ]
-
-
-# The lab itself, and programs of userspace
 
 
 def _lab() -> Iterator[Check]:
@@ -130,9 +132,6 @@ def _native() -> Iterator[Check]:
         "CPU time of helpers in userspace": charge.check,
     }.items():
         yield Check(name, run, NATIVE_LIMIT_S, mib=NATIVE_MIB)
-
-
-# Guests
 
 
 def _guest(
@@ -221,7 +220,7 @@ def _deferred(everything: bool) -> Iterator[Check]:
     for value in deferred.PARAMETERS:
         yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=value.config)
     for beside in besideplan.checks():
-        if beside.short or everything:
+        if beside.config is PERF or everything:
             config, boots_each = beside.config, beside.boots_each
             yield _guest(beside.title, beside.run, beside.machine, config=config, boots_each=boots_each)
 

@@ -4,12 +4,15 @@
 import difflib
 import fnmatch
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from padlab.check.base import expected
 from padlab.check.base.runner import Check
 from padlab.core import paths
 from padlab.core.errors import LabError
+
+T = TypeVar("T")
 
 NEAR = 3  # names in a message
 # ``./lab test --brief``: what CI runs of a base that is not the default.
@@ -21,7 +24,6 @@ BRIEF = (
     "KUnit, smt-numa (perf)",
     *(f"memmap oracle, {name}" for name in ("smt-numa", "node-without-cpus", "holes", "slivers")),
 )
-_LIKE = 0.6
 
 
 def matches(glob: str, name: str) -> bool:
@@ -50,12 +52,12 @@ def choose(
     return [check for check in (*checks, *singles) if check.name in chosen]
 
 
-def named(globs: Sequence[str], names: Sequence[str], command: str, kind: str) -> list[str]:
-    """Those of ``names`` that any of ``globs`` names, all without any, for ``./lab COMMAND``."""
+def named(globs: Sequence[str], items: Mapping[str, T], command: str, kind: str) -> list[T]:
+    """Those of ``items`` that any of ``globs`` names, all without any, for ``./lab COMMAND``."""
     for glob in globs:
-        if not _matching(glob, names):
-            raise _no_such(glob, names, command, kind)
-    return [name for name in names if not globs or any(matches(glob, name) for glob in globs)]
+        if not _matching(glob, items):
+            raise _no_such(glob, list(items), command, kind)
+    return [items[name] for name in items if not globs or any(matches(glob, name) for glob in globs)]
 
 
 def _matching(glob: str, names: Iterable[str]) -> list[str]:
@@ -73,21 +75,11 @@ def _unknown(glob: str, names: Sequence[str]) -> LabError:
 
 
 def _no_such(glob: str, names: Sequence[str], command: str, kind: str) -> LabError:
-    near = close(glob, names)
+    parts = dict.fromkeys(part for name in names for part in (name, *re.findall(r"[\w=.-]+", name)))
+    near = difflib.get_close_matches(glob.strip("*?"), parts, NEAR)
     like = f", nearest are {_quoted(near)}" if near else ""
     return LabError(f"{command} {glob}", f"no {kind} has that name{like}", f"see ./lab {command} --list")
 
 
 def _quoted(names: list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:NEAR])
-
-
-def close(glob: str, names: Iterable[str]) -> list[str]:
-    """Names like ``glob`` as a whole, or with a word like it; the most alike first."""
-    wanted = glob.lower().strip("*?")
-
-    def likeness(name: str) -> float:
-        parts = [name.lower(), *re.split(r"[\s,()]+", name.lower())]
-        return max(difflib.SequenceMatcher(None, wanted, part).ratio() for part in parts)
-
-    return sorted((name for name in names if likeness(name) >= _LIKE), key=likeness, reverse=True)[:NEAR]

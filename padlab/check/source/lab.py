@@ -19,9 +19,6 @@ _AT = r"^\S+:\d+:\d+: "  # how the tools tell a finding
 _NOT_OURS = {"build", ".git", ".venv", "__pycache__"}
 
 
-# Lint
-
-
 def _python(module: str, *args: str, finding: str = _AT) -> Outcome:
     """Run a module of the lab's Python environment on the repository."""
     name = " ".join([module, *(arg for arg in args if not arg.startswith("-"))])
@@ -84,9 +81,6 @@ def dialect(path: Path) -> str:
         return "busybox"
     match = _SHELL.match(_first_line(path))
     return "bash" if match and match[1] == b"bash" else "sh"
-
-
-# Tests
 
 
 # Parts that run at the same time, each with what pytest is told to choose it.  They read the

@@ -78,9 +78,6 @@ def build(name: str, variant: Variant) -> Path:
     return search.build(f"jobs-{name}", NAME=name, **which)
 
 
-# One search each
-
-
 @dataclass(frozen=True)
 class Search:
     """What is to be searched, ``says`` being what it has to find."""
@@ -157,11 +154,8 @@ def check(kind: str, full: bool = False) -> Outcome:
 
 def choose(globs: Sequence[str], full: bool) -> list[Search]:
     """Those that any of ``globs`` names, also of --full; without any, all."""
-    if not globs:
-        return searches(full)
-    everything = searches(full=True)
-    chosen = set(selection.named(globs, [wanted.name for wanted in everything], "models", "model"))
-    return [wanted for wanted in everything if wanted.name in chosen]
+    searched = searches(full or bool(globs))
+    return selection.named(globs, {wanted.name: wanted for wanted in searched}, "models", "model")
 
 
 def main(globs: Sequence[str] = (), full: bool = False, list_only: bool = False, trace: bool = False) -> int:

@@ -66,9 +66,6 @@ def test_failures_are_told_and_the_rest_runs(
     assert "good: ok" in text
 
 
-# What runs at the same time
-
-
 class Stepped(Runner):
     """Checks without threads: of those under way, the first of the list ends first."""
 
@@ -152,9 +149,6 @@ def test_lines_say_which_check_they_are_of(capsys: pytest.CaptureFixture[str]) -
         assert own[:2] == ["seen", "stepping ..."]
         assert own[2].startswith("stepping: done in ")
     assert len(lines) == 6
-
-
-# Limits, and the end
 
 
 class Clock:

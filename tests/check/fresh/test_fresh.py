@@ -10,7 +10,7 @@ import pytest
 
 from padlab.check.fresh import bareroot, fresh, hostconfig
 from padlab.check.fresh.hostconfig import SUITES, HostConfig
-from padlab.core import packages, paths, process
+from padlab.core import paths, process
 from padlab.core.errors import LabError
 
 
@@ -181,7 +181,7 @@ class TestCheckHost:
         no = ["sh", "-c", "echo unshare: unshare failed: Operation not permitted >&2; exit 1"]
         monkeypatch.setattr(bareroot, "namespaces", lambda: no)
         with pytest.raises(LabError, match="no namespace can be made here .*not permitted.*; run it as root"):
-            bareroot.check_host(bareroot.ROOM)
+            bareroot.prepared(bareroot.ROOM)
 
     def test_too_little_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -190,7 +190,7 @@ class TestCheckHost:
         usage = shutil.disk_usage(tmp_path)._replace(free=3 << 30)
         monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
         with pytest.raises(LabError, match=r"no room on disk: 3\.0 GiB free .* needed; free some space"):
-            bareroot.check_host(bareroot.ROOM)
+            bareroot.prepared(bareroot.ROOM)
 
     def test_a_mirror_that_cannot_be_reached(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         log = tmp_path / "fresh-trixie-root.log"
@@ -252,10 +252,7 @@ class TestMain:
             return fresh.Outcome(len(commands))
 
         monkeypatch.setattr(fresh, "_prove", prove)
-        monkeypatch.setattr(bareroot, "check_host", lambda _room: None)
-        monkeypatch.setattr(bareroot, "remove_leftovers", lambda: None)
-        monkeypatch.setattr(packages, "ensure", lambda *_groups: None)
-        monkeypatch.setattr(hostconfig, "read", config)
+        monkeypatch.setattr(bareroot, "prepared", lambda _room: config())
         return ran
 
     def test_both_commands_of_the_readme(self, ran: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,9 +138,6 @@ def test_bad_tables(tmp_path: Path, old: str, new: str, why: str) -> None:
         mutant.load(tmp_path / "t.toml")
 
 
-# Runs, with checks that do nothing
-
-
 class Checks:
     """Checks that notice what they are told to, and note on what they were run."""
 

@@ -100,15 +100,6 @@ def test_one_of_them_is_chosen_when_it_runs(tmp_path: Path) -> None:
     assert chosen == {0: 133, 1: 128, 2: 120, 4: 143, 5: 132}
 
 
-def test_a_single_one_is_a_patch() -> None:
-    patch = schema.single(SOURCE, MUTANTS[3])
-    assert patch.startswith("--- a/f.c\n+++ b/f.c\n")
-    assert re.findall(r"^[-+]#.*$", patch, re.MULTILINE) == ["-#define LIMIT 3", "+#define LIMIT 4"]
-
-
-# Kernels
-
-
 @pytest.fixture
 def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Mutant]:
     monkeypatch.setattr(mutantkernel, "PLACE", tmp_path)

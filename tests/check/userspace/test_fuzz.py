@@ -67,9 +67,6 @@ def test_progress() -> None:
     assert counts == [None, 90535, None, None, None]
 
 
-# Bugs
-
-
 def bug() -> Mutant:
     return Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", build="asan", says="guarantee 2", id="t/b")
 
@@ -78,9 +75,6 @@ def test_our_bugs_are_found_by_each_build() -> None:
     bugs = fuzz.bugs()
     assert {bug.build for bug in bugs.values()} == set(fuzz.SANITIZERS)
     assert len(bugs) > 40
-
-
-# Running, with a script in place of the program
 
 
 @pytest.fixture

@@ -67,9 +67,6 @@ def test_a_search_is_read_and_judged(
     assert search.problems(parsed, says, 134) == ([problem] if problem else [])
 
 
-# What there is to search
-
-
 def test_each_model_of_the_programs_is_listed() -> None:
     for program, pattern in (("litmus", r'^\t\{ "([^"]+)", '), ("jobs", r'^\tENTRY\(\w+, "([^"]+)"\)')):
         text = (search.SOURCES / f"{program}.c").read_text()
@@ -117,18 +114,12 @@ def test_a_bad_list(tmp_path: Path) -> None:
         spin.models(tmp_path / "models.toml")
 
 
-# Choosing
-
-
 def test_those_of_full_are_left_out_unless_named() -> None:
     quick, everything = ({wanted.name for wanted in spin.choose([], full)} for full in (False, True))
     assert quick < everything and "task-again-long" in everything - quick
     assert [wanted.name for wanted in spin.choose(["task-again-l*"], full=False)] == ["task-again-long"]
     with pytest.raises(LabError, match="no model has that name, nearest are .*boot-three"):
         spin.choose(["boot-threee"], full=False)
-
-
-# Searching, with a script in place of the program
 
 
 @pytest.fixture
