@@ -254,7 +254,7 @@ bool sched_cpu_may_help(int cpu)
 	return cpu;
 }
 
-bool available_idle_cpu(int cpu)
+bool sched_whole_core_idle(int cpu)
 {
 	return true;
 }

@@ -358,7 +358,6 @@ int task_nice(struct task_struct *task);
 void allow_kernel_signal(int sig);
 void disallow_signal(int sig);
 u64 task_sched_runtime(struct task_struct *task);
-bool available_idle_cpu(int cpu);
 
 #define is_percpu_thread()		true
 

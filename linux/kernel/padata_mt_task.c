@@ -141,18 +141,6 @@ static bool padata_mt_task_cpu_allowed(const struct padata_mt_task *task, int cp
 	       (!task->user || cpumask_test_cpu(cpu, &task->user->cpus_mask));
 }
 
-/* Whether all hardware threads of a core are idle, of which @cpu is one. */
-static bool padata_mt_task_core_is_idle(int cpu)
-{
-	int sibling;
-
-	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
-		if (!available_idle_cpu(sibling))
-			return false;
-	}
-	return true;
-}
-
 /* The next helper goes where no thread of the job shares a cache with it. */
 static void padata_mt_task_spread(struct padata_mt_task *task, int cpu)
 {
@@ -181,7 +169,7 @@ static int padata_mt_task_find_cpu(struct padata_mt_task *task, const struct cpu
 		if (!cpumask_test_cpu(cpu, hop))
 			continue;
 		usable = padata_mt_task_cpu_allowed(task, cpu) && sched_cpu_may_help(cpu);
-		if (usable && whole_core && !padata_mt_task_core_is_idle(cpu))
+		if (usable && whole_core && !sched_whole_core_idle(cpu))
 			continue;
 		cpumask_clear_cpu(cpu, &task->candidates);
 		cpumask_clear_cpu(cpu, &task->spread);

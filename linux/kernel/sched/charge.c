@@ -187,6 +187,24 @@ bool sched_cpu_may_help(int cpu)
 }
 
 /**
+ * sched_whole_core_idle - are all hardware threads of a core idle?
+ * @cpu: One of them.
+ *
+ * Context: Any.
+ * Return: true if they are.  The answer may already be out of date.
+ */
+bool sched_whole_core_idle(int cpu)
+{
+	int sibling;
+
+	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
+		if (!available_idle_cpu(sibling))
+			return false;
+	}
+	return true;
+}
+
+/**
  * sched_helper_unwanted - is the current thread, a helper, in the way of others?
  *
  * Other tasks want its CPU if they are on the CPU's runqueue.  A task that has gone to

@@ -14,6 +14,7 @@ bool sched_task_has_quota(struct task_struct *p);
 void sched_charge(struct task_struct *p, u64 ns);
 
 bool sched_cpu_may_help(int cpu);
+bool sched_whole_core_idle(int cpu);
 bool sched_helper_unwanted(void);
 
 #ifdef CONFIG_PADATA

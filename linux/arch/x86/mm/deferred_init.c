@@ -10,8 +10,7 @@
 #include <linux/init.h>
 #include <linux/memmap_bulk.h>
 #include <linux/minmax.h>
-
-#include <asm/processor.h>
+#include <linux/processor.h>
 
 /*
  * Every hardware thread of the node, as measured on x86.  In the thread sweeps published with

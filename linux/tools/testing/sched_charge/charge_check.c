@@ -258,6 +258,9 @@ static void check_place(const struct place_case *one)
 	shim_need(!sched_cpu_may_help(1), "a CPU that is not idle may help");
 	shim_rqs[1].nr_running = 0;
 	shim_need(sched_cpu_may_help(1) == one->allowed, "whether a helper may be there");
+	shim_need(sched_whole_core_idle(1), "a core that is idle");
+	shim_rqs[0].nr_running = 1;
+	shim_need(!sched_whole_core_idle(1), "a core of which one CPU is idle");
 }
 
 static void check_places(void)

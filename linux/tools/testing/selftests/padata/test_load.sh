@@ -77,6 +77,7 @@ check "jobs at the same time" job_is_ok size=10000 min_chunk=64 jobs=8
 check "jobs that start jobs" job_is_ok size=32 fn=nested jobs=2
 check "a job after boot" job_is_ok rules=now size=100000 max_chunk=1000 min_chunk=64
 check "a job after boot that sleeps" job_is_ok rules=now size=32 max_chunk=1 fn=sleep us=1000
-check "jobs after boot at the same time" job_is_ok rules=now size=10000 max_chunk=1000 min_chunk=64 jobs=8
+check "jobs after boot at the same time" \
+	job_is_ok rules=now size=10000 max_chunk=1000 min_chunk=64 jobs=8
 
 finish

@@ -101,7 +101,8 @@ lockdep_is_on()
 # The policy is what a helper might need an allocation for.
 reclaims_nothing()
 {
-	"$DIR/mempolicy" bind "$1" sh -c "echo rules=now size=100000 max_chunk=1000 reclaim=1 > $JOBS/run" &&
+	"$DIR/mempolicy" bind "$1" sh -c \
+		"echo rules=now size=100000 max_chunk=1000 reclaim=1 > $JOBS/run" &&
 	all_are status ok && lockdep_is_on
 }
 
