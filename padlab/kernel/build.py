@@ -177,14 +177,16 @@ def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> Non
         process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
         process.run(make(["olddefconfig"]), what=what, env=environment(), log=log)
         lost = kconfig.lost_options(texts, dot_config.read_text())
-        if kernel in tree.VARIANTS and tree.VARIANTS[kernel].only is not None:
+        some_steps = kernel in tree.VARIANTS and tree.VARIANTS[kernel].only is not None
+        if some_steps:
             lost = [option for option in lost if kconfig.UNKNOWN not in option]  # it is of a later step
         if lost:
             why = f"{len(lost)} options did not come out as configs/ asks"
             todo = "fix the fragment: a dependency is missing, or this kernel renamed the option"
             raise LabError(what, why, todo, log=log, detail=lost)
         process.run(make(["syncconfig"]), what=what, env=environment(), log=log)
-        _share_header(kernel, config, obj)
+        if not some_steps:  # the options of later steps are of files that it has not
+            _share_header(kernel, config, obj)
 
 
 def _share_header(kernel: str, config: kconfig.Config, obj: Path) -> None:
