@@ -53,6 +53,8 @@ BLOCK_PAGES = 1024
 ATOMIC = ("test_take=40,irq", "init_on_free=1", "deferred_init_slow=12000,1000000,3")
 SLOW_AHEAD = "deferred_init_slow=4000,1000000,3"
 NOT_ATOMIC = (("test_take=2,irq", SLOW_AHEAD), ("test_take=40,kmalloc", SLOW_AHEAD))
+# What else the kernel does meanwhile may have to grow a zone.  What is tried would hundreds of times.
+MOST_OTHERS = 3
 
 BULK = ("test_bulk", SLOW)
 TAKEN = ("small", "order9", "irq")
@@ -206,7 +208,7 @@ def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
         result = guests.boot(guests.SMT, kernel, append=append, limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, append[0].partition(",")[2])
         times, _ = grown(result.dmesg.text)
-        if times:
+        if times > MOST_OTHERS:
             problems.append(f"{append[0]}: zones grew {times} times in atomic context")
     return judge(problems, result.log)
 
