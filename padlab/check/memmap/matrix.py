@@ -17,14 +17,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from padlab.check.base import expected
+from padlab.check.base import expected, guests
 from padlab.check.memmap import oracle
 from padlab.check.memmap.asked import LITTLE, Case
 from padlab.kernel import kconfig
 from padlab.vm import machine as machines
 from padlab.vm.boot import SYNC
 
-NODES, VM = "smt-numa", "epyc-7551-kvm-small"
+NODES, VM = guests.SMT, guests.SMALL
 
 # Other struct pages, of 80 bytes, and of 64 of which x86-64 uses 56: no page may cost more
 # instructions than stock's.
