@@ -84,9 +84,9 @@ struct padata_mt_job {
  *
  * Every unit is handed out exactly once.  The job never depends on a helper:
  * without memory, without CPUs for helpers, or before workqueues are up, the caller
- * does it alone.  In a kernel without CONFIG_PADATA, all of it is one chunk, and a malformed
- * job is not refused.  Jobs may run at the
- * same time, and a thread function may start another job.
+ * does it alone.  In a kernel without CONFIG_PADATA, all of it is one chunk, and a
+ * malformed job is not refused.  Jobs may run at the same time, and a thread function
+ * may start another job.
  *
  * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers,
  * if there are any, stay out of the way of others and within the caller's limits.  Nothing

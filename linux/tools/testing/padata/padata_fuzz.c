@@ -1224,18 +1224,13 @@ static void job_make(struct padata_mt_job *job, struct trial *t)
 }
 
 /* The job is on the stack, which is soon overwritten. */
-static int do_job(const struct trial *t, struct padata_mt_job *job)
-{
-	return padata_do_multithreaded(job);
-}
-
 static int run_on_stack(struct trial *t, struct padata_mt_job *copy)
 {
 	struct padata_mt_job job;
 	int ret;
 
 	job_make(&job, t);
-	ret = do_job(t, &job);
+	ret = padata_do_multithreaded(&job);
 	*copy = job;
 	memset(&job, POISON, sizeof(job));
 	__asm__ volatile("" : : "r" (&job) : "memory");
@@ -1250,7 +1245,7 @@ static int run_on_heap(struct trial *t, struct padata_mt_job *copy)
 	if (!job)
 		shim_bug("no memory for a job");
 	job_make(job, t);
-	ret = do_job(t, job);
+	ret = padata_do_multithreaded(job);
 	*copy = *job;
 	free(job);
 	return ret;
