@@ -49,8 +49,9 @@ POOL = (f"hugepages={POOL_PAGES}", SLOW)
 
 # Allocations that may not sleep initialise a block of the largest order at a time where pages are
 # freed one by one, and nothing if initcalls take what boot has waited for, or can do without.
+# More than that is more than both nodes have without growing, whichever interrupts come to.
 BLOCK_PAGES = 1024
-ATOMIC = ("test_take=40,irq", "init_on_free=1", "deferred_init_slow=12000,1000000,3")
+ATOMIC = ("test_take=60,irq", "init_on_free=1", "deferred_init_slow=120000,1000000,3")
 SLOW_AHEAD = "deferred_init_slow=4000,1000000,3"
 NOT_ATOMIC = (("test_take=2,irq", SLOW_AHEAD), ("test_take=40,kmalloc", SLOW_AHEAD))
 

@@ -54,13 +54,18 @@ hugepages()
 	return 1
 }
 
-# jobs_of WORD...: the number of jobs it takes
+# jobs_of WORD...: the number of jobs it takes.  A trace may lack the name of a task, so events
+# are those of this shell and of what it starts.
 jobs_of()
 {
+	echo 1 > "$TRACEFS/options/event-fork"
+	sh -c 'echo "$PPID"' > "$TRACEFS/set_event_pid"
 	start_tracing padata/padata_mt_job_start
 	hugepages "$@" || echo failed
 	stop_tracing
-	grep -c '^ *hugepages-.* padata_mt_job_start' "$TRACEFS/trace"
+	echo > "$TRACEFS/set_event_pid"
+	echo 0 > "$TRACEFS/options/event-fork"
+	grep -c ' padata_mt_job_start' "$TRACEFS/trace"
 	forget_trace
 }
 
