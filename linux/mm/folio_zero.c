@@ -11,10 +11,11 @@
  *    to its CPU bandwidth.
  *
  *  - What is likely to be used soon goes through the cache: a folio that was touched and
- *    is small enough for caches to hold, if it has no job; of any other folio the page
+ *    is small enough for that to pay, if it has no job; of any other folio the page
  *    that was touched.  All else bypasses the cache where the architecture can do that.
  *
- *  - The page that was touched is zeroed last, by the task itself.
+ *  - The page that was touched is zeroed last, by the task itself, unless the folio is
+ *    so small that it makes no difference.
  *
  * The task may hold whatever a page fault holds: mmap_lock or the VMA's lock, the locks
  * of hugetlbfs, the folio's.  A helper needs none of them.  The thread function takes no
@@ -42,6 +43,9 @@
  */
 #define FOLIO_ZERO_MIN_CHUNK	(SZ_512K / PAGE_SIZE)
 #define FOLIO_ZERO_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
+
+/* Up to this size, all of a folio is in the first-level cache, whichever page comes last. */
+#define FOLIO_ZERO_SMALL	(SZ_32K / PAGE_SIZE)
 
 #define FOLIO_ZERO_NO_PAGE	ULONG_MAX
 
@@ -73,6 +77,19 @@ void __weak zero_user_pages_uncached(struct page *page, unsigned long addr,
 				     unsigned long nr)
 {
 	clear_user_highpages(page, addr, nr);
+}
+
+/**
+ * zero_user_pages_cached_most - up to which size a folio is best in the cache
+ *
+ * An architecture overrides this if zero_user_pages_uncached() is so fast that a folio
+ * which is used next is better zeroed by it even if caches could hold it.
+ *
+ * Return: The most pages of a folio that is touched and is zeroed through the cache.
+ */
+unsigned long __weak zero_user_pages_cached_most(void)
+{
+	return MAX_ORDER_NR_PAGES;
 }
 
 /**
@@ -148,10 +165,9 @@ static int folio_zero_threads(unsigned long nr_pages)
 	return READ_ONCE(huge_page_zero_max_threads);
 }
 
-/* Past the cache are all folios that caches cannot hold, that are shared, or not touched. */
-static void folio_zero_do(struct folio_zero *fz)
+/* Old contents must not show, even if padata refuses the job. */
+static void folio_zero_by_job(struct folio_zero *fz, unsigned long nr_pages, int threads)
 {
-	unsigned long nr_pages = folio_nr_pages(fz->folio);
 	struct padata_mt_job job = {
 		.thread_fn	= folio_zero_fn,
 		.fn_arg		= fz,
@@ -159,16 +175,32 @@ static void folio_zero_do(struct folio_zero *fz)
 		.align		= FOLIO_ZERO_MIN_CHUNK,
 		.min_chunk	= FOLIO_ZERO_MIN_CHUNK,
 		.max_chunk	= FOLIO_ZERO_MAX_CHUNK,
-		.max_threads	= folio_zero_threads(nr_pages),
+		.max_threads	= threads,
 		.nid		= folio_nid(fz->folio),
 		.near_nid	= true,
 	};
-	bool touched = fz->last != FOLIO_ZERO_NO_PAGE, alone = job.max_threads <= 1;
+
+	if (WARN_ON_ONCE(padata_do_multithreaded(&job)))
+		folio_zero_fn(0, nr_pages, fz);
+}
+
+/* Past the cache are all folios that are too large for it, that are shared, or not touched. */
+static void folio_zero_do(struct folio_zero *fz)
+{
+	unsigned long nr_pages = folio_nr_pages(fz->folio);
+	bool touched = fz->last != FOLIO_ZERO_NO_PAGE;
+	int threads = folio_zero_threads(nr_pages);
 
 	might_sleep();
-	fz->cached = touched && alone && nr_pages <= MAX_ORDER_NR_PAGES;
-	/* Old contents must not show, even if padata refuses the job. */
-	if (alone || WARN_ON_ONCE(padata_do_multithreaded(&job)))
+	fz->cached = touched && threads <= 1 && nr_pages <= zero_user_pages_cached_most();
+	if (fz->cached && nr_pages <= FOLIO_ZERO_SMALL) {
+		folio_zero_part(fz, 0, nr_pages);
+		return;
+	}
+
+	if (threads > 1)
+		folio_zero_by_job(fz, nr_pages, threads);
+	else
 		folio_zero_fn(0, nr_pages, fz);
 
 	fz->cached = true;

@@ -14,7 +14,7 @@ from typing import Any
 
 from padlab.core import host, table
 from padlab.measure import provenance, structpages, uml, zeroing
-from padlab.measure.verdict import Gate, Judged, Verdict, overall
+from padlab.measure.verdict import MAX_OF_BEST, Best, Gate, Judged, Verdict, overall
 
 ROUNDS = 15
 QUICK_ROUNDS = 5
@@ -81,8 +81,7 @@ def _show_uses(runs: Sequence[structpages.Measured]) -> None:
     grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
     for row in (row for measured in runs for row in structpages.use_rows(measured)):
         figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-        way = "plain, ours" if row.way == structpages.USE_OURS else row.way
-        grid.add_row(structpages.USES[row.use], way, *figures, table.ratio(row.ratio))
+        grid.add_row(structpages.USES[row.use], row.way, *figures, table.ratio(row.ratio))
     out.print(grid)
 
 
@@ -91,7 +90,7 @@ def gates(what: str | None) -> list[Gate[Any]]:
     extents = zeroing.stock_zeroes_extents()
     of: dict[str, list[Gate[Any]]] = {
         "memmap": [structpages.time_gate()],
-        "hugepages": [zeroing.time_gate(extents), zeroing.first_use_gate(extents)],
+        "hugepages": [zeroing.time_gate(extents), zeroing.sizes_gate(), zeroing.first_use_gate(extents)],
     }
     return [gate for name, group in of.items() if what in (None, name) for gate in group]
 
@@ -102,6 +101,20 @@ def check(what: str | None = None, quick: bool = False) -> int:
     verdict = overall(of_gate.verdict for of_gate in judged)
     show_judged(judged, verdict)
     return STATUS[verdict]
+
+
+def show_bests(bests: Sequence[Best]) -> None:
+    """Where another way of this CPU is better than what ours has chosen, which is no failure."""
+    out = table.console()
+    others = [found for found in bests if not found.is_ours]
+    ours = f"{len(bests) - len(others)} of {len(bests)}"
+    out.print(f"at most {MAX_OF_BEST} of the best way that this CPU has: {ours}")
+    if others:
+        grid = table.grid(("", "best", "ours, of its time", "from", "to"), left={"", "best"})
+        for found in others:
+            figures = [f"{value:.3f}" for value in (found.ratio.value, found.ratio.low, found.ratio.high)]
+            grid.add_row(table.plain(found.name), found.way, *figures)
+        out.print(grid)
 
 
 def show_judged(judged: Sequence[Judged], verdict: Verdict) -> None:
@@ -115,7 +128,10 @@ def show_judged(judged: Sequence[Judged], verdict: Verdict) -> None:
             figures = [f"{value:.3f}" for value in (ratio.value, ratio.low, ratio.high)]
             grid.add_row(table.plain(limit.name), *figures, f"{limit.most:.2f}", limit.verdict)
         out.print(f"\n{of_gate.gate}, {of_gate.runs} runs")
-        out.print(grid)
+        if of_gate.limits:
+            out.print(grid)
+        if of_gate.bests:
+            show_bests(of_gate.bests)
     out.print()
     for of_gate in judged:
         busy = f", the host is too busy: {'; '.join(of_gate.busy)}" if of_gate.busy else ""

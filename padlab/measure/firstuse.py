@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from padlab.core import stats, table
-from padlab.measure.verdict import Limit
+from padlab.measure.verdict import Best, Limit, best
 
 MAX_RATIO = 1.02  # of stock's time, both together: no slower, and noise
 # The same where stock zeroes in extents, too.  Ours does as stock then, at all of these sizes,
 # so this is noise alone, of as many ratios as there are rows.
 MAX_RATIO_EXTENTS = 1.05
-SIZES = (64, 512, 1024, 2048)  # in KiB
+SIZES = (16, 64, 512, 1024, 2048)  # in KiB
+STOCK, OURS = "stock", "ours"
+WAYS = (STOCK, OURS, "movnti", "clzero")  # the last two bare, if this CPU has them
 HOW = ("forward", "backward", "random")
 # Reads at random, each of which needs the outcome of the one before.  Shown, not judged:
 # what is not in the cache is fetched line by line then.
@@ -34,14 +36,10 @@ def touched(kib: int) -> tuple[int, int, int]:
 
 
 WANTED = {
-    (kib, page, how, way)
-    for kib in SIZES
-    for page in touched(kib)
-    for how in HOW
-    for way in ("stock", "ours")
+    (kib, page, how, way) for kib in SIZES for page in touched(kib) for how in HOW for way in (STOCK, OURS)
 }
 
-_ROUND = re.compile(r"^round \d+ kib (\d+) page (\d+) (\w+) (stock|ours) zero (\d+) ns use (\d+) ns$")
+_ROUND = re.compile(r"^round \d+ kib (\d+) page (\d+) (\w+) (\w+) zero (\d+) ns use (\d+) ns$")
 
 
 @dataclass(frozen=True)
@@ -80,25 +78,39 @@ class Row:
 
 def parse(line: str) -> Use | None:
     """A line of zero_bench --use, if it is one."""
-    if match := _ROUND.match(line):
+    if (match := _ROUND.match(line)) and match[4] in WAYS:
         kib, page, how, way, zero, use = match.groups()
         return Use(int(kib), int(page), how, way, int(zero), int(use))
     return None
 
 
 def rows(uses: Iterable[Use]) -> list[Row]:
-    """By size, page and way of use, stock's first.  Both have the same rounds, in the same order."""
-    by = stats.group(
-        uses, lambda use: (use.kib, use.page, (*HOW, DEPENDENT).index(use.how), use.way == "ours")
-    )
+    """By size, page and way of use, stock's first.  All have the same rounds, in the same order."""
+    by = _by_way(uses)
     result: list[Row] = []
     for key in sorted(by):
-        own, peer = by[key], by.get((*key[:3], False)) if key[3] else None
+        own, peer = by[key], by.get((*key[:3], WAYS.index(STOCK))) if key[3] else None
         zero, use, both = (stats.summarize(_times(own, what)) for what in PARTS)
         of_stock = stats.paired(_times(peer, "both"), _times(own, "both")) if peer else None
         first = own[0]
         result.append(Row(first.kib, first.page, first.how, first.way, zero, use, both, of_stock))
     return result
+
+
+def _by_way(uses: Iterable[Use]) -> dict[tuple[int, int, int, int], list[Use]]:
+    return stats.group(
+        uses, lambda use: (use.kib, use.page, (*HOW, DEPENDENT).index(use.how), WAYS.index(use.way))
+    )
+
+
+def bests(uses: Iterable[Use]) -> list[Best]:
+    """The best way to zero and to use, for each size, page and use."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for same in _by_way(uses).values():
+        first = same[0]
+        name = f"{first.kib} KiB touched at page {first.page}, used {first.how}"
+        found.setdefault(name, {})[first.way] = _times(same, "both")
+    return [best(name, times, OURS) for name, times in found.items()]
 
 
 def _times(uses: Iterable[Use], what: str) -> list[float]:
@@ -108,7 +120,7 @@ def _times(uses: Iterable[Use], what: str) -> list[float]:
 def limits(table_rows: Iterable[Row], extents: bool = False) -> list[Limit]:
     """What ours may take to zero and use a folio; ``extents``: stock zeroes in these."""
     most = MAX_RATIO_EXTENTS if extents else MAX_RATIO
-    return [Limit(row.name, row.of_stock, most) for row in table_rows if row.of_stock]
+    return [Limit(row.name, row.of_stock, most) for row in table_rows if row.of_stock and row.way == OURS]
 
 
 def grid(table_rows: Iterable[Row]) -> Table:

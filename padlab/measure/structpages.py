@@ -16,7 +16,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
 from padlab.measure import tools
-from padlab.measure.verdict import Gate, Limit
+from padlab.measure.verdict import Best, Gate, Limit, best
 
 UML, USERSPACE = "UML", "userspace"
 OURS = "movnti"  # the stores of the kernel
@@ -35,7 +35,8 @@ USES = {
     "cma": "reserved pages that CMA frees",
     "reserved": "reserved pages that nobody frees",
 }
-USE_OURS = "ours"  # plain stores; "movnti" is the other choice there
+USE_OURS = "ours"  # by CPU one of the two that follow, which are timed beside it
+USE_WAYS = (OURS, "plain")
 QUICK_MIB = 1024  # of struct pages
 ROUNDS = 15  # of a run for a verdict
 RUNS = 4  # at most, while one is not decided
@@ -203,6 +204,15 @@ def limits(timings: Sequence[Timing], wanted: Iterable[int]) -> list[Limit]:
     return found
 
 
+def bests(timings: Sequence[Timing]) -> list[Best]:
+    """Which stores are best for each use that chooses by CPU."""
+    ways = ("stock", *USE_WAYS, USE_OURS)
+    return [
+        best(name, dict(zip(ways, _times(timings, (use, 1), ways, name), strict=True)), USE_OURS)
+        for use, name in USES.items()
+    ]
+
+
 def _times(
     timings: Iterable[Timing], which: tuple[str, int], ways: Sequence[str], name: str
 ) -> list[list[int]]:
@@ -213,12 +223,17 @@ def _times(
     return [[timing.ns for timing in by[way]] for way in ways]
 
 
+def timings_of(runs: Sequence[Measured]) -> list[Timing]:
+    return [timing for measured in runs for timing in measured.timings]
+
+
 def time_gate() -> Gate[Measured]:
     """Close to the machine's limit, below stock on one CPU and on all, and never above it."""
     wanted = {1, os.cpu_count() or 1}
     return Gate(
         "struct pages",
         lambda: run(f"--rounds={ROUNDS}", f"--mib={QUICK_MIB}"),
-        lambda runs: limits([timing for measured in runs for timing in measured.timings], wanted),
+        lambda runs: limits(timings_of(runs), wanted),
         RUNS,
+        lambda runs: bests(timings_of(runs)),
     )

@@ -10,7 +10,8 @@ all rounds count.  What is open after the last one is said to be.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -42,6 +43,28 @@ class Limit:
         return f"{self.name}: {ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), at most {self.most}"
 
 
+MAX_OF_BEST = 1.05  # and ours counts as the best way
+
+
+@dataclass(frozen=True)
+class Best:
+    """The quickest of all ways to do something, and what ours takes of its time."""
+
+    name: str
+    way: str
+    ratio: stats.Paired
+
+    @property
+    def is_ours(self) -> bool:
+        return self.ratio.low <= MAX_OF_BEST
+
+
+def best(name: str, times: Mapping[str, Sequence[float]], ours: str) -> Best:
+    """Of ways by name, each with its times round by round."""
+    way = min(times, key=lambda way: statistics.median(times[way]))
+    return Best(name, way, stats.paired(times[way], times[ours]))
+
+
 class Run(Protocol):
     @property
     def reference(self) -> Sequence[int]:
@@ -53,12 +76,16 @@ Measured = TypeVar("Measured", bound=Run)
 
 @dataclass(frozen=True)
 class Gate(Generic[Measured]):
-    """Limits on what ``measure`` finds, which is called ``runs`` times at most."""
+    """Limits on what ``measure`` finds, which is called ``runs`` times at most.
+
+    ``bests`` says what the CPU is best with, and decides nothing.
+    """
 
     name: str
     measure: Callable[[], Measured]
     limits: Callable[[Sequence[Measured]], list[Limit]]
     runs: int
+    bests: Callable[[Sequence[Measured]], list[Best]] = lambda _runs: []
 
     def judge(self, quick: bool = False) -> Judged:
         """After as many runs as it takes, or after one."""
@@ -73,7 +100,7 @@ class Gate(Generic[Measured]):
             if busy or not undecided:
                 break
             progress.note(f"{self.name}: not decided after run {nr}: {'; '.join(map(str, undecided))}")
-        return Judged(self.name, tuple(limits), len(measured), tuple(busy))
+        return Judged(self.name, tuple(limits), len(measured), tuple(busy), tuple(self.bests(measured)))
 
 
 @dataclass(frozen=True)
@@ -84,6 +111,7 @@ class Judged:
     limits: tuple[Limit, ...]
     runs: int
     busy: tuple[str, ...] = ()
+    bests: tuple[Best, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -17,7 +17,7 @@ from padlab.core import host, paths, progress, stats, toml
 from padlab.core.outcome import Outcome
 from padlab.kernel import native
 from padlab.measure import firstuse, tools
-from padlab.measure.verdict import Gate, Limit
+from padlab.measure.verdict import Best, Gate, Limit, best
 
 GIB = 1 << 20  # in KiB
 MAX_OF_BEST = 1.05  # one thread, of the best way of one thread that this CPU has: 1 GiB
@@ -33,10 +33,12 @@ USE_ROUNDS = 25  # of first use
 ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each of the others
 USE_RUNS = 4  # at most, while a verdict is not decided
 RUNS = 6  # the same of 1 GiB
+SIZES_ROUNDS = 8
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
+UNTOUCHED = "fallocate"  # ours
 # One thread each; of movnti, ours is judged on Intel's CPUs, where it has it.
 PEERS = (STOCK, "mainline", "whole", CLZERO)
-WAYS = (*PEERS, MOVNTI, SPLIT, OURS, "fallocate")
+WAYS = (*PEERS, MOVNTI, SPLIT, OURS, UNTOUCHED)
 
 FILE = "zeroing.toml"
 LOG = paths.LOGS / "zero-bench.log"
@@ -47,6 +49,8 @@ TOOL = native.Tool(
         "tools/testing/padata",
         "mm/folio_zero.c",
         "arch/x86/mm/zero_pages.c",
+        "arch/x86/mm/bulk_stores.c",
+        "arch/x86/include/asm/bulk_stores.h",
         "include/linux/folio_zero.h",
     ),
 )
@@ -209,6 +213,27 @@ def time_gate(extents: bool = False) -> Gate[Measured]:
     )
 
 
+def bests(timings: Iterable[Timing]) -> list[Best]:
+    """The best way of one thread to zero a page of each size that nobody has touched."""
+    alone = [timing for timing in timings if timing.threads == 1 and timing.way != OURS]
+    by = stats.group(alone, lambda timing: (timing.kib, timing.way))
+    sizes: dict[int, dict[str, list[float]]] = {}
+    for (kib, way), same in by.items():
+        sizes.setdefault(kib, {})[way] = [timing.ns for timing in same]
+    return [best(f"{kib} KiB", ways, UNTOUCHED) for kib, ways in sizes.items() if UNTOUCHED in ways]
+
+
+def sizes_gate() -> Gate[Measured]:
+    """What ours takes of the best way, for each size; it has no limits of its own."""
+    return Gate(
+        "pages zeroed that nobody has touched",
+        lambda: run(f"--rounds={SIZES_ROUNDS}", "--threads=1"),
+        lambda _runs: [],
+        1,
+        lambda runs: bests(timing for measured in runs for timing in measured.timings),
+    )
+
+
 def first_use_gate(extents: bool = False) -> Gate[Measured]:
     """To zero a folio and to use it takes no longer than in stock, wherever and however it is used.
 
@@ -221,4 +246,10 @@ def first_use_gate(extents: bool = False) -> Gate[Measured]:
         tools.need("zero_bench --use", (" ".join(map(str, use)) for use in missing), LOG)
         return firstuse.limits(firstuse.rows(uses), extents)
 
-    return Gate("folios zeroed and used", lambda: run("--use", f"--rounds={USE_ROUNDS}"), limits_of, USE_RUNS)
+    return Gate(
+        "folios zeroed and used",
+        lambda: run("--use", f"--rounds={USE_ROUNDS}"),
+        limits_of,
+        USE_RUNS,
+        lambda runs: firstuse.bests(use for measured in runs for use in measured.uses),
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from padlab.core import host, stats
-from padlab.measure import bench
+from padlab.measure import bench, verdict
 from padlab.measure.verdict import Gate, Limit, Verdict
 
 PASSED, FAILED, OPEN = Verdict.PASSED, Verdict.FAILED, Verdict.OPEN
@@ -117,4 +117,20 @@ class TestCommand:
 
 def test_all_gates_or_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [of.name for of in bench.gates("memmap")] == ["struct pages"]
-    assert len(bench.gates(None)) == 1 + len(bench.gates("hugepages")) == 3
+    assert len(bench.gates(None)) == 1 + len(bench.gates("hugepages")) == 4
+
+
+def test_the_best_way_is_named() -> None:
+    times = {"stock": [300.0, 310.0, 290.0], "movnti": [100.0, 101.0, 99.0]}
+    as_good = verdict.best("2048 KiB", {**times, "ours": [104.0, 103.0, 102.0]}, "ours")
+    assert as_good.is_ours
+    worse = verdict.best("2048 KiB", {**times, "ours": [120.0, 121.0, 119.0]}, "ours")
+    assert not worse.is_ours and worse.way == "movnti" and worse.ratio.value == pytest.approx(1.2, rel=0.01)
+    assert verdict.best("2048 KiB", {**times, "ours": [90.0, 91.0, 92.0]}, "ours").way == "ours"
+
+
+def test_what_is_best_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    ways = {"movnti": [100.0] * 3, "ours": [120.0] * 3}
+    bench.show_bests([verdict.best("2048 KiB", ways, "ours"), verdict.best("4096 KiB", ways, "movnti")])
+    shown = capsys.readouterr().out
+    assert "1 of 2" in shown and "2048 KiB" in shown and "movnti" in shown and "4096" not in shown

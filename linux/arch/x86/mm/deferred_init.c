@@ -2,15 +2,13 @@
 /*
  * deferred_init.c - deferred struct page init on x86
  *
- * What x86 decides for itself about mm/deferred_init.c, and about mm/memmap_bulk.c by CPU.
+ * What x86 decides for itself about mm/deferred_init.c.
  */
 
 #include <linux/cpumask.h>
 #include <linux/deferred_init.h>
 #include <linux/init.h>
-#include <linux/memmap_bulk.h>
 #include <linux/minmax.h>
-#include <linux/processor.h>
 
 /*
  * Every hardware thread of the node, as measured on x86.  In the thread sweeps published with
@@ -33,15 +31,4 @@ unsigned int __init
 deferred_page_init_max_threads(const struct cpumask *node_cpumask)
 {
 	return max(cpumask_weight(node_cpumask), 1U);
-}
-
-/*
- * On an Intel CPU (Emerald Rapids), non-temporal stores take 0.55 to 0.76 of the time of plain
- * ones for early, reserved, CMA's and 2 GiB of hot-added pages, and what the kernel does with
- * these next, and as long for 128 MiB of hot-added pages.  AMD's (Zen 3 to 5) lose 10 to 20 % by
- * them for early pages.
- */
-bool __meminit arch_memmap_uncached(void)
-{
-	return boot_cpu_data.x86_vendor == X86_VENDOR_INTEL;
 }

@@ -4,7 +4,7 @@
  *
  * A string instruction reads what it overwrites, unless that is about as much as the
  * last-level cache holds, and evicts what the cache had.  CLZERO, which AMD CPUs have, and
- * non-temporal stores do neither.
+ * non-temporal stores do neither.  bulk_stores.c says which CPU has what.
  */
 
 #include <linux/cpufeature.h>
@@ -16,19 +16,8 @@
 #include <linux/zero_user.h>
 
 #include <asm/barrier.h>
+#include <asm/bulk_stores.h>
 #include <asm/page.h>
-
-/*
- * CLZERO zeroes a cache line, which is 64 bytes on every CPU that has the instruction.
- * If it were less on another CPU, old contents would remain, so the size is checked.
- */
-#define CLZERO_BYTES	64
-
-static bool have_clzero(void)
-{
-	return cpu_feature_enabled(X86_FEATURE_CLZERO) &&
-	       boot_cpu_data.x86_clflush_size == CLZERO_BYTES;
-}
 
 /*
  * The loop is 12 bytes, so that it lies within a cache line if it is aligned to 16.  On
@@ -63,26 +52,23 @@ static void zero_by_movnti(void *to, void *end)
 }
 
 /*
- * CLZERO on CPUs that have it, movnti on Intel's: there, one thread takes 0.40 of the time
- * of clear_page() for 1 GiB, and 0.48 of that of one string instruction for all of it
- * (Emerald Rapids).  AMD CPUs without CLZERO, as some VMs present them, are faster by one
- * string instruction; of others nothing is known.
+ * By what bulk_stores() says is best on this CPU.
  *
- * Both are ordered as weakly as each other: they may become visible later than plain
- * stores that follow them.  sfence makes these wait.  It pairs with whatever orders the
- * reader of the page after the store that published it: the lock of the page table, or the
- * walk that found the entry there; the folio's lock or uptodate flag in a page cache.
- * Without it, old contents could be seen through the mapping.  A task that is moved to
- * another CPU in between has taken the lock of a runqueue, which orders them just as well.
+ * CLZERO and movnti are ordered weakly: they may become visible later than plain stores
+ * that follow them.  sfence makes these wait.  It pairs with whatever orders the reader of
+ * the page after the store that published it: the lock of the page table, or the walk that
+ * found the entry there; the folio's lock or uptodate flag in a page cache.  Without it,
+ * old contents could be seen through the mapping.  A task that is moved to another CPU in
+ * between has taken the lock of a runqueue, which orders them just as well.
  *
  * All of a folio is contiguous in the kernel's mapping of it.
  */
 void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr)
 {
 	void *to = page_address(page), *end = to + nr * PAGE_SIZE, *unpoison;
-	bool clzero = have_clzero();
+	enum bulk_stores stores = bulk_stores();
 
-	if (!clzero && boot_cpu_data.x86_vendor != X86_VENDOR_INTEL) {
+	if (stores == BULK_STORES_STRING) {
 		clear_user_highpages(page, addr, nr);
 		return;
 	}
@@ -91,12 +77,18 @@ void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned lo
 	for (unpoison = to; unpoison < end; unpoison += PAGE_SIZE)
 		kmsan_unpoison_memory(unpoison, PAGE_SIZE);
 
-	if (clzero)
+	if (stores == BULK_STORES_CLZERO)
 		zero_by_clzero(to, end);
 	else
 		zero_by_movnti(to, end);
 	/* Pairs with whoever is given the pages next, see above. */
 	wmb();
+}
+
+/* On Intel's CPUs 2 MiB are faster past the cache even if they are used next. */
+unsigned long zero_user_pages_cached_most(void)
+{
+	return bulk_stores() == BULK_STORES_MOVNTI ? SZ_1M / PAGE_SIZE : MAX_ORDER_NR_PAGES;
 }
 
 /*
@@ -106,5 +98,6 @@ void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned lo
  */
 unsigned long __init zero_user_pages_job_kbytes(void)
 {
-	return cpu_feature_enabled(X86_FEATURE_ZEN) && !have_clzero() ? 0 : SZ_4M / SZ_1K;
+	return cpu_feature_enabled(X86_FEATURE_ZEN) && bulk_stores() == BULK_STORES_STRING ?
+	       0 : SZ_4M / SZ_1K;
 }

@@ -31,10 +31,19 @@ extern char *memory;
 /* The time of the reference loop, see bench_reference_ns(). */
 void say_reference(unsigned int round);
 
+/*
+ * Which of @nr ways comes in place @i.  What one leaves in the cache to be written back is at
+ * the expense of the next.  So each round starts with a different one, and each comes after
+ * each of the others equally often: a Latin square balanced for carry-over (E. J. Williams,
+ * 1949): 0, 1, n - 1, 2, n - 2 and so on, for an odd number reversed every other time.
+ */
+unsigned int take_turns(unsigned int nr, unsigned int round, unsigned int i);
+
 /* zero_time.c: all ways, sizes and numbers of threads */
 void time_ways(void);
+void zero_ours(const struct folio *folio, unsigned long addr);
 
-/* zero_use.c: ours and stock's, and the use of the folios they have zeroed */
+/* zero_use.c: ours, stock's and bare stores, and the use of the folios they have zeroed */
 void time_uses(void);
 
 #endif /* _ZERO_BENCH_H */

@@ -22,6 +22,8 @@
 
 #include <linux/folio_zero.h>
 
+#include <asm/bulk_stores.h>
+
 #include "zero_kernel.h"
 #include "../padata/bench.h"
 #include "../padata/pool.h"
@@ -36,6 +38,7 @@
 /* The constants of mm/folio_zero.c, in pages. */
 #define MIN_CHUNK		128UL
 #define MAX_CHUNK		1024UL
+#define SMALL			8UL
 #define DEFAULT_KBYTES		4096UL
 #define DEFAULT_THREADS		8
 
@@ -261,7 +264,10 @@ static void check_zeroed(const void *from, unsigned long bytes, unsigned int tim
 
 static void check_last(const struct page *touched)
 {
-	if (last_call.page != touched || last_call.nr != 1)
+	bool small = zeroing.pages <= SMALL;
+
+	if (last_call.page != (small ? (void *)zeroing.start : touched) ||
+	    last_call.nr != (small ? zeroing.pages : 1))
 		check_fail("the page that was touched is not the last to be zeroed");
 	if (!last_call.by_caller)
 		check_fail("the page that was touched was zeroed by a helper");
@@ -274,7 +280,9 @@ static bool wants_cache(unsigned long pos)
 {
 	if (zeroing.touched == UNTOUCHED)
 		return false;
-	return pos == zeroing.touched || (!zeroing.nr_jobs && zeroing.pages <= MAX_ORDER_NR_PAGES);
+	if (pos == zeroing.touched)
+		return true;
+	return !zeroing.nr_jobs && zeroing.pages <= zero_user_pages_cached_most();
 }
 
 static void check_cache(void)
@@ -330,17 +338,42 @@ static void check_store(void)
 		  CHECKS, CHECKS, store_name, seed);
 }
 
-/* Zen CPUs that lack CLZERO have no jobs by default. */
-static void check_default(bool zen, enum store store, unsigned long kbytes)
+/*
+ * Zen CPUs that lack CLZERO have no jobs by default, and those that are best with movnti have
+ * no folio of 2 MiB in the cache if stock zeroes it page by page.
+ */
+static void check_default(bool zen, enum store store, unsigned long kbytes, unsigned long cached)
 {
 	if (!store_works(store))
 		return;
 	store_choose(store);
 	cpu_is_zen = zen;
 	kernel_init();
-	if (*threshold_kbytes != kbytes)
-		bench_fail("the default threshold is %lu with store %s", *threshold_kbytes,
-			   store_names[store]);
+	if (*threshold_kbytes != kbytes || zero_user_pages_cached_most() != cached)
+		bench_fail("the default threshold is %lu, and %lu pages are cached, with store %s",
+			   *threshold_kbytes, zero_user_pages_cached_most(), store_names[store]);
+}
+
+/* Whether the command line can have @name, and what the kernel's stores are then. */
+static void check_param(char *name, bool taken, enum bulk_stores stores)
+{
+	if (!zero_param.set(name) != taken || bulk_stores() != stores)
+		bench_fail("%s=%s on a CPU with store %s: %d", zero_param.name, name,
+			   has_clzero() ? "clzero" : "page", bulk_stores());
+}
+
+static void check_params(void)
+{
+	store_choose(STORE_PAGE);
+	check_param("", false, BULK_STORES_STRING);
+	check_param("clzero", false, BULK_STORES_STRING);
+	check_param("movnti", true, BULK_STORES_MOVNTI);
+	check_param("clzero ", false, BULK_STORES_MOVNTI);
+	check_param("string", true, BULK_STORES_STRING);
+	if (store_works(STORE_CLZERO)) {
+		store_choose(STORE_CLZERO);
+		check_param("clzero", true, BULK_STORES_CLZERO);
+	}
 }
 
 static void check_defaults(void)
@@ -351,11 +384,12 @@ static void check_defaults(void)
 		bench_fail("the default is %d threads", *max_threads);
 	if (generic)
 		return;
-	check_default(true, STORE_CLZERO, DEFAULT_KBYTES);
-	check_default(true, STORE_STOSB, 0);
-	check_default(true, STORE_PAGE, 0);
-	check_default(false, STORE_MOVNTI, DEFAULT_KBYTES);
-	check_default(false, STORE_PAGE, DEFAULT_KBYTES);
+	check_default(true, STORE_CLZERO, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
+	check_default(true, STORE_STOSB, 0, MAX_ORDER_NR_PAGES);
+	check_default(true, STORE_PAGE, 0, MAX_ORDER_NR_PAGES);
+	check_default(false, STORE_MOVNTI, DEFAULT_KBYTES,
+		      STOCK_ZEROES_EXTENTS ? MAX_ORDER_NR_PAGES : SZ_1M / PAGE_SIZE);
+	check_default(false, STORE_PAGE, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
 }
 
 static void check_stores(void)
@@ -411,6 +445,8 @@ int main(int argc, char **argv)
 		check_store();
 	} else {
 		check_stores();
+		/* Last, as what is chosen there stays. */
+		check_params();
 	}
 	pool_stop(&stats);
 	bench_say("ok");

@@ -10,11 +10,14 @@
 #ifndef _ZERO_SHIM_H
 #define _ZERO_SHIM_H
 
+#include <string.h>
+
 #include "../padata/shim.h"
 
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		4096UL
 #define SZ_1K			0x400
+#define SZ_32K			0x8000
 #define SZ_512K			0x80000
 #define SZ_1M			0x100000
 #define SZ_4M			0x400000
@@ -22,6 +25,7 @@
 #define BIT(nr)			(0x1UL << (nr))
 #define ALIGN_DOWN(x, a)	zero_align_down(x, a)
 #define __read_mostly
+#define __meminit
 #define PF_KTHREAD		0x00200000
 
 struct page {
@@ -78,6 +82,21 @@ extern struct shim_cpuinfo {
 /* Of the features this CPU has, those that the program lets the kernel's code see. */
 bool cpu_feature_enabled(int feature);
 
+/* <linux/string.h> */
+static inline int match_string(const char *const *names, size_t nr, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (!strcmp(names[i], name))
+			return i;
+	}
+	return -EINVAL;
+}
+
+/* <linux/memmap_bulk.h>: for the other benchmark */
+bool arch_memmap_uncached(void);
+
 /* Set by the program, see zero_kernel.c. */
 extern bool kernel_is_preemptible;
 #define preempt_model_preemptible()	kernel_is_preemptible
@@ -106,8 +125,15 @@ enum { proc_doulongvec_minmax, proc_dointvec_minmax };
 #define SYSCTL_INT_MAX		NULL
 
 #define subsys_initcall(fn)	int (*zero_initcall)(void) = fn
+#define early_param(name, fn)	struct shim_param zero_param = { name, fn }
+
+struct shim_param {
+	const char		*name;
+	int			(*set)(char *arg);
+};
 
 extern int (*zero_initcall)(void);
+extern struct shim_param zero_param;
 void register_sysctl_init(const char *path, const struct ctl_table *table);
 
 #endif /* _ZERO_SHIM_H */

@@ -21,7 +21,7 @@
 #define MOST_CACHED_KIB		(MAX_ORDER_NR_PAGES * PAGE_SIZE / SZ_1K)
 
 static const unsigned long sizes_kib[] = {
-	64, 512, 1024, 2048, 4096, 8192, 16384, 32768, GIB_KIB,
+	16, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, GIB_KIB,
 };
 
 struct way {
@@ -34,7 +34,7 @@ static struct way ways[SHIM_NR_CPUS + 7];
 static unsigned int nr_ways;
 
 /* folio_zero_user() does not promise to leave the struct folio unchanged. */
-static void zero_ours(const struct folio *folio, unsigned long addr)
+void zero_ours(const struct folio *folio, unsigned long addr)
 {
 	struct folio copy = *folio;
 
@@ -124,17 +124,11 @@ static unsigned long timed_bytes(void)
 	return bytes * options.rounds;
 }
 
-/*
- * What one way leaves in the cache to be written back is at the expense of the next.
- * So each round starts with a different one, and each comes after each of the others
- * equally often: a Latin square balanced for carry-over (E. J. Williams, 1949): 0, 1,
- * n - 1, 2, n - 2 and so on, and for an odd number of ways reversed every other time.
- */
-static unsigned int place(unsigned int round, unsigned int i)
+unsigned int take_turns(unsigned int nr, unsigned int round, unsigned int i)
 {
-	if (round / nr_ways % 2)
-		i = nr_ways - 1 - i;
-	return (round + (i % 2 ? (i + 1) / 2 : nr_ways - i / 2)) % nr_ways;
+	if (round / nr % 2)
+		i = nr - 1 - i;
+	return (round + (i % 2 ? (i + 1) / 2 : nr - i / 2)) % nr;
 }
 
 static void time_size(unsigned int round, unsigned long kib)
@@ -142,7 +136,7 @@ static void time_size(unsigned int round, unsigned long kib)
 	unsigned int i;
 
 	for (i = 0; i < nr_ways; i++) {
-		const struct way *way = &ways[place(round, i)];
+		const struct way *way = &ways[take_turns(nr_ways, round, i)];
 
 		if (way_is_for(way, kib))
 			time_way(round, kib, way);

@@ -49,7 +49,7 @@ static const struct use {
 	{ "dependent", NULL },
 };
 
-static const unsigned long use_kib[] = { 64, 512, 1024, 2048 };
+static const unsigned long use_kib[] = { 16, 64, 512, 1024, 2048 };
 
 static __always_inline void write_lines(char *folio, unsigned long kib, unsigned long from,
 					unsigned long (*line)(unsigned long, unsigned long))
@@ -95,22 +95,37 @@ static void use_memory(char *folio, unsigned long kib, unsigned long page, const
 struct use_time {
 	uint64_t		zero;
 	uint64_t		use;
+	unsigned int		folios;
 };
 
+static const struct use_way {
+	const char		*name;
+	void			(*zero)(const struct folio *folio, unsigned long addr);
+} use_ways[] = {
+	{ "stock", zero_stock },
+	{ "ours", zero_ours },
+	{ "movnti", zero_movnti },
+	{ "clzero", zero_clzero },
+};
+
+/* CLZERO comes last. */
+static unsigned int nr_use_ways(void)
+{
+	return ARRAY_SIZE(use_ways) - !has_clzero();
+}
+
 static void use_folio(char *to, unsigned long kib, unsigned long page, const struct use *how,
-		      bool ours, struct use_time *time)
+		      const struct use_way *way, struct use_time *time)
 {
 	struct folio folio = { (struct page *)to, __builtin_ctzl(kib >> 2) };
 	uint64_t start = bench_now_ns(), middle;
 
-	if (ours)
-		folio_zero_user(&folio, page * PAGE_SIZE);
-	else
-		zero_stock(&folio, page * PAGE_SIZE);
+	way->zero(&folio, page * PAGE_SIZE);
 	middle = bench_now_ns();
 	use_memory(to, kib, page, how);
 	time->zero += middle - start;
 	time->use += bench_now_ns() - middle;
+	time->folios++;
 }
 
 /* How often folios of each size are used: touched at these pages, in these ways. */
@@ -125,8 +140,8 @@ static unsigned long touched_page(unsigned long kib, unsigned int which)
 	return pages[which];
 }
 
-/* Alternate between our folios and stock's, so that both suffer the same disturbances. */
-static void time_use(unsigned int nr, bool ours_first, struct use_time *times)
+/* The ways take turns, so that all suffer the same disturbances. */
+static void time_use(unsigned int nr, unsigned int first, struct use_time *times)
 {
 	const struct use *how = &uses[nr % ARRAY_SIZE(uses)];
 	unsigned int which = nr / ARRAY_SIZE(uses);
@@ -136,23 +151,24 @@ static void time_use(unsigned int nr, bool ours_first, struct use_time *times)
 	char *to = memory + nr * USE_MIB * MIB % (options.mib * MIB);
 
 	for (i = 0; i < folios; i++) {
-		bool ours = (i + ours_first) % 2;
+		unsigned int nr_ways = nr_use_ways();
+		unsigned int way = take_turns(nr_ways, i / nr_ways + first, i % nr_ways);
 
-		use_folio(to + i * (kib << 10), kib, page, how, ours, &times[ours]);
+		use_folio(to + i * (kib << 10), kib, page, how, &use_ways[way], &times[way]);
 	}
 }
 
 static void say_use(unsigned int round, unsigned int nr, const struct use_time *times)
 {
-	unsigned int which = nr / ARRAY_SIZE(uses), ours;
+	unsigned int which = nr / ARRAY_SIZE(uses), way;
 	unsigned long kib = use_kib[which / NR_TOUCHED];
-	unsigned long folios = (USE_MIB << 10) / kib;
 
-	for (ours = 0; ours < 2; ours++)
+	for (way = 0; way < nr_use_ways(); way++)
 		bench_say("round %u kib %lu page %lu %s %s zero %lu ns use %lu ns", round, kib,
 			  touched_page(kib, which % NR_TOUCHED),
-			  uses[nr % ARRAY_SIZE(uses)].name, ours ? "ours" : "stock",
-			  times[ours].zero / folios, times[ours].use / folios);
+			  uses[nr % ARRAY_SIZE(uses)].name, use_ways[way].name,
+			  times[way].zero / times[way].folios,
+			  times[way].use / times[way].folios);
 }
 
 /* What a run tests: writes, or reads that depend on each other. */
@@ -162,18 +178,18 @@ static bool use_is_timed(unsigned int nr)
 }
 
 /*
- * All of it twice, so that each folio is zeroed in both ways: where a folio lies makes a
- * difference of up to 7 %.  Between the two, use more memory than the caches hold.
+ * All of it once for each way, so that folios are zeroed in all of them: where a folio
+ * lies makes a difference of up to 7 %.  Between the two, use more memory than the caches hold.
  */
 static void time_uses_once(unsigned int round)
 {
-	struct use_time times[NR_USES][2] = { };
+	struct use_time times[NR_USES][ARRAY_SIZE(use_ways)] = { };
 	unsigned int pass, nr;
 
-	for (pass = 0; pass < 2; pass++) {
+	for (pass = 0; pass < nr_use_ways(); pass++) {
 		for (nr = 0; nr < NR_USES; nr++) {
 			if (use_is_timed(nr))
-				time_use(nr, (round + pass) % 2, times[nr]);
+				time_use(nr, (round + pass) % nr_use_ways(), times[nr]);
 		}
 	}
 	for (nr = 0; nr < NR_USES; nr++) {
@@ -188,7 +204,8 @@ void time_uses(void)
 
 	if (options.mib % USE_MIB)
 		bench_fail("--use takes a multiple of %lu for --mib", USE_MIB);
-	bench_say_work(options.rounds, options.rounds * NR_USES * 2 * USE_MIB * MIB * 3 / 2);
+	bench_say_work(options.rounds,
+		       options.rounds * NR_USES * nr_use_ways() * USE_MIB * MIB * 3 / 2);
 	memory = bench_memory(options.mib * MIB);
 	*threshold_kbytes = options.job ? 4 : 0;
 	*max_threads = options.threads;

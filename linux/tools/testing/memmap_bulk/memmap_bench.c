@@ -242,7 +242,7 @@ static void check_use(const struct use *use, unsigned long nr_pages, struct page
 	unsigned long i, bytes = nr_pages * sizeof(struct page);
 	unsigned int way;
 
-	for (way = USE_STOCK; way <= USE_MOVNTI; way++) {
+	for (way = USE_STOCK; way < NR_USE_WAYS; way++) {
 		memset(shim_memmap, 0xa5, bytes);
 		zone_reset(nr_pages);
 		use_pages(use, way, 0, nr_pages);
@@ -311,9 +311,8 @@ static const char *const use_ways[] = {
 	[USE_STOCK] = "stock",
 	[USE_OURS] = "ours",
 	[USE_MOVNTI] = "movnti",
+	[USE_PLAIN] = "plain",
 };
-
-#define NR_USE_WAYS	ARRAY_SIZE(use_ways)
 
 static void say_time(const char *use, const char *way, unsigned int threads, unsigned int ran,
 		     unsigned int round, uint64_t ns)

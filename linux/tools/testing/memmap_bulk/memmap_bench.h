@@ -48,7 +48,10 @@ struct use {
 enum use_way {
 	USE_STOCK,
 	USE_OURS,
-	USE_MOVNTI,	/* x86's stores, where the kernel uses others */
+	/* The two that the kernel chooses from. */
+	USE_MOVNTI,
+	USE_PLAIN,
+	NR_USE_WAYS
 };
 
 extern const struct use uses[];

@@ -313,7 +313,7 @@ static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
 	page_by_page(pfn, end_pfn, zone, state);
 }
 
-/* As in arch/x86/mm/deferred_init.c. */
+/* As in arch/x86/mm/bulk_stores.c. */
 bool arch_memmap_uncached(void)
 {
 	return __builtin_cpu_is("intel");
@@ -361,6 +361,7 @@ void use_pages(const struct use *use, enum use_way way, unsigned long pfn,
 		[USE_STOCK] = stock_init_pages,
 		[USE_OURS] = memmap_init_pages,
 		[USE_MOVNTI] = movnti_init_pages,
+		[USE_PLAIN] = plain_memmap_init_pages,
 	};
 	unsigned long next;
 
