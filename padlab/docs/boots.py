@@ -90,6 +90,16 @@ def errors() -> Table:
     return Table(("error of points left out, %", "points", "median", "most"), rows)
 
 
+def cores() -> Table:
+    """16 real cores beside what the model says of them."""
+    names = ("stock", "ours", "ours_by_amd", "ours_by_intel")
+    head = ("ns per struct page, threads", "stock", "ours", "predicted by AMD's stores", "by Intel's")
+    rows = [
+        [row["threads"], *(figure(float(row[name])) for name in names)] for row in _csv("predict-cores.csv")
+    ]
+    return Table(head, rows)
+
+
 def _band(row: dict[str, str], kernel: str) -> str:
     middle, low, high = (float(row[f"predicted_{kernel}_{what}"]) for what in ("ms", "low", "high"))
     return f"{middle:,.0f} ({low:,.0f} to {high:,.0f})" if low != high else f"{middle:,.0f}"

@@ -13,6 +13,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "boots-by-threads": boots.by_threads,
     "predicted": boots.predicted,
     "predicted-errors": boots.errors,
+    "predicted-cores": boots.cores,
     "instructions": instructions.boots,
     "instructions-per-gib": instructions.per_gib,
     "instructions-bases": instructions.bases,

@@ -11,9 +11,26 @@ from padlab.predict.simulate import Engine
 TABLE = Path(__file__).parent / "data" / "assumptions.toml"
 
 
+class Stores(Struct, frozen=True, forbid_unknown_fields=True):
+    """What of ours depends on the CPU."""
+
+    page_ratio: float
+    page_ratio_range: tuple[float, float]
+    bytes_per_page: float
+
+
 class Engines(Struct, frozen=True, forbid_unknown_fields=True):
+    """``ours`` is that on AMD's CPUs; see on()."""
+
     stock: Engine
     ours: Engine
+    intel: Stores
+
+    def on(self, machine: str) -> "Engines":
+        """The same on the CPUs of ``machine``, by its name."""
+        if not machine.startswith("xeon"):
+            return self
+        return structs.replace(self, ours=structs.replace(self.ours, **structs.asdict(self.intel)))
 
     @property
     def ours_span(self) -> list[Engine]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from padlab.core import progress, table
 from padlab.measure import provenance, published
-from padlab.predict import assumptions, calibrate, prediction
+from padlab.predict import assumptions, calibrate, cores, prediction
 
 LIMITS = (
     "clocks: a CPU runs faster with few cores at work, which the fit attributes to memory",
@@ -38,7 +38,10 @@ def main() -> int:
     }
     for name, made in predictions.items():
         provenance.write(provenance.path_of(f"predict-{name}.csv"), to_csv(calibration, made))
+    checked = cores.rows(kernels)
+    provenance.write(provenance.path_of("predict-cores.csv"), cores.to_csv(checked))
     show(calibration, [made for group in predictions.values() for made in group])
+    table.console().print(cores.grid(checked))
     return 0
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the fitted simulation says of the published machines, and of larger ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from padlab.measure import published
@@ -59,33 +59,34 @@ def large_machines() -> dict[str, machine.Machine]:
 
 def predict_published(name: str, fit: calibrate.Fit, kernels: Engines) -> Prediction:
     """A published machine, with its own calibration; ours has the range of its time per page."""
-    nodes, hardware = calibrate.shapes(machine.load(name)), [calibrate.hardware(fit, name)]
-    rows = (_row(nodes, row.threads, hardware, kernels, row.deferred_ms) for row in published.rows(name))
+    nodes, cpus = calibrate.shapes(machine.load(name)), [(calibrate.hardware(fit, name), kernels.on(name))]
+    rows = (_row(nodes, row.threads, cpus, row.deferred_ms) for row in published.rows(name))
     return Prediction(name, tuple(rows))
 
 
 def predict_large(large: machine.Machine, fit: calibrate.Fit, kernels: Engines) -> Prediction:
     """A large machine; the range is over other CPUs and ours' time per page."""
-    nodes, hardware = calibrate.shapes(large), [calibrate.hardware(fit, name) for name in _LARGE_RANGE]
-    rows = (_row(nodes, threads, hardware, kernels) for threads in _LARGE_THREADS)
+    nodes = calibrate.shapes(large)
+    cpus = [(calibrate.hardware(fit, name), kernels.on(name)) for name in _LARGE_RANGE]
+    rows = (_row(nodes, threads, cpus) for threads in _LARGE_THREADS)
     return Prediction(large.name, tuple(rows))
 
 
 def _row(
     nodes: tuple[Shape, ...],
     threads: int,
-    hardware: Sequence[Hardware],
-    kernels: Engines,
+    cpus: Sequence[tuple[Hardware, Engines]],
     published_ms: float | None = None,
 ) -> Row:
-    """On the first ``hardware``; all of it gives the range."""
+    """On the first of ``cpus``; all of them give the range."""
 
-    def ms(engine: Engine, kind: Hardware = hardware[0]) -> float:
+    def ms(engine: Engine, kind: Hardware) -> float:
         return calibrate.slowest_ms(nodes, threads, kind, engine)
 
-    def band(engine: Engine, *others: Engine) -> Band:
-        every = [ms(model, kind) for kind in hardware for model in (engine, *others)]
-        return Band(ms(engine), min(every), max(every))
+    def band(of: Callable[[Engines], list[Engine]]) -> Band:
+        every = [ms(engine, kind) for kind, kernels in cpus for engine in of(kernels)]
+        return Band(every[0], min(every), max(every))
 
-    stock, ours = band(kernels.stock), band(kernels.ours, *kernels.ours_span)
-    return Row(threads, stock, ours, ms(kernels.ours_stock_stores), published_ms)
+    kind, kernels = cpus[0]
+    stock, ours = band(lambda on: [on.stock]), band(lambda on: [on.ours, *on.ours_span])
+    return Row(threads, stock, ours, ms(kernels.ours_stock_stores, kind), published_ms)

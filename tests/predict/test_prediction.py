@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from padlab.measure import provenance
-from padlab.predict import assumptions, calibrate, lab_predict, prediction
+from padlab.predict import assumptions, calibrate, cores, lab_predict, prediction
 from padlab.predict.calibrate import Calibration, Fit, Point
 from padlab.vm import machine
 
@@ -83,6 +83,9 @@ class TestPredictions:
         large = prediction.large_machines()
         assert [m.mib >> 20 for m in large.values()] == [1, 2, 4, 8, 12, 24]
         assert max(m.cpus for m in large.values()) == 512
+        # Ours is that of the CPU's vendor, AMD's where the range is worst.
+        last = prediction.predict_large(large["1tib"], calibration.fit, KERNELS).rows[0]
+        assert last.ours.ms < last.stock.ms / 3 and last.ours.high > last.stock.ms / 2
         times = [
             prediction.predict_large(m, calibration.fit, KERNELS).rows[-1].stock.ms for m in large.values()
         ]
@@ -109,3 +112,12 @@ class TestCommand:
         rows = [row for row in csv.DictReader(lines) if row["machine"] == "epyc-7551-kvm-small"]
         assert [row["threads"] for row in rows] == ["1", "2", "3", "4"]
         assert rows[0]["published_ms"] == "51.7" and float(rows[0]["predicted_ours_ms"]) > 0
+
+
+def test_cores_that_were_timed() -> None:
+    found = cores.rows(KERNELS)
+    assert [row.threads for row in found] == [1, 2, 4, 8, 16]
+    for row in found:
+        assert row.stock_fitted == pytest.approx(row.stock, rel=0.1)
+        assert row.ours_by_intel == pytest.approx(row.ours, rel=0.15)
+        assert row.ours_by_amd > 1.5 * row.ours
