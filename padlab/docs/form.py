@@ -26,6 +26,21 @@ class Table:
         return "".join(_aligned(cells, widths) for cells in lines)
 
 
+@dataclass(frozen=True)
+class Chart(Table):
+    """A line for each column but the first, by what is in that; Mermaid, which has no legend."""
+
+    title: str
+    unit: str
+
+    def markdown(self) -> str:
+        columns = list(zip(*self.rows, strict=True))
+        lines = [f'title "{self.title}"', f"x-axis {self.head[0]} [{', '.join(columns[0])}]"]
+        lines.append(f'y-axis "{self.unit}"')
+        lines += [f"line [{', '.join(cell.replace(',', '') for cell in column)}]" for column in columns[1:]]
+        return "".join(f"{line}\n" for line in ("```mermaid", "xychart-beta", *lines, "```"))
+
+
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     text = cells[0].ljust(widths[0])
     figures = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from padlab.docs import records
-from padlab.docs.form import Table, figure, ratio
+from padlab.docs.form import Chart, Table, figure, ratio
 from padlab.measure import zeroing
 from padlab.measure.structpages import LIMIT, OURS, UML, USE_OURS, USERSPACE, USES
 from padlab.vm.machine import plural
@@ -66,6 +66,26 @@ def by_threads(base: str, slug: str, gib: str) -> Table:
         whole = (figure(ns and ns * int(gib) * PAGES_PER_GIB / 1e6, 0) for ns in times[:2])
         rows.append([str(threads), *_compared(times), *whole])
     return Table(("threads", "stock, ns a page", *COMPARED, f"{gib} GiB: stock, ms", "patched, ms"), rows)
+
+
+def threads_chart(base: str, slug: str, gib: str) -> Chart:
+    """The same times, drawn."""
+    table = by_threads(base, slug, gib)
+    rows = [[cells[0], *cells[-2:]] for cells in table.rows]
+    return Chart(
+        ("threads", *table.head[-2:]), rows, f"struct pages of {gib} GiB: stock (upper line), patched", "ms"
+    )
+
+
+def gib_chart(base: str, slug: str) -> Chart:
+    """A page of 1 GiB by threads, and stock, which has one."""
+    record = records.of_cpu(base, slug, "hugepages.json")
+    stock = figure(_us(record, KIB_PER_GIB, 1, zeroing.STOCK, "us"), 0)
+    rows = [
+        [str(n), stock, figure(_us(record, KIB_PER_GIB, n, zeroing.OURS), 0)]
+        for n in _threads_of_ours(record)
+    ]
+    return Chart(("threads", "stock", "ours"), rows, "1 GiB zeroed: stock (upper line), patched", "us")
 
 
 def struct_pages(base: str) -> Table:

@@ -59,7 +59,8 @@ def rows(kernels: Engines) -> list[Row]:
 
 
 def to_csv(found: Sequence[Row]) -> str:
-    lines = [f"# of: {RECORD.relative_to(paths.ROOT)}, ns per page; all but stock and ours by a model"]
+    lines = ["# command: ./lab predict", "# predicted: by a model, not measured, but for stock and ours"]
+    lines.append(f"# measured: {RECORD.relative_to(paths.ROOT)}, ns per page")
     lines.append(",".join(field.name for field in fields(Row)))
     lines += [",".join(f"{value:.4g}" for value in astuple(row)) for row in found]
     return "\n".join(lines) + "\n"
