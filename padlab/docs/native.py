@@ -181,6 +181,37 @@ def ways(base: str) -> Table:
     return Table(("1 GiB by one thread, ms", *WAYS.values()), rows)
 
 
+SECOND_PAYS, MORE_PAYS = 0.9, 0.95  # at most so much of the time with one, and with half as many
+
+
+def break_even(base: str) -> Table:
+    """From which size on a second thread pays, and how many pay for 1 GiB, with their CPU time."""
+    rows = []
+    for record in records.of_all(base, "hugepages.json").values():
+
+        def us(kib: int, threads: int, key: str = "us", record: records.Record = record) -> float:
+            return _us(record, kib, threads, zeroing.OURS, key) or 0
+
+        sizes = sorted({row["kib"] for row in record["native"] if row["kib"] >= KIB_PER_MIB})
+        pays = [kib for kib in sizes if us(kib, 2) <= SECOND_PAYS * us(kib, 1)]
+        counts = [n for n in THREADS if us(KIB_PER_GIB, n)]
+        most = 1
+        while 2 * most in counts and us(KIB_PER_GIB, 2 * most) <= MORE_PAYS * us(KIB_PER_GIB, most):
+            most *= 2
+        stock = _us(record, KIB_PER_GIB, 1, zeroing.STOCK)
+        figures = (ratio(us(KIB_PER_GIB, most, key), stock) for key in ("us", "cpu_us"))
+        size = f"{pays[0] // KIB_PER_MIB:,} MiB" if pays else "none"
+        rows.append([records.cpu(record), size, f"{most} of {counts[-1]}", *figures])
+    head = (
+        "",
+        "a second thread pays from",
+        "threads that pay, 1 GiB",
+        "time, of stock",
+        "CPU time, of stock",
+    )
+    return Table(head, rows)
+
+
 def _threads_of_ours(record: records.Record) -> list[int]:
     return sorted({row["threads"] for row in record["native"] if row["way"] == zeroing.OURS})
 

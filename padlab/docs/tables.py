@@ -30,6 +30,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "zeroing-2-mib": native.huge_page,
     "zeroing-ways": native.ways,
     "zeroing-sizes": native.sizes,
+    "zeroing-break-even": native.break_even,
     "parts": source.parts,
     "hooks": source.hooked,
     "bench-limits": source.limits,
