@@ -145,14 +145,17 @@ void __meminit __weak arch_memmap_stamp(struct page *page, struct page *end,
 }
 
 /**
- * arch_memmap_uncached - is a memmap best stored past the cache in any case?
+ * arch_memmap_uncached - is a memmap best stored past the cache even if it is used again?
+ * @early: the struct pages are those of early boot, of which there are many before the
+ *	first is used again
  *
  * Architectures override this for CPUs on which arch_memmap_stamp() is faster even for
  * struct pages that are used again, when what was stored before them is out of the cache.
  *
+ * Context: Any.
  * Return: true if it is.
  */
-bool __meminit __weak arch_memmap_uncached(void)
+bool __meminit __weak arch_memmap_uncached(bool early)
 {
 	return false;
 }
@@ -214,7 +217,7 @@ void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 			memmap_init_page(page, pfn, zone, nid, state);
 	} else if (state == MEMMAP_FREE) {
 		memmap_stamp_free(pfn, end_pfn, &template);
-	} else if (arch_memmap_uncached()) {
+	} else if (arch_memmap_uncached(state == MEMMAP_USED)) {
 		arch_memmap_stamp(page, page + (end_pfn - pfn), &template);
 		/* As for memmap_stamp_free(). */
 		wmb();

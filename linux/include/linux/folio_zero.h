@@ -11,7 +11,7 @@ void folio_zero_user_uncached(struct folio *folio, unsigned long addr);
 
 /* An architecture may have functions of its own in place of these. */
 void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
-unsigned long zero_user_pages_cached_most(void);
+unsigned long zero_user_pages_max_cached(void);
 unsigned long zero_user_pages_job_kbytes(void);
 
 #endif /* _LINUX_FOLIO_ZERO_H */

@@ -31,7 +31,7 @@ struct memmap_template {
 
 void arch_memmap_stamp(struct page *page, struct page *end,
 		       const struct memmap_template *template);
-bool arch_memmap_uncached(void);
+bool arch_memmap_uncached(bool early);
 
 typedef void (*memmap_store_t)(unsigned long *word, unsigned long value);
 

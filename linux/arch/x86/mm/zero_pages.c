@@ -52,7 +52,7 @@ static void zero_by_movnti(void *to, void *end)
 }
 
 /*
- * By what bulk_stores() says is best on this CPU.
+ * By what x86_bulk_store() says is best on this CPU.
  *
  * CLZERO and movnti are ordered weakly: they may become visible later than plain stores
  * that follow them.  sfence makes these wait.  It pairs with whatever orders the reader of
@@ -66,9 +66,9 @@ static void zero_by_movnti(void *to, void *end)
 void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr)
 {
 	void *to = page_address(page), *end = to + nr * PAGE_SIZE, *unpoison;
-	enum bulk_stores stores = bulk_stores();
+	enum x86_bulk_store store = x86_bulk_store();
 
-	if (stores == BULK_STORES_STRING) {
+	if (store == X86_BULK_STRING) {
 		clear_user_highpages(page, addr, nr);
 		return;
 	}
@@ -77,7 +77,7 @@ void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned lo
 	for (unpoison = to; unpoison < end; unpoison += PAGE_SIZE)
 		kmsan_unpoison_memory(unpoison, PAGE_SIZE);
 
-	if (stores == BULK_STORES_CLZERO)
+	if (store == X86_BULK_CLZERO)
 		zero_by_clzero(to, end);
 	else
 		zero_by_movnti(to, end);
@@ -85,10 +85,10 @@ void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned lo
 	wmb();
 }
 
-/* On Intel's CPUs 2 MiB are faster past the cache even if they are used next. */
-unsigned long zero_user_pages_cached_most(void)
+/* On an Emerald Rapids 2 MiB are faster past the cache even if they are written to next. */
+unsigned long zero_user_pages_max_cached(void)
 {
-	return bulk_stores() == BULK_STORES_MOVNTI ? SZ_1M / PAGE_SIZE : MAX_ORDER_NR_PAGES;
+	return x86_bulk_store() == X86_BULK_MOVNTI ? SZ_1M / PAGE_SIZE : MAX_ORDER_NR_PAGES;
 }
 
 /*
@@ -98,6 +98,7 @@ unsigned long zero_user_pages_cached_most(void)
  */
 unsigned long __init zero_user_pages_job_kbytes(void)
 {
-	return cpu_feature_enabled(X86_FEATURE_ZEN) && bulk_stores() == BULK_STORES_STRING ?
-	       0 : SZ_4M / SZ_1K;
+	if (cpu_feature_enabled(X86_FEATURE_ZEN) && x86_bulk_store() == X86_BULK_STRING)
+		return 0;
+	return SZ_4M / SZ_1K;
 }

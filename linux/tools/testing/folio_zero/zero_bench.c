@@ -6,8 +6,8 @@
  *	our code with 1 to N threads, compared with stock's and others (see
  *	zero_ways.h): elapsed time and CPU time
  *   zero_bench --use [--job] [--dependent] [--rounds=N] [--mib=N] [--threads=N]
- *	ours and stock's, plus the time it then takes to use half of the folio, by writes
- *	in three patterns, which gain from what is in the cache.  By the task alone, or by
+ *	ours, stock's and bare stores, plus the time it then takes to use half of the folio, by
+ *	writes in three patterns, which gain from what is in the cache.  By the task alone, or by
  *	a job for each folio that can have one (--job); or used by random reads, each of
  *	which depends on the result of the one before (--dependent).
  *

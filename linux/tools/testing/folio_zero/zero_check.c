@@ -282,7 +282,7 @@ static bool wants_cache(unsigned long pos)
 		return false;
 	if (pos == zeroing.touched)
 		return true;
-	return !zeroing.nr_jobs && zeroing.pages <= zero_user_pages_cached_most();
+	return !zeroing.nr_jobs && zeroing.pages <= zero_user_pages_max_cached();
 }
 
 static void check_cache(void)
@@ -349,30 +349,31 @@ static void check_default(bool zen, enum store store, unsigned long kbytes, unsi
 	store_choose(store);
 	cpu_is_zen = zen;
 	kernel_init();
-	if (*threshold_kbytes != kbytes || zero_user_pages_cached_most() != cached)
+	if (*threshold_kbytes != kbytes || zero_user_pages_max_cached() != cached)
 		bench_fail("the default threshold is %lu, and %lu pages are cached, with store %s",
-			   *threshold_kbytes, zero_user_pages_cached_most(), store_names[store]);
+			   *threshold_kbytes, zero_user_pages_max_cached(), store_names[store]);
 }
 
 /* Whether the command line can have @name, and what the kernel's stores are then. */
-static void check_param(char *name, bool taken, enum bulk_stores stores)
+static void check_param(char *name, bool taken, enum x86_bulk_store store)
 {
-	if (!zero_param.set(name) != taken || bulk_stores() != stores)
-		bench_fail("%s=%s on a CPU with store %s: %d", zero_param.name, name,
-			   has_clzero() ? "clzero" : "page", bulk_stores());
+	if (!zero_param.set(name) != taken || x86_bulk_store() != store)
+		bench_fail("%s=%s on a CPU with store %s: %d", zero_param.name, name ?: "",
+			   has_clzero() ? "clzero" : "page", x86_bulk_store());
 }
 
 static void check_params(void)
 {
 	store_choose(STORE_PAGE);
-	check_param("", false, BULK_STORES_STRING);
-	check_param("clzero", false, BULK_STORES_STRING);
-	check_param("movnti", true, BULK_STORES_MOVNTI);
-	check_param("clzero ", false, BULK_STORES_MOVNTI);
-	check_param("string", true, BULK_STORES_STRING);
+	check_param(NULL, false, X86_BULK_STRING);
+	check_param("", false, X86_BULK_STRING);
+	check_param("clzero", false, X86_BULK_STRING);
+	check_param("movnti", true, X86_BULK_MOVNTI);
+	check_param("clzero ", false, X86_BULK_MOVNTI);
+	check_param("string", true, X86_BULK_STRING);
 	if (store_works(STORE_CLZERO)) {
 		store_choose(STORE_CLZERO);
-		check_param("clzero", true, BULK_STORES_CLZERO);
+		check_param("clzero", true, X86_BULK_CLZERO);
 	}
 }
 

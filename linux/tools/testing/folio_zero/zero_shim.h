@@ -2,7 +2,7 @@
 /*
  * zero_shim.h - what mm/folio_zero.c uses of the kernel, for userspace
  *
- * Both files under test are compiled unchanged.  Every kernel header that they include
+ * The files under test are compiled unchanged.  Every kernel header that they include
  * is this file (see the Makefile), except for their own.  A struct page is the
  * memory itself.
  */
@@ -95,7 +95,7 @@ static inline int match_string(const char *const *names, size_t nr, const char *
 }
 
 /* <linux/memmap_bulk.h>: for the other benchmark */
-bool arch_memmap_uncached(void);
+bool arch_memmap_uncached(bool early);
 
 /* Set by the program, see zero_kernel.c. */
 extern bool kernel_is_preemptible;

@@ -95,7 +95,6 @@ static void use_memory(char *folio, unsigned long kib, unsigned long page, const
 struct use_time {
 	uint64_t		zero;
 	uint64_t		use;
-	unsigned int		folios;
 };
 
 static const struct use_way {
@@ -125,7 +124,6 @@ static void use_folio(char *to, unsigned long kib, unsigned long page, const str
 	use_memory(to, kib, page, how);
 	time->zero += middle - start;
 	time->use += bench_now_ns() - middle;
-	time->folios++;
 }
 
 /* How often folios of each size are used: touched at these pages, in these ways. */
@@ -141,7 +139,8 @@ static unsigned long touched_page(unsigned long kib, unsigned int which)
 }
 
 /* The ways take turns, so that all suffer the same disturbances. */
-static void time_use(unsigned int nr, unsigned int first, struct use_time *times)
+static void time_use(unsigned int nr, unsigned int round, unsigned int pass,
+		     struct use_time *times)
 {
 	const struct use *how = &uses[nr % ARRAY_SIZE(uses)];
 	unsigned int which = nr / ARRAY_SIZE(uses);
@@ -152,7 +151,8 @@ static void time_use(unsigned int nr, unsigned int first, struct use_time *times
 
 	for (i = 0; i < folios; i++) {
 		unsigned int nr_ways = nr_use_ways();
-		unsigned int way = take_turns(nr_ways, i / nr_ways + first, i % nr_ways);
+		unsigned int turn = take_turns(nr_ways, round % 2 * nr_ways, i % nr_ways);
+		unsigned int way = (turn + i / nr_ways + pass) % nr_ways;
 
 		use_folio(to + i * (kib << 10), kib, page, how, &use_ways[way], &times[way]);
 	}
@@ -162,13 +162,13 @@ static void say_use(unsigned int round, unsigned int nr, const struct use_time *
 {
 	unsigned int which = nr / ARRAY_SIZE(uses), way;
 	unsigned long kib = use_kib[which / NR_TOUCHED];
+	unsigned long folios = (USE_MIB << 10) / kib;
 
 	for (way = 0; way < nr_use_ways(); way++)
 		bench_say("round %u kib %lu page %lu %s %s zero %lu ns use %lu ns", round, kib,
 			  touched_page(kib, which % NR_TOUCHED),
 			  uses[nr % ARRAY_SIZE(uses)].name, use_ways[way].name,
-			  times[way].zero / times[way].folios,
-			  times[way].use / times[way].folios);
+			  times[way].zero / folios, times[way].use / folios);
 }
 
 /* What a run tests: writes, or reads that depend on each other. */
@@ -178,8 +178,8 @@ static bool use_is_timed(unsigned int nr)
 }
 
 /*
- * All of it once for each way, so that folios are zeroed in all of them: where a folio
- * lies makes a difference of up to 7 %.  Between the two, use more memory than the caches hold.
+ * All of it once for each way, so that each folio is zeroed in all: where a folio lies
+ * makes a difference of up to 7 %.  Between the two, use more memory than the caches hold.
  */
 static void time_uses_once(unsigned int round)
 {
@@ -189,7 +189,7 @@ static void time_uses_once(unsigned int round)
 	for (pass = 0; pass < nr_use_ways(); pass++) {
 		for (nr = 0; nr < NR_USES; nr++) {
 			if (use_is_timed(nr))
-				time_use(nr, (round + pass) % nr_use_ways(), times[nr]);
+				time_use(nr, round, pass, times[nr]);
 		}
 	}
 	for (nr = 0; nr < NR_USES; nr++) {

@@ -314,9 +314,9 @@ static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
 }
 
 /* As in arch/x86/mm/bulk_stores.c. */
-bool arch_memmap_uncached(void)
+bool arch_memmap_uncached(bool early)
 {
-	return __builtin_cpu_is("intel");
+	return __builtin_cpu_is("intel") || (early && __builtin_cpu_is("amd"));
 }
 
 /* With x86's stores, whatever the state, if a template will do. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bulk_stores.h - x86-64: the stores for memory that is overwritten as a whole
+ * bulk_stores.h - x86-64: what a CPU is best with where memory is overwritten as a whole
  */
 #ifndef _ASM_X86_BULK_STORES_H
 #define _ASM_X86_BULK_STORES_H
@@ -11,13 +11,13 @@
  */
 #define CLZERO_BYTES	64
 
-/* What is best on a CPU where the cache gains nothing: see bulk_stores.c. */
-enum bulk_stores {
-	BULK_STORES_STRING,
-	BULK_STORES_MOVNTI,
-	BULK_STORES_CLZERO,
+/* Columns of the table in bulk_stores.c. */
+enum x86_bulk_store {
+	X86_BULK_STRING,
+	X86_BULK_MOVNTI,
+	X86_BULK_CLZERO,
 };
 
-enum bulk_stores bulk_stores(void);
+enum x86_bulk_store x86_bulk_store(void);
 
 #endif /* _ASM_X86_BULK_STORES_H */

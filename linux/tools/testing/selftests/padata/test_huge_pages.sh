@@ -18,6 +18,7 @@ shmem=
 
 restore()
 {
+	[ ! -e "$TRACEFS/set_event_pid" ] || echo > "$TRACEFS/set_event_pid"
 	[ -z "$shmem" ] || echo "$shmem" > $THP/shmem_enabled
 	[ -z "$threshold" ] || echo "$threshold" > "$VM/huge_page_zero_threshold_kbytes"
 	[ -z "$threads" ] || echo "$threads" > "$VM/huge_page_zero_max_threads"
