@@ -440,6 +440,7 @@ unsigned int sched_numa_find_nth_cpu(const struct cpumask *cpus, int nth, int no
 /* <linux/workqueue.h>: see pool.c */
 
 #define WQ_CPU_INTENSIVE	1
+#define WQ_PERCPU		2
 
 struct workqueue_struct;
 struct pool_thread;
