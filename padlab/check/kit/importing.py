@@ -1,0 +1,2 @@
+def main(file):
+    return 0
