@@ -74,8 +74,9 @@ def figures(name: str, record: times.Record) -> Iterator[tuple[str, times.Record
     else:
         for ours in record["boots"]:
             stock = records.find(record["boots"], gib=ours["gib"], kernel="stock")
-            for key, what in boots.FIGURES.items() if stock and ours != stock else ():
-                yield f"{ours['gib']} GiB, {ours['boot']}, {what}, ms", stock[key], ours[key]
+            if stock and ours != stock:
+                for key, what in boots.FIGURES.items():
+                    yield f"{ours['gib']} GiB, {ours['boot']}, {what}, ms", stock[key], ours[key]
 
 
 def _first_and_last(rows: list[times.Record], way: str) -> Iterator[tuple[int, times.Record]]:

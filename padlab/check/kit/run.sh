@@ -109,7 +109,7 @@ cleanup() {
 	cd / && bb rm -rf "$work"
 }
 stop() {
-	echo "run: ended by a signal.  What is complete is in $out" >&2
+	echo "run: ended by a signal.  What is complete is in $out"
 	exit "$1"
 }
 trap cleanup EXIT
