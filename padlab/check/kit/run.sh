@@ -54,7 +54,7 @@ usage() {
 
 # The command line
 
-minutes=8 phases=natives,boots,tests,oracle out='' children='' found=''
+minutes=8 phases=natives,boots,tests,oracle out='' children='' found='' begins=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--help | -h) usage; exit 0 ;;
@@ -106,10 +106,12 @@ cleanup() {
 	# shellcheck disable=SC2086 # words
 	kill $children 2>/dev/null
 	wait
+	[ -z "$begins" ] || bb rm -f "$out"
 	cd / && bb rm -rf "$work"
 }
 stop() {
-	echo "run: ended by a signal.  What is complete is in $out"
+	[ -n "$begins" ] || echo "What is complete is in $out"
+	echo "run: ended by a signal"
 	exit "$1"
 }
 trap cleanup EXIT
@@ -122,6 +124,7 @@ echo $$ >"$work/pid" || fail "$top" "nothing can be written there" "Set TMPDIR t
 PATH=$work/bin:$PATH
 (set -C && echo "padata-kit $FORMAT" >"$out") 2>/dev/null ||
 	fail "$out" "it is there already, or cannot be written" "Give another name: --out FILE"
+begins=1 # what has no measurement yet is removed
 
 # Time, in seconds
 
@@ -151,12 +154,12 @@ section() { # name, status, file with the body, command...
 	fi
 }
 
-limited() { # seconds, file for the output, command...: 143 or 137 if the time was over
+limited() { # seconds, file for the output, command...: 137 if the time was over
 	seconds=$1 output=$2
 	shift 2
-	timeout -k 3 "$seconds" "$@" >"$output" 2>&1 </dev/null &
+	timeout -s KILL "$seconds" "$@" >"$output" 2>&1 </dev/null &
 	children=$!
-	{ wait "$children"; } 2>/dev/null # it says "Terminated"
+	{ wait "$children"; } 2>/dev/null # it says "Killed"
 	status=$?
 	children=
 	return $status
@@ -170,21 +173,20 @@ guest_cpus=$((cpus < MOST_CPUS ? cpus : MOST_CPUS))
 # What the process may still take, in MiB: free memory, or less where a cgroup has a limit.
 free_mib() {
 	mib=$(($(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) / 1024))
-	group=$(sed -n 's/^0:://p' /proc/self/cgroup)
-	case $group in
-	*..*) group= ;;
-	esac
+	group_mib 0:: /sys/fs/cgroup memory.max memory.current
+	group_mib '[0-9]*:memory:' /sys/fs/cgroup/memory memory.limit_in_bytes memory.usage_in_bytes
+	echo $mib
+}
+group_mib() { # which line has the group, where it is, files with its limit and what it uses: also of those around it
+	group=$(sed -n "s/^$1//p" /proc/self/cgroup)
+	[ -d "$2$group" ] || group=
 	while :; do
-		group_mib "/sys/fs/cgroup$group/memory.max" "/sys/fs/cgroup$group/memory.current"
+		if [ -r "$2$group/$3" ] && read -r most <"$2$group/$3" && read -r used <"$2$group/$4" && [ "$most" != max ]; then
+			[ $(((most - used) >> 20)) -ge $mib ] || mib=$(((most - used) >> 20))
+		fi
 		[ -n "${group#/}" ] || break
 		group=${group%/*}
 	done
-	group_mib /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory/memory.usage_in_bytes
-	echo $mib
-}
-group_mib() {
-	[ -r "$1" ] && [ -r "$2" ] && read -r most <"$1" && read -r used <"$2" && [ "$most" != max ] || return
-	[ $(((most - used) >> 20)) -ge $mib ] || mib=$(((most - used) >> 20))
 }
 
 look() { # file...: each under its name
@@ -214,7 +216,7 @@ host() {
 ended() { # status
 	case $1 in
 	0) echo "ended well" ;;
-	137 | 143) echo "ended by its time" ;;
+	137) echo "ended by its time" ;;
 	*) echo "ended with status $1" ;;
 	esac
 }
@@ -411,20 +413,20 @@ map() { # machine, kernel: in the background
 		esac
 		set -- "$@" "$word"
 	done <"$file"
-	timeout -k 3 "$(left)" "$kit/lib/ld-linux-x86-64.so.2" --library-path "$kit/lib" \
+	timeout -s KILL "$(left)" "$kit/lib/ld-linux-x86-64.so.2" --library-path "$kit/lib" \
 		"$kit/qemu-system-x86_64" -L "$kit/share" "$@" >qemu.log 2>&1 </dev/null &
 	cd "$work" || return
 }
 
 oracle() {
 	exec 3<"$kit/oracle/machines"
-	ended=
+	ended='' large=''
 	while [ -z "$ended" ]; do
 		batch='' free=$(free_mib) room=$cpus
 		while [ "$room" -gt 1 ] || [ -z "$batch" ]; do
 			read -r mib machine <&3 || { ended=1; break; }
 			if [ $((2 * mib)) -gt "$free" ]; then
-				say "oracle: $machine is left out, it needs $((2 * mib)) MiB of memory"
+				large="$large $machine"
 				continue
 			fi
 			free=$((free - 2 * mib)) room=$((room - 2)) batch="$batch $machine"
@@ -459,6 +461,7 @@ oracle() {
 		done
 	done
 	exec 3<&-
+	[ -z "$large" ] || say "oracle: too large for the free memory:$large"
 }
 
 # All of it
@@ -503,7 +506,7 @@ for pair in $weights; do
 		skipped="$skipped $phase"
 		continue
 	fi
-	until=$(($(now) + share))
+	until=$(($(now) + share)) begins=
 	say "phase $phase: $share s at most"
 	[ "$phase" = natives ] || [ -n "$found" ] || { find_accel; found=1; }
 	$phase
