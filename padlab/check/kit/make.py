@@ -144,7 +144,7 @@ def _oracle(folder: Path, version: str) -> None:
 def _pack(inside: Path, archive: Path) -> None:
     """What is alike lies side by side: each image has the same busybox."""
     names = sorted(os.listdir(inside), key=lambda name: (not name.endswith(".cpio"), name))
-    with progress.step("packing the kit"), tarfile.open(archive, "w:xz", preset=9) as tar:
+    with progress.step("packing the kit"), tarfile.open(archive, "w:xz") as tar:
         for name in names:
             tar.add(inside / name, name, filter=_of_nobody)
 
