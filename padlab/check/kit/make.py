@@ -31,7 +31,6 @@ from padlab.vm.accel import Accel
 MOST_BYTES = 40 << 20
 KERNELS = ("stock", "patched")
 ROLES = {"boot": KERNELS, "oracle": KERNELS, "kunit": ("patched",), "selftest": ("patched",)}
-BENCHES = ("memmap_bench", "zero_bench")
 SCRIPT = Path(__file__).with_name("run.sh")
 ARCHIVE = "kit.tar.xz"
 _WHAT = "./lab kit"
@@ -72,20 +71,17 @@ def main(folder: Path) -> int:
 def _fill(inside: Path) -> dict[str, str]:
     """Put all that the archive has into a folder; what the script is told of it."""
     sources = dict(_benches(inside))
-    release = _kernels(inside)
+    _kernels(inside)
     shutil.copytree(portable.ensure(), inside, dirs_exist_ok=True)
     version = portable.version(inside)
     _oracle(inside / "oracle", version)
-    made = provenance.of_native(_WHAT)
     return {
         "FORMAT": str(form.FORMAT),
         "COMMIT": git.commit(),
-        "MADE": made["date"],
-        "COMPILER": made["compiler"],
+        "COMPILER": provenance.of_native(_WHAT)["compiler"],
         "BASE": paths.BASE,
         "BASES": " ".join([paths.BASE, *(base for base in paths.bases() if base != paths.BASE)]),
         "SOURCES": "\n".join(f"source-{base} {name}" for base, name in sources.items()),
-        "KERNEL": release,
         "CONFIG": PERF.name,
         "QEMU": version,
         "ARGUMENTS": " ".join(qemu.BASE_ARGS),
@@ -112,15 +108,12 @@ def _benches(inside: Path) -> Iterator[tuple[str, str]]:
         told.unlink()
 
 
-def _kernels(inside: Path) -> str:
-    release = ""
+def _kernels(inside: Path) -> None:
     for role, kernels in ROLES.items():
         for kernel in kernels:
             build, image = boots.prepare(kernel, PERF, role)
             shutil.copy(build.image, inside / kernel)
             shutil.copy(image, inside / f"{role}-{kernel}.cpio")
-            release = build.release
-    return release
 
 
 def _oracle(folder: Path, version: str) -> None:

@@ -46,6 +46,7 @@ def _run(root: bareroot.Root) -> times.Run:
 def _judged(run: times.Run) -> Outcome:
     total = judge([] if run.file.ended else ["the run did not come to its end"])
     total += Outcome(len(list(times.records(run))), skips=tuple(importing.missing(run)))
-    for _name, outcome in verdicts.outcomes(run.file):
-        total += outcome
+    for name, outcome in verdicts.outcomes(run.file):
+        said = ([f"{name}: {line}" for line in lines] for lines in (outcome.failures, outcome.skips))
+        total += Outcome(outcome.passed, *map(tuple, said))
     return total

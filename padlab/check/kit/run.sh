@@ -15,9 +15,8 @@ if [ "$PADATA_KIT" != "$$" ]; then
 fi
 
 # What the kit was made from, see make.py
-ARCHIVE_SHA256='' UNPACKED_MIB=0 FORMAT='' COMMIT='' MADE='' COMPILER='' BASE='' BASES='' SOURCES='' KERNEL=''
-CONFIG='' QEMU='' ARGUMENTS='' ARGUMENTS_TCG='' ARGUMENTS_CROWD='' CROWD_CPUS=0 MOST_CPUS=1 GIVEN=''
-GIVEN_KUNIT='' SYNC=''
+ARCHIVE_SHA256='' UNPACKED_MIB=0 FORMAT='' COMMIT='' COMPILER='' BASE='' BASES='' SOURCES='' CONFIG='' QEMU=''
+ARGUMENTS='' ARGUMENTS_TCG='' ARGUMENTS_CROWD='' CROWD_CPUS=0 MOST_CPUS=1 GIVEN='' GIVEN_KUNIT='' SYNC=''
 # shellcheck source=/dev/null # it is made with the kit
 . "$here/conf" || exit 1
 
@@ -35,20 +34,16 @@ usage() {
 	cat <<-end
 	usage: run [--minutes N] [--phases NAME,...] [--out FILE]
 
-	Measures and checks the kernels of padata-mt (commit $COMMIT) on this machine, and writes
-	one text file.  Nothing is installed, and nothing but a folder in \$TMPDIR is used, which
-	is removed in the end; neither root nor a network is needed.  Nothing else should run here
-	meanwhile.  Each phase has a share of the time; ^C ends it all, and leaves what is complete.
+	Measures and checks the kernels of padata-mt (commit $COMMIT) on this machine, and writes one text
+	file.  Neither root nor a network is needed; a folder in \$TMPDIR is used, and removed in the end.
+	Nothing else should run here meanwhile.  ^C ends it; what is complete then is in the file.
 
-	  --minutes N   how long it may take (default 8)
+	  --minutes N   how long it may take (default 8); each phase has a share of that
 	  --phases ...  which of: natives (the kernel's code as programs), boots (of guests, timed),
 	                tests (KUnit and kselftests in a guest), oracle (memory maps after boot)
 	  --out FILE    what to write (default: padata-kit-HOST-DATE.txt here, or in \$OUT)
 
-	Examples:
-	  ./run
-	  ./run --minutes 20 --phases natives,boots
-	  TMPDIR=/var/tmp ./run --out /mnt/big.txt
+	Example: TMPDIR=/var/tmp ./run --minutes 20 --phases natives,boots --out big.txt
 	end
 }
 
@@ -157,7 +152,7 @@ section() { # name, status, file with the body, command...
 limited() { # seconds, file for the output, command...: 137 if the time was over
 	seconds=$1 output=$2
 	shift 2
-	timeout -s KILL "$seconds" "$@" >"$output" 2>&1 </dev/null &
+	timeout -s KILL $((seconds > 1 ? seconds : 1)) "$@" >"$output" 2>&1 </dev/null &
 	children=$!
 	{ wait "$children"; } 2>/dev/null # it says "Killed"
 	status=$?
@@ -202,7 +197,8 @@ host() {
 	echo "nodes $(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' 2>/dev/null | wc -l)"
 	awk '/^$/ { exit } 1' /proc/cpuinfo
 	grep -c ^processor /proc/cpuinfo
-	look /sys/devices/system/cpu/smt/active /sys/devices/system/cpu/cpu0/topology/*_list /sys/devices/system/cpu/online /sys/devices/system/cpu/cpu0/cache/index*/*
+	look /sys/devices/system/cpu/smt/active /sys/devices/system/cpu/online
+	look /sys/devices/system/cpu/cpu0/topology/*_list /sys/devices/system/cpu/cpu0/cache/index*/*
 	look /sys/devices/system/node/node*/cpulist /sys/devices/system/node/node*/distance /proc/self/cgroup
 	grep -h MemTotal /sys/devices/system/node/node*/meminfo
 	look /sys/fs/cgroup/cpu.max /sys/fs/cgroup/memory.max /sys/kernel/mm/transparent_hugepage/*
@@ -269,14 +265,14 @@ natives() {
 # Guests
 
 accel=tcg,thread=multi,tb-size=512
+qemu="../kit/lib/ld-linux-x86-64.so.2 --library-path ../kit/lib ../kit/qemu-system-x86_64 -L ../kit/share"
 
 qemu() { # seconds, argument...: leaves the files console and guest
 	rm -f console guest
 	seconds=$1
 	shift
-	limited "$seconds" qemu.log "$kit/lib/ld-linux-x86-64.so.2" --library-path "$kit/lib" \
-		"$kit/qemu-system-x86_64" -L "$kit/share" "$@"
-	status=$?
+	# shellcheck disable=SC2086 # words
+	limited "$seconds" qemu.log $qemu "$@"
 	[ -s console ] || cat qemu.log >console
 	return $status
 }
@@ -293,7 +289,7 @@ arguments() { # CPUs
 	esac
 }
 
-# A guest whose memory is provided before it starts, if that is more than a few GiB.
+# A guest whose memory is provided before it starts, if there is so much.
 boot() { # seconds, kernel, CPUs, GiB, kernel argument...
 	limit=$1 kernel=$2 smp=$3 gib=$4
 	shift 4
@@ -401,11 +397,9 @@ tests() {
 }
 
 # The memory maps of machines, stock's and ours side by side; they are compared when the file is imported.
-map() { # machine, kernel: in the background
-	mkdir -p "$work/$1-$2"
-	set -- "$work/$1-$2" "$kit/oracle/$1-$2"
-	cd "$1" || return
-	file=$2
+map() { # machine-kernel: in the background, in a folder of its own
+	mkdir "$work/$1" && cd "$work/$1" || exit 1
+	file=$kit/oracle/$1
 	set --
 	while IFS= read -r word; do
 		case $word in
@@ -413,9 +407,9 @@ map() { # machine, kernel: in the background
 		esac
 		set -- "$@" "$word"
 	done <"$file"
-	timeout -s KILL "$(left)" "$kit/lib/ld-linux-x86-64.so.2" --library-path "$kit/lib" \
-		"$kit/qemu-system-x86_64" -L "$kit/share" "$@" >qemu.log 2>&1 </dev/null &
-	cd "$work" || return
+	# shellcheck disable=SC2086 # words
+	timeout -s KILL "$(left)" $qemu "$@" >qemu.log 2>&1 </dev/null &
+	children="$children $!"
 }
 
 oracle() {
@@ -436,10 +430,8 @@ oracle() {
 			break
 		fi
 		for machine in $batch; do
-			map "$machine" stock
-			children="$children $!"
-			map "$machine" patched
-			children="$children $!"
+			map "$machine-stock"
+			map "$machine-patched"
 		done
 		# shellcheck disable=SC2086 # words
 		set -- $children
@@ -449,14 +441,13 @@ oracle() {
 				status=$?
 				shift
 				children=$*
-				cd "$work/$machine-$kernel" || return
+				cd "$work/$machine-$kernel" || exit 1
 				for of in console guest; do
 					touch $of
 					section "oracle machine=$machine kernel=$kernel of=$of" "$status" $of "qemu-system-x86_64 -accel $accel"
 				done
-				cd "$work" || return
-				say "oracle: $machine, $kernel: $(grep -c '^oracle ' "$machine-$kernel/guest") lines, $(ended "$status")"
-				rm -rf "${work:?}/$machine-$kernel"
+				say "oracle: $machine, $kernel: $(grep -c '^oracle ' guest) lines, $(ended "$status")"
+				cd "$work/here" && rm -rf "${work:?}/$machine-$kernel"
 			done
 		done
 	done
@@ -466,12 +457,11 @@ oracle() {
 
 # All of it
 
-cd "$work" || exit 1
 kit=$work/kit
+mkdir "$work/here" && cd "$work/here" || exit 1
 {
-	printf 'commit %s\nmade %s\nrun %s\n' "$COMMIT" "$MADE" "$(date -u +%Y-%m-%d)"
-	printf 'base %s\n%s\nkernel %s\nconfig %s\nqemu %s\ncompiler %s\n' "$BASE" "$SOURCES" "$KERNEL" "$CONFIG" "$QEMU" "$COMPILER"
-	printf 'minutes %s\nphases %s\n' "$minutes" "$phases"
+	printf 'commit %s\nrun %s\nphases %s\nbase %s\n' "$COMMIT" "$(date -u +%Y-%m-%d)" "$phases" "$BASE"
+	printf '%s\nconfig %s\nqemu %s\ncompiler %s\n' "$SOURCES" "$CONFIG" "$QEMU" "$COMPILER"
 } >body
 section kit 0 body "run --minutes $minutes --phases $phases"
 host >body 2>&1

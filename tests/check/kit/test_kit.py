@@ -272,7 +272,7 @@ def test_bad_input_is_answered_in_a_line(kit: Path, args: list[str], says: str) 
 def test_a_run_that_is_ended_leaves_what_is_complete(kit: Path, signum: int) -> None:
     out, work = kit.parent / "out.txt", kit.parent / f"padata-kit-{os.getuid()}"
     run = started(kit, "--phases", "natives", "--out", str(out))
-    while not (bench := work / "pid-of-bench").exists() or not bench.read_text():
+    while not (bench := work / "here/pid-of-bench").exists() or not bench.read_text():
         assert run.poll() is None
         time.sleep(0.1)
     pid = int(bench.read_text())
