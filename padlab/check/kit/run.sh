@@ -231,7 +231,7 @@ figures() {
 		}
 		END {
 			for (i = 1; i <= all; i++)
-				printf "%s %s %.1f ms", i > 1 ? "," : ";", names[i], ns[names[i]] / number[names[i]] / 1e6
+				printf "%s %s %.1f ms", (i > 1 ? "," : ";"), names[i], ns[names[i]] / number[names[i]] / 1e6
 		}
 	' native
 }
