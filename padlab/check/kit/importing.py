@@ -29,8 +29,9 @@ def main(path: Path) -> int:
             both = (f"{summary['median']:,.1f}" for summary in (stock, ours))
             grid.add_row(f"{base}: {what}", str(ours["n"]), *both, table.marked(of_stock))
     outcomes = list(verdicts.outcomes(run.file))
-    table.console().print(grid)
-    progress.result(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open")
+    if grid.row_count:
+        table.console().print(grid)
+        progress.result(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open")
     return show(outcomes)
 
 
