@@ -86,7 +86,13 @@ def _first_and_last(rows: list[times.Record], way: str) -> Iterator[tuple[int, t
 
 
 def show(outcomes: list[tuple[str, Outcome]]) -> int:
+    maps = [outcome for name, outcome in outcomes if name.startswith(verdicts.MAP)]
+    if maps:
+        same = sum(outcome.passed for outcome in maps)
+        progress.result(f"memory maps: {same} of {len(maps)} are as stock's")
     for name, outcome in outcomes:
+        if outcome.passed and name.startswith(verdicts.MAP):
+            continue
         said = "FAILED" if outcome.failures else "passed" if outcome.passed else "not complete"
         skipped = f", {len(outcome.skips)} skipped" if outcome.passed and outcome.skips else ""
         progress.result(f"{name}: {said}, {outcome.passed} passed{skipped}")

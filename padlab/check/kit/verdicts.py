@@ -13,6 +13,7 @@ from padlab.measure import tools
 from padlab.vm import channel, dmesg
 
 Said = tuple[dmesg.Dmesg, channel.Guest]
+MAP = "memory map, "
 CUT = Outcome(skips=("the guest was ended before its end",))
 
 
@@ -27,7 +28,7 @@ def outcomes(file: form.File) -> Iterator[tuple[str, Outcome]]:
     maps = _guests(file, "oracle", "machine", "kernel")
     for machine in dict.fromkeys(machine for machine, _ in maps):
         both = [maps[machine, kernel] for kernel in ("stock", "patched") if (machine, kernel) in maps]
-        yield f"memory map, {machine}", _mapped(*both) if len(both) == 2 else CUT
+        yield f"{MAP}{machine}", _mapped(*both) if len(both) == 2 else CUT
 
 
 def _guests(file: form.File, kind: str, *keys: str) -> dict[tuple[str, ...], Said]:
