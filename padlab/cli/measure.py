@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -142,6 +143,34 @@ def bench(what: str | None, check: bool, quick: bool) -> int:
     if check:
         return benches.check(what, quick)
     return hugepages.main(quick) if what == "hugepages" else benches.main(quick)
+
+
+@command()
+@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)
+@click.option("--import", "file", metavar="FILE", type=click.Path(path_type=Path), help="Of a kit's run.")
+def kit(folder: Path | None, file: Path | None) -> int:
+    """Measure and check on a machine where nothing is installed.
+
+    Makes a folder of at most 40 MiB that runs on any x86-64 Linux, without root and network: native
+    benches of all bases, kernels of the base in use, their tests, and a QEMU to boot them.  On the
+    other machine, its script DIR/run takes as long as it is given, and writes one text file.
+
+    With --import, such a file is checked, its times are recorded in the folder of its CPU in results/,
+    and what its tests found is printed.  The exit status is 1 if one of them failed.
+
+    \b
+    Examples:
+      ./lab kit /tmp/kit              then copy it, and there: kit/run --minutes 8
+      ./lab kit --import padata-kit-big-20261127T213000Z.txt
+    """
+    from padlab.check.kit import importing
+    from padlab.check.kit import make as making
+
+    if folder and not file:
+        return making.main(folder)
+    if file and not folder:
+        return importing.main(file)
+    raise click.UsageError("give either DIR, for a new kit, or --import FILE")
 
 
 @command(locked=False, based=False)

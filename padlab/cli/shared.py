@@ -40,7 +40,7 @@ GROUPS = {
     "Boot and try": ("boot", "machines", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series"),
     "Test": ("test", "models", "mutants", "soak", "fresh"),
-    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "predict"),
+    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "predict", "kit"),
     "Documents": ("docs",),
 }
 

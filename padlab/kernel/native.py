@@ -27,15 +27,16 @@ _STATIC = ("-O2", "-Wall", "-Wextra", "-static", "-pthread")
 class Tool:
     """A folder of the patched tree whose Makefile makes programs of it and of ``sources``.
 
-    ``sources`` are files or folders elsewhere in the tree.
+    ``sources`` are files or folders elsewhere in the tree.  ``suffix``: of the folder that it makes them in.
     """
 
     folder: str
     sources: tuple[str, ...]
+    suffix: str = ""
 
     @property
     def place(self) -> Path:
-        return paths.BUILD / "native" / Path(self.folder).name
+        return paths.BUILD / "native" / f"{Path(self.folder).name}{self.suffix}"
 
 
 def make(tool: Tool, program: str, *variables: str) -> Path:

@@ -37,17 +37,21 @@ def main(quick: bool = False) -> int:
 def as_dict(runs: Sequence[structpages.Measured]) -> dict[str, Any]:
     return {
         **provenance.of_native("./lab bench"),
-        "benches": [
-            {
-                "bench": measured.bench,
-                "pages": measured.pages,
-                "notes": list(measured.notes),
-                "rows": [asdict(row) for row in structpages.rows(measured)],
-                "uses": [asdict(row) for row in structpages.use_rows(measured)],
-            }
-            for measured in runs
-        ],
+        "benches": benches(runs),
     }
+
+
+def benches(runs: Sequence[structpages.Measured]) -> list[dict[str, Any]]:
+    return [
+        {
+            "bench": measured.bench,
+            "pages": measured.pages,
+            "notes": list(measured.notes),
+            "rows": [asdict(row) for row in structpages.rows(measured)],
+            "uses": [asdict(row) for row in structpages.use_rows(measured)],
+        }
+        for measured in runs
+    ]
 
 
 def show(runs: Sequence[structpages.Measured]) -> None:

@@ -20,7 +20,7 @@ from padlab.core.outcome import Outcome
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
 from padlab.vm import boot as boots
-from padlab.vm import initramfs, machine
+from padlab.vm import channel, initramfs, machine
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
@@ -148,9 +148,13 @@ def _masked(report: str) -> str:
 
 
 def results(result: boots.BootResult) -> Outcome:
+    return Outcome(log=result.guest_log) + of_guest(result.guest)
+
+
+def of_guest(guest: channel.Guest) -> Outcome:
     """All KTAP that a guest printed."""
-    total = Outcome(log=result.guest_log)
-    for name, lines in result.guest.ktap.items():
+    total = Outcome()
+    for name, lines in guest.ktap.items():
         outcome = ktap.parse(lines, patched_tree())
         said = (outcome.failures, outcome.skips)
         failures, skips = (tuple(f"{name}: {line}" for line in lines) for lines in said)

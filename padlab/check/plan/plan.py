@@ -16,6 +16,7 @@ from padlab.check.base.runner import Check
 from padlab.check.deferred import besideplan, deferred
 from padlab.check.fresh import fresh, hostconfig
 from padlab.check.guest import costs, endings, races, stress, suites
+from padlab.check.kit import proof
 from padlab.check.memmap import asked, matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
@@ -107,6 +108,7 @@ def _fresh() -> Iterator[Check]:
     for suite in hostconfig.SUITES:
         run = partial(fresh.proof, suite)
         yield Check(f"the README's commands on a bare {suite}", run, FRESH_LIMIT_S, alone=True)
+    yield Check("a kit where nothing is installed", proof.check, SET_UP_LIMIT_S, alone=True)
 
 
 def _userspace(jobs: dict[str, int]) -> Iterator[Check]:

@@ -65,7 +65,7 @@ static void find_ways(void)
 	add_way("movnti", zero_movnti, 1);
 	if (has_clzero())
 		add_way("clzero", zero_clzero, 1);
-	for (nr = 1; nr <= options.threads; nr++)
+	for (nr = 1; nr; nr = bench_next_threads(nr, options.threads))
 		add_way("ours", zero_ours, nr);
 	if (options.min_kib <= MOST_CACHED_KIB)
 		add_way("fallocate", zero_fallocate, 1);

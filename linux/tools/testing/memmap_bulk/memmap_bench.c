@@ -388,12 +388,11 @@ static void bench_use(const struct use *use, unsigned long nr_pages, unsigned in
 	}
 }
 
-/* 1, 2, 4, ... and all of them */
 static unsigned int next_threads(unsigned int threads)
 {
 	unsigned int most = min(bench_nr_cpus(), options.threads ?: bench_nr_cpus());
 
-	return threads == most ? 0 : min(2 * threads, most);
+	return bench_next_threads(threads, most);
 }
 
 static void bench_round(unsigned int round, unsigned long nr_pages)

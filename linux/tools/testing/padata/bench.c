@@ -105,6 +105,13 @@ void bench_start(unsigned int nr_cpus, uint64_t seed)
 		bench_fail("the engine has no workqueue");
 }
 
+unsigned int bench_next_threads(unsigned int threads, unsigned int most)
+{
+	if (threads == most)
+		return 0;
+	return min(threads < 8 ? threads + 1 : threads * 2, most);
+}
+
 uint64_t bench_reference_ns(const void *memory, unsigned long bytes)
 {
 	unsigned long length = min(bytes / 2, REFERENCE_BYTES), i;

@@ -38,6 +38,9 @@ char *bench_memory(unsigned long bytes);
 unsigned int bench_nr_cpus(void);
 void bench_start(unsigned int nr_cpus, uint64_t seed);
 
+/* The number of threads to time after @threads, 0 after @most: 1 to 8, 16, 32, ... and @most */
+unsigned int bench_next_threads(unsigned int threads, unsigned int most);
+
 /* "work: N rounds, B bytes", printed in advance, so that its duration can be bounded. */
 void bench_say_work(unsigned long rounds, unsigned long bytes);
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The file that a kit's run leaves: sections, each written when it was whole (run.sh).
+
+    padata-kit 1
+    == boots gib=16 way=stock round=1
+    command: qemu-system-x86_64 ...
+    status: 0
+    bytes: 31245
+    sha256: 2c26b4...
+    (so many bytes, and a line end)
+    == ...
+
+The first section is "kit", what the kit was made from; the last is "end", unless the run was ended before.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core.errors import LabError
+
+FORMAT = 1
+FIRST, LAST = "kit", "end"
+_HEAD = re.compile(
+    rb"== (?P<name>[^\n]+)\ncommand: (?P<command>[^\n]*)\nstatus: (?P<status>\d+)\n"
+    rb"bytes: (?P<bytes>\d+)\nsha256: (?P<sha256>[0-9a-f]{64})\n"
+)
+_MAGIC = re.compile(rb"padata-kit (\d+)\n")
+
+
+@dataclass(frozen=True)
+class Section:
+    name: str
+    command: str
+    status: int
+    body: str
+
+    @property
+    def kind(self) -> str:
+        return self.name.partition(" ")[0]
+
+    @property
+    def words(self) -> dict[str, str]:
+        """NAME=VALUE in its name."""
+        return dict(word.split("=", 1) for word in self.name.split() if "=" in word)
+
+
+@dataclass(frozen=True)
+class File:
+    """``cut``: the name of a section that the end of the file cuts, "" if there is none."""
+
+    sections: tuple[Section, ...]
+    cut: str
+    sha256: str
+
+    def of(self, kind: str) -> list[Section]:
+        return [section for section in self.sections if section.kind == kind]
+
+    @property
+    def ended(self) -> bool:
+        return self.sections[-1].name == LAST
+
+
+def read(path: Path) -> File:
+    try:
+        return parse(path.read_bytes(), f"importing {path}")
+    except OSError as err:
+        todo = "give the file that the kit's run script has written"
+        raise LabError(f"importing {path}", err.strerror or str(err), todo) from None
+
+
+def parse(data: bytes, what: str) -> File:
+    """An error if the file is damaged, but not if it just ends early, as that of a run that was killed."""
+    magic = _MAGIC.match(data)
+    if magic is None:
+        raise LabError(what, "it is no file of a kit's run", "give the file that its run script has written")
+    if int(magic[1]) != FORMAT:
+        why = f"it has format {int(magic[1])}, and this commit reads format {FORMAT}"
+        raise LabError(what, why, "import it with the commit that made the kit")
+    sections, at, cut = [], magic.end(), ""
+    while at < len(data):
+        head = _HEAD.match(data, at)
+        name = data[at:].split(b"\n", 1)[0].decode(errors="replace").removeprefix("== ")
+        end = head.end() + int(head["bytes"]) if head else len(data)
+        if head is None or len(data) <= end:
+            # A cut is only where nothing comes after it.
+            if _HEAD.search(data, head.end() if head else at):
+                raise _damaged(what, f"the head of section {name!r} is not as it was written")
+            cut = name or "?"
+            break
+        body, at = data[head.end() : end], end + 1
+        if hashlib.sha256(body).hexdigest() != head["sha256"].decode() or data[end:at] != b"\n":
+            raise _damaged(what, f"the body of section {name!r} is not what its digest says")
+        command, status = head["command"].decode(errors="replace"), int(head["status"])
+        sections.append(Section(name, command, status, body.decode(errors="replace")))
+    if not sections or sections[0].name != FIRST:
+        raise _damaged(what, f"it does not begin with section {FIRST!r}")
+    return File(tuple(sections), cut, hashlib.sha256(data).hexdigest())
+
+
+def _damaged(what: str, why: str) -> LabError:
+    return LabError(what, f"it is damaged: {why}", "copy it again, as it is, from the machine that wrote it")
