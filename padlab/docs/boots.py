@@ -51,10 +51,13 @@ def mail_timed(base: str, slug: str) -> Table:
 
 
 def by_threads(base: str, slug: str) -> Table:
-    """Deferred init of ours by threads."""
-    boots = records.of_cpu(base, slug, "boots.json")["threads"]
-    row = [f"{boots[0]['gib']} GiB, ms", *(_ranged(boot, "deferred_ms") for boot in boots)]
-    return Table(("threads", *(str(boot["threads"]) for boot in boots)), [row])
+    """Deferred init of ours by threads, and what they cost the initcalls beside them."""
+    record = records.of_cpu(base, slug, "boots.json")
+    boots, beside = record["threads"], record.get("beside", [])
+    rows = [[f"{boots[0]['gib']} GiB, ms", *(_ranged(boot, "deferred_ms") for boot in boots)]]
+    if len(beside) == len(boots):
+        rows.append(["boot continues, start to init", *(_ranged(boot, "boot_ms") for boot in beside)])
+    return Table(("threads", *(str(boot["threads"]) for boot in boots)), rows)
 
 
 def predicted(*machines: str) -> Table:

@@ -364,7 +364,11 @@ boots() {
 		threads=1
 		while [ $threads -ne 0 ] && [ $most -gt 0 ]; do
 			[ "$took" -lt "$(left)" ] || break 2
-			timed "sweep gib=$most threads=$threads round=$round" patched "$guest_cpus" $most "$SYNC deferred_init_threads=$threads"
+			given=deferred_init_threads=$threads
+			timed "sweep gib=$most threads=$threads round=$round" patched "$guest_cpus" $most "$SYNC $given"
+			# What threads cost the initcalls beside them.
+			[ "$took" -lt "$(left)" ] || break 2
+			timed "beside gib=$most threads=$threads round=$round" patched "$guest_cpus" $most "$given"
 			threads=$((threads == guest_cpus ? 0 : threads * 2 < guest_cpus ? threads * 2 : guest_cpus))
 		done
 	done

@@ -87,7 +87,8 @@ def records(run: Run) -> Iterator[tuple[str, str, Record]]:
         made = run.made(command.partition(" -m ")[0], base)
         made["accelerator"] = "kvm" if "-accel kvm" in command else "tcg, a thread for each CPU"
         made |= {"config": run.kit["config"], "qemu": run.kit["qemu"], "unit": UNIT}
-        yield base, "boots.json", {**made, "boots": booted, "threads": list(_sweep(run))}
+        sweeps = {"threads": list(_sweep(run, "sweep")), "beside": list(_sweep(run, "beside"))}
+        yield base, "boots.json", {**made, "boots": booted, **sweeps}
 
 
 def whole_rounds(section: form.Section) -> list[str]:
@@ -120,10 +121,15 @@ def _boots(run: Run) -> Iterator[Record]:
         for way, (kernel, waits) in WAYS.items():
             logs = timed[gib, way]
             row = {"gib": gib, "kernel": kernel, "boot": waits, "cpus": logs[0].cpus, "runs": len(logs)}
-            to_init = stats.summarize([ms for log in logs if (ms := _to_init(log))])
-            yield {**row, "deferred_ms": _deferred(logs), "boot_ms": asdict(to_init)}
+            yield {**row, **_both(logs)}
 
 
-def _sweep(run: Run) -> Iterator[Record]:
-    for (gib, threads), logs in _timed(run, "sweep", "threads").items():
-        yield {"gib": gib, "kernel": "patched", "threads": int(threads), "deferred_ms": _deferred(logs)}
+def _both(logs: list[dmesg.Dmesg]) -> Record:
+    to_init = stats.summarize([ms for log in logs if (ms := _to_init(log))])
+    return {"deferred_ms": _deferred(logs), "boot_ms": asdict(to_init)}
+
+
+def _sweep(run: Run, kind: str) -> Iterator[Record]:
+    """By threads: "sweep", boots that wait at once, or "beside", those that continue."""
+    for (gib, threads), logs in _timed(run, kind, "threads").items():
+        yield {"gib": gib, "kernel": "patched", "threads": int(threads), **_both(logs)}

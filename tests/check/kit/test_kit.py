@@ -88,6 +88,7 @@ def ran(*more: bytes, end: bool = True) -> bytes:
         ),
         section("boots gib=64 way=stock round=1", booted("stock")),
         section("sweep gib=16 threads=4 round=1", booted("sync")),
+        section("beside gib=16 threads=4 round=1", booted("async")),
         *more,
     ]
     return b"padata-kit 1\n" + b"".join(sections) + (section("end", "done\n") if end else b"")
@@ -164,7 +165,8 @@ class TestImport:
         rows = boots.timed("6.12", SLUG).rows
         assert rows[0][:4] == ["16 GiB, the node's line", "24 (24 to 24)", "12 (12 to 12)", "0.50"]
         assert len(rows) == 2  # of 64 GiB only stock was booted
-        assert boots.by_threads("6.12", SLUG).rows == [["16 GiB, ms", "12 (12 to 12)"]]
+        swept, beside = boots.by_threads("6.12", SLUG).rows
+        assert swept == ["16 GiB, ms", "12 (12 to 12)"] and beside[0] == "boot continues, start to init"
         # Of three rounds, the last one was cut.
         assert native.sizes("6.12", SLUG).rows == [["1 GiB", "300,000", "0.50", "0.10", "0.00"]]
         assert native.struct_pages("6.12").rows[0][2:5] == ["20.00", "5.00", "0.25"]
