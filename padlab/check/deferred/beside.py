@@ -52,6 +52,7 @@ POOL = (f"hugepages={POOL_PAGES}", SLOW)
 # freed one by one, and nothing if initcalls take what boot has waited for, or can do without.
 # More than that is more than both nodes have without growing, whichever interrupts come to.
 BLOCK_PAGES = 1024
+LEAST_AHEAD = 2 * SECTION_PAGES
 ATOMIC = ("test_take=60,irq", "init_on_free=1", "deferred_init_slow=120000,1000000,3")
 SLOW_AHEAD = "deferred_init_slow=4000,1000000,3"
 NOT_ATOMIC = (("test_take=2,irq", SLOW_AHEAD), ("test_take=40,kmalloc", SLOW_AHEAD))
@@ -140,6 +141,8 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
     problems = guests.trouble(result)
     if not waited_for_all(result.dmesg.text, who):
         problems.append(f"{who} did not wait until jobs were over: {result.dmesg.waited}")
+    if result.dmesg.waited != who:
+        problems.append(f"boot says that {result.dmesg.waited} waited longest, not {who}")
     low, other, _ = nices(result.dmesg.text)
     if low >= other:
         problems.append(f"{low} sections were begun at the lowest priority while {who} waited, {other} not")
@@ -208,11 +211,19 @@ def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
         result = guests.boot(guests.SMT, kernel, append=append, limit=limit_s)
         kind = append[0].partition(",")[2]
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
+        if (ahead := begun_with(result.dmesg.text)) < LEAST_AHEAD:
+            problems.append(f"{append[0]}: initcalls begin when {ahead} pages of a node are there")
         # Where the thread of initcalls allocates, others may have to grow a zone meanwhile.
         times = grown_by_init(result.dmesg.text) if kind == "kmalloc" else grown(result.dmesg.text)[0]
         if times:
             problems.append(f"{append[0]}: zones grew {times} times in atomic context")
     return judge(problems, result.log)
+
+
+def begun_with(console: str) -> int:
+    """How many deferred pages of each node were initialised when boot went on.  Pure."""
+    match = re.search(r"deferred_init_ahead: at least (\d+) pages", console)
+    return int(match[1]) if match else 0
 
 
 def grown(console: str) -> tuple[int, int]:

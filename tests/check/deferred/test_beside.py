@@ -107,6 +107,8 @@ def test_how_zones_grew_with_interrupts_off() -> None:
     assert beside.grown(said) == (7, 1024)
     assert beside.grown_by_init(said) == 3
     assert beside.grown("") == (0, 0)
+    assert beside.begun_with("deferred_init_ahead: at least 98304 pages of each node") == 98304
+    assert beside.begun_with("") == 0
 
 
 def test_priorities_of_sections() -> None:
