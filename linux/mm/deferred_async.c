@@ -72,8 +72,8 @@ void __init deferred_async_decide(void)
 }
 
 /*
- * deferred_pfn_pending() while there are deferred pages.  Where the deferred pages of two
- * nodes meet in a section, both nodes must have initialised their part.
+ * deferred_pfn_pending() while there are deferred pages.  Where the ranges of nodes overlap, the
+ * page may be of any of them, so all must have initialised their part of the section.
  */
 bool __deferred_pfn_pending(unsigned long pfn)
 {
