@@ -25,8 +25,7 @@ SLOW = "deferred_init_slow=500,1000000"
 # initcall that takes longer than all of them.
 UNHURRIED = ("deferred_init_slow=1,1000000", "test_over")
 LAST_TRIES = 3
-# One section only, for more than 30 s, as each step takes a tick more than it should; and then threads
-# stay until boot has freed init memory.
+# One section only, for more than 30 s; and then threads stay until boot has freed init memory.
 HUNG = ("deferred_init_slow=28000,1", "deferred_init_late=200")
 EVENTS = "initcall:*,padata:*"
 LEAST_INITCALLS = 20
@@ -49,8 +48,8 @@ POOL_PAGES = 1024
 POOL = (f"hugepages={POOL_PAGES}", SLOW)
 
 # Allocations that may not sleep initialise a block of the largest order at a time where pages are
-# freed one by one, and nothing if initcalls take what boot has waited for, or can do without.
-# More than that is more than both nodes have without growing, whichever interrupts come to.
+# freed one by one, if they take more than either node has without; and nothing if initcalls take what
+# boot has waited for, or can do without.
 BLOCK_PAGES = 1024
 LEAST_AHEAD = 2 * SECTION_PAGES
 ATOMIC = ("test_take=60,irq", "init_on_free=1", "deferred_init_slow=120000,1000000,3")
@@ -158,10 +157,7 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
 
 
 def waited_for_all(console: str, who: str) -> bool:
-    """Whether jobs were at work when somebody needed all pages, and over when he went on.  Pure.
-
-    As a faulty kernel says.
-    """
+    """Whether a faulty kernel says that who needed all pages went on when jobs were over.  Pure."""
     said = f"deferred_init_wait: {who}, jobs are"
     return f"{said} over" in console and f"{said} not over" not in console
 
@@ -174,10 +170,7 @@ def waited_first(console: str) -> bool:
 
 
 def nices(console: str) -> tuple[int, int, int]:
-    """Sections begun at the lowest priority, and at another, and the nice value with the last.  Pure.
-
-    As a faulty kernel says.
-    """
+    """Sections begun at the lowest priority, and at another, and the last one's nice value.  Pure."""
     match = re.search(r"deferred_init_slow: (\d+) sections at nice 19, (\d+) not, the last at (\d+)", console)
     return (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
 
