@@ -25,6 +25,13 @@ class Outcome:
             self.log or other.log,
         )
 
+    def named(self, name: str) -> Outcome:
+        """The same, with ``name`` before what is said of each case; without the log."""
+        failures, skips = (
+            tuple(f"{name}: {line}" for line in lines) for lines in (self.failures, self.skips)
+        )
+        return Outcome(self.passed, failures, skips)
+
 
 def judge(problems: Iterable[str], log: Path | None = None) -> Outcome:
     """One case, which passes if there are no problems.

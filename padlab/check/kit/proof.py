@@ -47,7 +47,5 @@ def _judged(run: times.Run) -> Outcome:
     total = judge([] if run.file.ended else ["the run did not come to its end"])
     total += Outcome(len(list(times.records(run))), skips=tuple(importing.missing(run)))
     for name, outcome in verdicts.outcomes(run.file):
-        said = (outcome.failures, outcome.skips)
-        failures, skips = (tuple(f"{name}: {line}" for line in lines) for lines in said)
-        total += Outcome(outcome.passed, failures, skips)
+        total += outcome.named(name)
     return total
