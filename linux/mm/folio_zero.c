@@ -37,11 +37,7 @@
 #include <linux/sysctl.h>
 #include <linux/zero_user.h>
 
-/*
- * Chunk sizes of the job: below the first, a chunk costs as much as it gains; at the
- * second, a helper that has to stop takes half a millisecond to do so at 10 GB/s.
- */
-#define FOLIO_ZERO_MIN_CHUNK	(SZ_512K / PAGE_SIZE)
+/* Of the job: a helper that has to stop takes half a millisecond to do so at 10 GB/s. */
 #define FOLIO_ZERO_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
 
 /*
@@ -54,7 +50,7 @@
 
 /* See Documentation/admin-guide/sysctl/vm.rst for both. */
 static unsigned long huge_page_zero_threshold_kbytes __read_mostly;
-static int huge_page_zero_max_threads __read_mostly = 8;
+static int huge_page_max_threads __read_mostly = 8;
 
 /* What is to be zeroed.  Pages are numbered from the start of the folio. */
 struct folio_zero {
@@ -148,25 +144,29 @@ static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
 	folio_zero_part(fz, start, end);
 }
 
-/*
- * How many threads zero so many pages.  The only place that decides who has helpers, from
- * which size on, and how many: what differs by CPU has to come in here.
+/**
+ * huge_page_threads - how many threads zero or copy a folio for the current task
+ * @nr_pages: Its size.
+ * @threshold_kbytes: The size from which on there are helpers, 0 for none.
  *
- * Less than two chunks cannot be shared.  Kernel threads may fault in the memory of a task
+ * The only place that decides who has helpers, and how many: what differs by CPU has to come
+ * in here.  Less than two chunks cannot be shared.  Kernel threads may work for a task
  * whose limits do not apply to them.  No helper has the priority of a realtime or deadline
  * task.  How many threads saturate memory bandwidth depends on the machine; the default of
  * eight limits how many of the idle CPUs one page fault takes.
+ *
+ * Context: Process context.
+ * Return: The most threads, the caller included.  Up to 1: the caller works alone.
  */
-static int folio_zero_threads(unsigned long nr_pages)
+int huge_page_threads(unsigned long nr_pages, unsigned long threshold_kbytes)
 {
-	unsigned long threshold = READ_ONCE(huge_page_zero_threshold_kbytes);
-
-	if (!IS_ENABLED(CONFIG_PADATA) || !threshold ||
-	    nr_pages < 2 * FOLIO_ZERO_MIN_CHUNK || nr_pages * (PAGE_SIZE / SZ_1K) < threshold)
+	if (!IS_ENABLED(CONFIG_PADATA) || !threshold_kbytes ||
+	    nr_pages < 2 * HUGE_PAGE_MIN_CHUNK ||
+	    nr_pages * (PAGE_SIZE / SZ_1K) < threshold_kbytes)
 		return 1;
 	if ((current->flags & PF_KTHREAD) || rt_or_dl_task(current))
 		return 1;
-	return READ_ONCE(huge_page_zero_max_threads);
+	return READ_ONCE(huge_page_max_threads);
 }
 
 /* Old contents must not show, even if padata refuses the job. */
@@ -176,8 +176,8 @@ static void folio_zero_by_job(struct folio_zero *fz, unsigned long nr_pages, int
 		.thread_fn	= folio_zero_fn,
 		.fn_arg		= fz,
 		.size		= nr_pages,
-		.align		= FOLIO_ZERO_MIN_CHUNK,
-		.min_chunk	= FOLIO_ZERO_MIN_CHUNK,
+		.align		= HUGE_PAGE_MIN_CHUNK,
+		.min_chunk	= HUGE_PAGE_MIN_CHUNK,
 		.max_chunk	= FOLIO_ZERO_MAX_CHUNK,
 		.max_threads	= threads,
 		.nid		= folio_nid(fz->folio),
@@ -193,7 +193,7 @@ static void folio_zero_do(struct folio_zero *fz)
 {
 	unsigned long nr_pages = folio_nr_pages(fz->folio);
 	bool touched = fz->last != FOLIO_ZERO_NO_PAGE;
-	int threads = folio_zero_threads(nr_pages);
+	int threads = huge_page_threads(nr_pages, READ_ONCE(huge_page_zero_threshold_kbytes));
 
 	might_sleep();
 	fz->cached = touched && threads <= 1 && nr_pages <= zero_user_pages_max_cached();
@@ -264,9 +264,9 @@ static struct ctl_table folio_zero_sysctls[] = {
 		.proc_handler	= proc_doulongvec_minmax,
 	},
 	{
-		.procname	= "huge_page_zero_max_threads",
-		.data		= &huge_page_zero_max_threads,
-		.maxlen		= sizeof(huge_page_zero_max_threads),
+		.procname	= "huge_page_max_threads",
+		.data		= &huge_page_max_threads,
+		.maxlen		= sizeof(huge_page_max_threads),
 		.mode		= 0644,
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= SYSCTL_ZERO,

@@ -29,7 +29,6 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
-#include <linux/page_ref.h>
 #include <linux/page-flags.h>
 #include <linux/page-isolation.h>
 #include <linux/pageblock-flags.h>
@@ -48,9 +47,6 @@
 #else
 #define MEMMAP_RUN_PAGES	MAX_ORDER_NR_PAGES
 #endif
-
-/* For fewer pages, making templates is not worth it. */
-#define MEMMAP_MIN_RUN		8
 
 /* The end of as much of [pfn, end_pfn) as the functions below take in one go. */
 unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
@@ -87,6 +83,7 @@ static void __meminit memmap_make_template(struct memmap_template *template,
 	memmap_init_page(&template->page, pfn, zone, nid, state);
 	template->page.lru.next = NULL;
 	template->page.lru.prev = NULL;
+	template->list_heads = true;
 }
 
 /*
@@ -102,15 +99,13 @@ static bool __meminit memmap_template(struct memmap_template *template,
 {
 	struct memmap_template last;
 
-	if (end_pfn - pfn < MEMMAP_MIN_RUN ||
-	    page_ref_tracepoint_active(page_ref_set) ||
-	    page_ref_tracepoint_active(page_ref_mod))
+	if (end_pfn - pfn < MEMMAP_MIN_RUN || memmap_is_traced())
 		return false;
 
 	memmap_make_template(template, pfn, zone, nid, state);
 	memmap_make_template(&last, end_pfn - 1, zone, nid, state);
 
-	return !memcmp(template, &last, sizeof(last));
+	return !memcmp(&template->page, &last.page, sizeof(last.page));
 }
 
 static __always_inline void memmap_store(unsigned long *word,
@@ -129,7 +124,7 @@ static void __meminit memmap_stamp(struct page *page, struct page *end,
 /**
  * arch_memmap_stamp - store a template to a run of struct pages
  * @page: first of them
- * @end: end of the run.  All of it is within one section.
+ * @end: end of the run.  All of it is one array.
  * @template: what to store, see memmap_stamp_by()
  *
  * Architectures override this if they have stores that need not read what they

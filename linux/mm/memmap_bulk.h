@@ -8,6 +8,7 @@
 #include <linux/limits.h>
 #include <linux/mmzone.h>
 #include <linux/nodemask.h>
+#include <linux/page_ref.h>
 #include <linux/types.h>
 
 /* What pages are once their struct pages are initialised: memmap_init_pages() */
@@ -34,6 +35,23 @@ void memmap_free_pages(struct zone *zone, unsigned long pfn,
 void memmap_free_used(unsigned long pfn, unsigned long end_pfn);
 unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);
 void set_zone_contiguous_boot(struct zone *zone);
+
+/* Whether struct pages contain the address of their page. */
+#ifdef WANT_PAGE_VIRTUAL
+#define MEMMAP_HAS_ADDRESS	true
+#else
+#define MEMMAP_HAS_ADDRESS	false
+#endif
+
+/* For fewer pages, making templates is not worth it. */
+#define MEMMAP_MIN_RUN		8
+
+/* Whether a trace event has to see each page. */
+static inline bool memmap_is_traced(void)
+{
+	return page_ref_tracepoint_active(page_ref_set) ||
+	       page_ref_tracepoint_active(page_ref_mod);
+}
 
 /* In page_alloc.c */
 void free_new_blocks(struct page *page, struct page *end);

@@ -231,6 +231,21 @@ def sizes(base: str, slug: str) -> Table:
     return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
 
 
+def copies(base: str) -> Table:
+    """Pages of 2 MiB and 1 GiB that are copied, on each CPU where that was timed."""
+    rows = []
+    for record in records.of_all(base, "hugepages.json").values():
+        of_copies = {"native": record.get("native_copies", [])}
+        for kib, size, divide in ((2 * KIB_PER_MIB, "2 MiB, us", 1), (KIB_PER_GIB, "1 GiB, ms", US_PER_MS)):
+            stock = _us(of_copies, kib, 1, zeroing.STOCK)
+            ours = [_us(of_copies, kib, 1, way) for way in (zeroing.OURS, zeroing.MIGRATED)]
+            ours += [_us(of_copies, kib, n, zeroing.OURS) for n in (2, 8)]
+            cells = [f"{figure(us / divide, 1)} ({ratio(us, stock)})" if us else "" for us in ours]
+            if stock:
+                rows.append([records.cpu(record), size, *_times([stock], divide, 1), *cells])
+    return Table(("", "size", "stock", "ours", "ours, migrated", "ours, 2 threads", "ours, 8 threads"), rows)
+
+
 # Of messages
 
 

@@ -31,6 +31,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "zeroing-ways": native.ways,
     "zeroing-sizes": native.sizes,
     "zeroing-break-even": native.break_even,
+    "copies": native.copies,
     "parts": source.parts,
     "hooks": source.hooked,
     "bench-limits": source.limits,

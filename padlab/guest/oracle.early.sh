@@ -11,4 +11,14 @@ if [ -n "$padlab_online" ]; then
 	done
 	umount /sys
 fi
+# padlab_devdax=1: what has become memory of the system becomes a device again, whose pages are
+# compound.
+if [ -n "$padlab_devdax" ]; then
+	mount -t sysfs sysfs /sys
+	for device in /sys/bus/dax/drivers/kmem/dax*; do
+		echo "${device##*/}" >/sys/bus/dax/drivers/kmem/unbind || say trouble "cannot unbind $device"
+		echo "${device##*/}" >/sys/bus/dax/drivers/device_dax/new_id || say trouble "cannot bind $device"
+	done
+	umount /sys
+fi
 insmod /lib/memmap_oracle.ko || say oracle-failed "insmod: $?"

@@ -7,8 +7,10 @@ mount -t tmpfs tmpfs /dev/shm
 mount -t hugetlbfs hugetlbfs /mnt/huge
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 if [ -n "$padlab_threshold" ]; then
-	echo "$padlab_threshold" >/proc/sys/vm/huge_page_zero_threshold_kbytes ||
-		say trouble "the threshold cannot be set"
+	for of in zero copy; do
+		echo "$padlab_threshold" >/proc/sys/vm/huge_page_${of}_threshold_kbytes ||
+			say trouble "the threshold cannot be set"
+	done
 fi
 
 seconds=${padlab_seconds:?}

@@ -94,7 +94,13 @@ def gates(what: str | None) -> list[Gate[Any]]:
     extents = zeroing.stock_zeroes_extents()
     of: dict[str, list[Gate[Any]]] = {
         "memmap": [structpages.time_gate()],
-        "hugepages": [zeroing.time_gate(extents), zeroing.sizes_gate(), zeroing.first_use_gate(extents)],
+        "hugepages": [
+            zeroing.time_gate(extents),
+            zeroing.sizes_gate(),
+            zeroing.first_use_gate(extents),
+            zeroing.copy_gate(),
+            zeroing.first_use_gate(copies=True),
+        ],
     }
     return [gate for name, group in of.items() if what in (None, name) for gate in group]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab bench hugepages``: how long it takes to zero huge pages, stock's way beside ours.
+"""``./lab bench hugepages``: how long it takes to zero and copy huge pages, stock's way beside ours.
 
-Natively, tools/testing/folio_zero runs mm/folio_zero.c, x86's extents and the job
-engine as they are, on real memory.  In a guest, what counts is what a caller does before
+Natively, tools/testing/folio_zero runs mm/folio_zero.c, mm/folio_copy.c, x86's stores and the
+job engine as they are, on real memory.  In a guest, what counts is what a caller does before
 the first byte is zeroed: instructions, in exact mode.
 """
 
@@ -66,6 +66,7 @@ def parse_cost(trace: Trace) -> Cost | None:
 @dataclass(frozen=True)
 class Measured:
     native: zeroing.Measured
+    copies: zeroing.Measured
     uses: Mapping[str, Sequence[firstuse.Row]]
     cost: Cost
     helpers: jobcost.JobCost
@@ -75,6 +76,7 @@ class Measured:
         return {
             **provenance.of_native("./lab bench hugepages"),
             "native": [asdict(row) for row in zeroing.rows(self.native.timings)],
+            "native_copies": [asdict(row) for row in zeroing.rows(self.copies.timings)],
             **{name: [asdict(row) for row in rows] for name, rows in self.uses.items()},
             "exact": costs,
         }
@@ -84,11 +86,11 @@ def main(quick: bool = False) -> int:
     """Measure, print, and record unless it was quick."""
     with boot.quiet_stdout():
         rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
-        native = zeroing.run(rounds)
+        native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
         uses = {name: firstuse.rows(zeroing.run("--use", *args, rounds).uses) for name, args in USES.items()}
         build = builds.ensure_build("patched")
         cost, exact = jobcost.boot_exactly(build, "hugecost", parse_cost)
-        measured = Measured(native, uses, cost, jobcost.measure(build)[0])
+        measured = Measured(native, copies, uses, cost, jobcost.measure(build)[0])
     if not quick:
         provenance.record("hugepages.json", {**exact.accel.as_dict(), **measured.as_dict()})
     show(measured)
@@ -99,6 +101,8 @@ def show(measured: Measured) -> None:
     out = table.console()
     out.print("us for a page (median, least and most), CPU time of all threads (median)")
     out.print(_grid(zeroing.rows(measured.native.timings)))
+    out.print("the same of pages that are copied")
+    out.print(_grid(zeroing.rows(measured.copies.timings)))
     out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")
     for name, use_rows in measured.uses.items():
         out.print(f"{name}, from the touched page on: us for a page (median)")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Huge pages zeroed natively: what zero_bench says, what it comes to, and its limits.
+"""Huge pages zeroed and copied natively: what zero_bench says, what it comes to, and its limits.
 
-tools/testing/folio_zero compiles mm/folio_zero.c, x86's stores and the job engine in
-userspace, beside stock's loops and the other ways that this CPU has.
+tools/testing/folio_zero compiles mm/folio_zero.c, mm/folio_copy.c, x86's stores and the job
+engine in userspace, beside stock's loops and the other ways that this CPU has.
 """
 
 import os
@@ -24,6 +24,7 @@ MAX_OF_BEST = 1.05  # one thread, of the best way of one thread that this CPU ha
 # One thread, of stock's loop, 1 GiB: on any CPU; past the cache, on Intel's and those with
 # CLZERO, which stock does not do.
 MAX_OF_STOCK, MAX_OF_STOCK_INTEL, MAX_OF_STOCK_CLZERO = 1.0, 0.55, 0.45
+MAX_OF_STOCK_COPY, MAX_OF_STOCK_COPY_INTEL = 1.0, 0.75  # 1 GiB copied, one thread
 MAX_OF_EXTENTS = 1.05  # where stock zeroes in extents, too: no more, and noise
 MAX_OF_ONE = 0.6  # two threads of one, 1 GiB, where the memory allows it
 MAX_OF_SPLIT = 1.05  # else of what two threads gain that have half of it each
@@ -36,9 +37,12 @@ RUNS = 6  # the same of 1 GiB
 SIZES_ROUNDS = 8
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
 UNTOUCHED = "fallocate"  # ours
+MIGRATED = "migrated"  # the same of copies
 # One thread each; of movnti, ours is judged on Intel's CPUs, where it has it.
 PEERS = (STOCK, "mainline", "whole", CLZERO)
-WAYS = (*PEERS, MOVNTI, SPLIT, OURS, UNTOUCHED)
+WAYS = (*PEERS, MOVNTI, SPLIT, OURS, UNTOUCHED, MIGRATED)
+COPY_PEERS = (STOCK, "whole", MOVNTI)
+COPIES = ("--copy", "--min-kib=2048")  # zero_bench: of pages that are copied
 
 FILE = "zeroing.toml"
 LOG = paths.LOGS / "zero-bench.log"
@@ -48,10 +52,13 @@ TOOL = native.Tool(
         *native.ENGINE,
         "tools/testing/padata",
         "mm/folio_zero.c",
+        "mm/folio_copy.c",
         "arch/x86/mm/zero_pages.c",
+        "arch/x86/mm/copy_pages.c",
         "arch/x86/mm/bulk_stores.c",
         "arch/x86/include/asm/bulk_stores.h",
         "include/linux/folio_zero.h",
+        "include/linux/folio_copy.h",
     ),
 )
 _ROUND = re.compile(r"^round (\d+) kib (\d+) threads (\d+) (\w+) (\d+) ns cpu (\d+) ns$")
@@ -142,11 +149,11 @@ def rows(timings: Iterable[Timing]) -> list[Row]:
     return result
 
 
-CHECKS = ("zero_check", "zero_check-generic")
+CHECKS = ("zero_check", "zero_check-generic", "copy_check")
 
 
 def check() -> Outcome:
-    """Every page of a folio is zeroed once, the touched one last, and nothing beside it.
+    """Every page of a folio is zeroed or copied once, the touched one last, and nothing beside it.
 
     With each of the kernel's stores that this CPU has, the others being skipped, and with
     the functions of architectures that have none of their own.
@@ -234,21 +241,41 @@ def sizes_gate() -> Gate[Measured]:
     )
 
 
-def first_use_gate(extents: bool = False) -> Gate[Measured]:
+def copy_gate() -> Gate[Measured]:
+    """1 GiB copied by one thread: of stock's loop, and of each way that this CPU has."""
+
+    def limits_of(runs: Sequence[Measured]) -> list[Limit]:
+        groups = stats.group(
+            (timing for measured in runs for timing in measured.timings if timing.threads == 1),
+            lambda timing: timing.way,
+        )
+        by = {(1, way): [timing.ns for timing in same] for way, same in groups.items()}
+        tools.need("zero_bench --copy", {OURS, *COPY_PEERS} - set(groups), LOG)
+        most = MAX_OF_STOCK_COPY_INTEL if host.is_intel() else MAX_OF_STOCK_COPY
+        return _one(by, most, COPY_PEERS)
+
+    return Gate(
+        "1 GiB copied", lambda: run("--copy", f"--rounds={ROUNDS}", f"--min-kib={GIB}"), limits_of, RUNS
+    )
+
+
+def first_use_gate(extents: bool = False, copies: bool = False) -> Gate[Measured]:
     """To zero a folio and to use it takes no longer than in stock, wherever and however it is used.
 
-    ``extents``: stock zeroes in these.
+    ``extents``: stock zeroes in these.  ``copies``: the same of huge pages that are copied.
     """
+    least = 2048 if copies else 0
 
     def limits_of(runs: Sequence[Measured]) -> list[Limit]:
         uses = [use for measured in runs for use in measured.uses]
-        missing = firstuse.WANTED - {(use.kib, use.page, use.how, use.way) for use in uses}
+        wanted = {use for use in firstuse.WANTED if use[0] >= least}
+        missing = wanted - {(use.kib, use.page, use.how, use.way) for use in uses}
         tools.need("zero_bench --use", (" ".join(map(str, use)) for use in missing), LOG)
         return firstuse.limits(firstuse.rows(uses), extents)
 
     return Gate(
-        "folios zeroed and used",
-        lambda: run("--use", f"--rounds={USE_ROUNDS}"),
+        f"folios {'copied' if copies else 'zeroed'} and used",
+        lambda: run("--use", f"--rounds={USE_ROUNDS}", *(COPIES if copies else ())),
         limits_of,
         USE_RUNS,
         lambda runs: firstuse.bests(use for measured in runs for use in measured.uses),

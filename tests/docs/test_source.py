@@ -8,7 +8,10 @@ import pytest
 from padlab.core import paths
 from padlab.docs import source
 
-MAX_ADDED = 220  # lines of the kernel's own code
+MAX_ADDED = 206  # lines of the kernel's own code
+# Users of jobs that come after them: copies, memory that arrives later.
+LATER = ("folio-copy", "copy-pages", "memmap-device", "memmap-hotplug")
+MAX_ADDED_LATER = 32
 
 PATCH = """\
 --- a/mm/a.c
@@ -54,4 +57,8 @@ def patches_of(base: str) -> Path:
 
 @pytest.mark.parametrize("base", paths.bases())
 def test_hooks_are_small(base: str) -> None:
-    assert source.count(source.read_hooks(patches_of(base)), source.CODE)[0] <= MAX_ADDED
+    table = source.read_hooks(patches_of(base))
+    later = [hook for hook in table if any(name in hook.patch for name in LATER)]
+    others = [hook for hook in table if hook not in later]
+    assert source.count(others, source.CODE)[0] <= MAX_ADDED
+    assert source.count(later, source.CODE)[0] <= MAX_ADDED_LATER

@@ -51,12 +51,13 @@ def test_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each store is a test, one that the CPU lacks is named, and nothing checked is a failure."""
     lacks = "store clzero: not on this CPU"
     notes = {"zero_check": (lacks, "checked 200 folios, store stosb"), "zero_check-generic": ("checked 9",)}
+    notes["copy_check"] = ("checked 7",)
     monkeypatch.setattr(
         zeroing, "run_program", lambda program: zeroing.Measured(notes=notes.get(program.name, ()))
     )
     monkeypatch.setattr(zeroing.native, "make", lambda _tool, program: Path(program))
     outcome = zeroing.check()
-    assert (outcome.passed, outcome.failures, outcome.skips) == (2, (), (lacks,))
+    assert (outcome.passed, outcome.failures, outcome.skips) == (3, (), (lacks,))
     del notes["zero_check-generic"]
     assert zeroing.check().failures == ("zero_check-generic did not check anything",)
 

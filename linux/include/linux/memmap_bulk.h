@@ -10,6 +10,7 @@
 #include <linux/compiler.h>
 #include <linux/mm_types.h>
 #include <linux/stddef.h>
+#include <linux/types.h>
 #include <linux/unroll.h>
 
 #define MEMMAP_PAGE_WORDS	(sizeof(struct page) / sizeof(unsigned long))
@@ -21,12 +22,13 @@
 /* Struct pages per iteration: else the loop would be a third of the instructions. */
 #define MEMMAP_BATCH		16
 
-/* What all struct pages of a run have in common: everything but their list heads. */
+/* What all struct pages of a run have in common: all, or everything but their list heads. */
 struct memmap_template {
 	union {
 		struct page	page;
 		unsigned long	word[MEMMAP_PAGE_WORDS];
 	};
+	bool			list_heads;
 };
 
 void arch_memmap_stamp(struct page *page, struct page *end,
@@ -36,12 +38,12 @@ bool arch_memmap_uncached(bool early);
 typedef void (*memmap_store_t)(unsigned long *word, unsigned long value);
 
 static __always_inline void
-memmap_stamp_word(unsigned int i, struct page *page,
-		  const struct memmap_template *template, memmap_store_t store)
+memmap_stamp_word(unsigned int i, struct page *page, const struct memmap_template *template,
+		  bool list_heads, memmap_store_t store)
 {
 	unsigned long *word = (unsigned long *)page + i;
 
-	if (i == MEMMAP_LRU_WORD || i == MEMMAP_LRU_WORD + 1)
+	if (list_heads && (i == MEMMAP_LRU_WORD || i == MEMMAP_LRU_WORD + 1))
 		store(word, (unsigned long)&page->lru);
 	else if (i < MEMMAP_PAGE_WORDS)
 		store(word, template->word[i]);
@@ -51,41 +53,49 @@ memmap_stamp_word(unsigned int i, struct page *page,
 
 /* Store page number @i. */
 static __always_inline void
-memmap_stamp_page(unsigned int i, struct page *page,
-		  const struct memmap_template *template, memmap_store_t store)
+memmap_stamp_page(unsigned int i, struct page *page, const struct memmap_template *template,
+		  bool list_heads, memmap_store_t store)
 {
 	BUILD_BUG_ON(sizeof(struct page) % sizeof(unsigned long));
 	BUILD_BUG_ON(MEMMAP_PAGE_WORDS > MEMMAP_MAX_WORDS);
 
-	UNROLL(MEMMAP_MAX_WORDS, MEMMAP_STAMP_WORD, page + i, template, store)
+	UNROLL(MEMMAP_MAX_WORDS, MEMMAP_STAMP_WORD, page + i, template, list_heads, store)
 }
 
 #define MEMMAP_STAMP_PAGE(i, args...)	{ memmap_stamp_page(i, args); }
 
-/**
- * memmap_stamp_by - store a template to a run of struct pages
- * @page: first of them
- * @end: end of the run.  All of it is within one section.
- * @template: what to store, except for the list heads
- * @store: stores a word.  It is inlined.
- *
- * The words are stored from registers: a structure assignment would read the
- * template again for each page.
- */
+/* The words are stored from registers: an assignment would read the template for each page. */
 static __always_inline void
-memmap_stamp_by(struct page *page, struct page *end,
-		const struct memmap_template *template, memmap_store_t store)
+memmap_stamp_run(struct page *page, struct page *end, const struct memmap_template *template,
+		 bool list_heads, memmap_store_t store)
 {
 	struct page *last = end - (unsigned long)(end - page) % MEMMAP_BATCH;
 	const struct memmap_template copy = *template;
 
 	while (page < last) {
-		UNROLL(MEMMAP_BATCH, MEMMAP_STAMP_PAGE, page, &copy, store)
+		UNROLL(MEMMAP_BATCH, MEMMAP_STAMP_PAGE, page, &copy, list_heads, store)
 		page += MEMMAP_BATCH;
 	}
 
 	for (; page < end; page++)
-		memmap_stamp_page(0, page, &copy, store);
+		memmap_stamp_page(0, page, &copy, list_heads, store);
+}
+
+/**
+ * memmap_stamp_by - store a template to a run of struct pages
+ * @page: first of them
+ * @end: end of the run.  All of it is one array.
+ * @template: what to store.  If they have list heads, each gets its own, which is empty.
+ * @store: stores a word.  It is inlined.
+ */
+static __always_inline void
+memmap_stamp_by(struct page *page, struct page *end, const struct memmap_template *template,
+		memmap_store_t store)
+{
+	if (template->list_heads)
+		memmap_stamp_run(page, end, template, true, store);
+	else
+		memmap_stamp_run(page, end, template, false, store);
 }
 
 #endif /* _LINUX_MEMMAP_BULK_H */

@@ -4,6 +4,7 @@
 None of these depends on the host's speed or load.
 """
 
+import re
 from collections.abc import Sequence
 
 from padlab.check.base import expected, guests
@@ -11,7 +12,7 @@ from padlab.check.base.guests import KMEMLEAK_OFF, SMALL
 from padlab.core import progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel.kconfig import DEBUG, Config
+from padlab.kernel.kconfig import DEBUG, FEATURES, Config
 from padlab.measure import growth, hugepages, jobcost
 from padlab.vm import boot as boots
 from padlab.vm import machine
@@ -29,6 +30,33 @@ LOCK_ARGS = ("trace_event=lock:lock_acquire,printk:console", "trace_buf_size=250
 
 # Stock takes it for each block of 4 MiB: about 15,500 times.  Ours for each section.
 MOST_TAKEN = 600
+
+
+# The struct pages of persistent memory, on one CPU.
+DEVICE_MACHINE = "memory-256"
+DEVICE_ARGS = ("memmap=100G!16G", 'dyndbg="func memmap_init_zone_device +p"')
+DEVICE_PAGES = machine.PAGES_PER_MIB * 1024 * 100
+MAX_DEVICE = 0.4  # of stock's
+_DEVICE = re.compile(r"memmap_init_zone_device initialised (\d+) pages in (\d+)ms")
+
+
+def device() -> Outcome:
+    """A struct page of a device, in guest instructions, of which a millisecond has a million."""
+    costs = {}
+    for kernel in ("stock", "patched"):
+        build, initrd = guests.ready(kernel, "boot", FEATURES)
+        spec = BootSpec(
+            machine.load(DEVICE_MACHINE), kernel, FEATURES, exact=True, append=DEVICE_ARGS, initrd=initrd
+        )
+        result = boots.boot(spec, build)
+        match = _DEVICE.search(result.dmesg.text)
+        if not match or int(match[1]) != DEVICE_PAGES:
+            return judge([f"{kernel} does not say how long {DEVICE_PAGES} pages took"], result.log)
+        costs[kernel] = int(match[2]) * 1e6 / DEVICE_PAGES
+    stock, ours = costs.values()
+    progress.note(f"a struct page of a device: stock {stock:.2f}, patched {ours:.2f} instructions")
+    problems = [f"stock {stock:.2f}, patched {ours:.2f} instructions"] if ours > MAX_DEVICE * stock else []
+    return judge(problems, result.log)
 
 
 def one_thread() -> Outcome:

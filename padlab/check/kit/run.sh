@@ -237,27 +237,29 @@ figures() {
 }
 
 natives() {
-	count=$(($(echo "$BASES" | wc -w) * 2))
+	count=$(($(echo "$BASES" | wc -w) * 3))
 	for base in $BASES; do
-		for program in zero_bench memmap_bench; do
+		for what in zero_bench "zero_bench --copy" memmap_bench; do
+			program=${what%% *}
 			share=$(($(left) / count))
 			count=$((count - 1))
 			free=$(free_mib)
 			if [ $share -lt 5 ]; then
-				say "$program of $base: skipped, there is no time"
+				say "$what of $base: skipped, there is no time"
 				continue
 			fi
 			# As much memory as there is, and as can be gone through a few times.
 			mib=$((share < 30 ? 512 : share < 60 ? 1024 : 2048))
 			if [ $program = zero_bench ]; then
-				set -- --mib=$((free >= 2048 ? 1024 : 256)) --min-kib=1024
+				set -- --mib=$((free >= 4096 ? 1024 : 256)) --min-kib=1024
 			else
 				set -- --mib=$((mib < free / 4 ? mib : free / 4))
 			fi
+			[ "$what" = $program ] || set -- "${what#* }" "$@"
 			limited $share native "$kit/$program-$base" --rounds=5 "$@"
 			status=$?
 			section "natives base=$base program=$program" $status native "$program --rounds=5 $*"
-			say "$program of $base: $(grep -c ' reference ' native) rounds, $(ended "$status")$(figures)"
+			say "$what of $base: $(grep -c ' reference ' native) rounds, $(ended "$status")$(figures)"
 		done
 	done
 }

@@ -71,6 +71,7 @@ def _facts(text: str) -> dict[str, str]:
 
 def records(run: Run) -> Iterator[tuple[str, str, Record]]:
     """Base, name and content of each record."""
+    hugepages: dict[str, Record] = {}
     for section in run.file.of("natives"):
         base, program = section.words["base"], section.words["program"]
         said = tools.said(whole_rounds(section), f"{program}: ")
@@ -80,8 +81,13 @@ def records(run: Run) -> Iterator[tuple[str, str, Record]]:
         if program == "memmap_bench":
             yield base, "bench.json", {**made, "benches": bench.benches([structpages.parse(said)])}
         else:
+            copies = "--copy" in section.command.split()
             rows = zeroing.rows(zeroing.parse(said).timings)
-            yield base, "hugepages.json", {**made, "native": [asdict(row) for row in rows]}
+            of_base = hugepages.setdefault(base, made)
+            of_base["native_copies" if copies else "native"] = [asdict(row) for row in rows]
+    for base, record in hugepages.items():
+        if "native" in record:
+            yield base, "hugepages.json", record
     if booted := list(_boots(run)):
         base, command = run.kit["base"], run.file.of("boots")[0].command
         made = run.made(command.partition(" -m ")[0], base)

@@ -195,6 +195,19 @@ FEATURES = (
     Case("sysctl.vm.mem_profiling=1", LITTLE, ("sysctl.vm.mem_profiling=1",), kconfig.FEATURES, short=False),
 )
 
+# Struct pages of devices.  The second is of compound pages, most of whose struct pages are
+# the same memory.
+DEVICES = (
+    Case("persistent memory", VM, ("memmap=2G!4G",), kconfig.USERS, says=(r"oracle run \w+ 512 device ",)),
+    Case(
+        "device DAX",
+        VM,
+        ("memmap=1G%4G-1+0xefffffff", "padlab_devdax=1"),
+        kconfig.USERS,
+        says=(r"oracle run \w+ 256 device ",),
+    ),
+)
+
 # What has to see pages that are freed, or made, sees what it does in stock.
 WATCHERS = (
     Case("page_poison=1 init_on_free=1", LITTLE, ("page_poison=1", "init_on_free=1"), kconfig.DEBUG),
@@ -261,7 +274,7 @@ DEBUG = (
 
 def cases(full: bool) -> list[Case]:
     """What ``./lab test`` boots, or with ``full`` all there is."""
-    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *WATCHERS, *DEBUG]
+    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *DEVICES, *WATCHERS, *DEBUG]
     if full:
         table += [*_everywhere(), *(_large(name) for name in large_machines())]
     return [_of_base(case) for case in table if full or case.short]

@@ -22,7 +22,7 @@ MACHINE = "outside"
 CONFIG = OUTSIDE
 ROLE = "outside"
 TRIES = 3
-# Jobs on all huge pages: vm.huge_page_zero_threshold_kbytes of patched.
+# Jobs on all huge pages: thresholds of patched, for zeroing and for copies.
 LEAST_KIB = 1024
 # Its programs touch huge pages enough for jobs.
 WITH_JOBS = "mm"

@@ -18,8 +18,14 @@ from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import PERF
 
-OBJECTS = ("arch/x86/mm/zero_pages.o", "arch/x86/mm/memmap_bulk.o", "mm/memmap_bulk.o")
-# Leaves the fence to its caller, mm/memmap_bulk.c, see the comment there.
+OBJECTS = (
+    "arch/x86/mm/zero_pages.o",
+    "arch/x86/mm/copy_pages.o",
+    "arch/x86/mm/memmap_bulk.o",
+    "mm/memmap_bulk.o",
+    "mm/memmap_job.o",
+)
+# Leaves the fence to its callers, mm/memmap_*.c, see the comment there.
 UNFENCED = {"arch_memmap_stamp"}
 LOG = paths.LOGS / "fences.log"
 

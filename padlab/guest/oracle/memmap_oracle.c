@@ -2,8 +2,8 @@
 /*
  * Memmap oracle: what boot made of memory, checked and put into words.
  *
- * On load the module looks once at every struct page of every online section
- * and at every free list, with nothing changing under it, and writes a report
+ * On load the module looks once at every struct page of every online section and
+ * of device memory, and at every free list, with nothing changing under it, and writes a report
  * to /proc/memmap_oracle.  The report has two uses:
  *
  *  - "violation" lines: rules that hold in any healthy kernel and were broken
@@ -245,7 +245,7 @@ static bool never_initialised(struct page *page)
  * Blocks
  */
 
-enum block_class { ABSENT, FRESH, PARTIAL, RESERVED, REUSED, MIXED };
+enum block_class { ABSENT, FRESH, PARTIAL, RESERVED, REUSED, MIXED, DEVICE };
 
 static const char * const class_names[] = {
 	[ABSENT]   = "absent",		/* no struct pages */
@@ -254,12 +254,14 @@ static const char * const class_names[] = {
 	[RESERVED] = "reserved",	/* never given to the page allocator */
 	[REUSED]   = "reused",		/* free as a whole, allocated before */
 	[MIXED]	   = "mixed",		/* in use, wholly or in part */
+	[DEVICE]   = "device",		/* in zone Device, wholly or in part */
 };
 
 /* What can be told of blocks that nobody uses: the same in every good boot. */
 static bool class_has_signature(enum block_class class)
 {
-	return class == FRESH || class == PARTIAL || class == RESERVED;
+	return class == FRESH || class == PARTIAL || class == RESERVED ||
+	       class == DEVICE;
 }
 
 struct signature {
@@ -526,6 +528,75 @@ static void walk_block(unsigned long start)
 	add_block(start, &sig);
 }
 
+#ifdef CONFIG_ZONE_DEVICE
+/*
+ * In place of a list a page has pointers: a tail page to its head, any other to what the
+ * driver has allocated for the device, which need not be at the same place in two kernels.
+ */
+static u64 mix_device_page(u64 hash, struct page *page)
+{
+	unsigned long *word = (unsigned long *)page;
+	int lru = offsetof(struct page, lru) / sizeof(*word);
+	int i;
+
+	for (i = 0; i < PAGE_WORDS; i++) {
+		if (i != lru)
+			hash = mix(hash, word[i]);
+		else if (word[i] & 1)
+			hash = mix(hash, word[i] - (unsigned long)page);
+		else
+			hash = mix(hash, !!word[i]);
+	}
+	return hash;
+}
+
+/*
+ * Sections of devices are not online.  They may have struct pages for a part only.  What has
+ * been hot-added and is offline has struct pages that nobody has initialised.
+ */
+static bool walk_device(unsigned long start)
+{
+	unsigned long pfn, i, never = 0, example = 0;
+	struct signature sig;
+
+	memset(&sig, 0, sizeof(sig));
+	for (pfn = start; pfn < start + BLOCK_PAGES; pfn++) {
+		struct page *page;
+
+		if (!pfn_valid(pfn))
+			continue;
+		page = pfn_to_page(pfn);
+		if (never_initialised(page)) {
+			never++;
+			example = pfn;
+			continue;
+		}
+		sig.zone = linked_zone(page);
+		if (!sig.zone || zone_idx(sig.zone) != ZONE_DEVICE ||
+		    !zone_spans_pfn(sig.zone, pfn)) {
+			violate(RULE_link, pfn);
+			continue;
+		}
+		sig.class = DEVICE;
+		sig.hash = mix_device_page(sig.hash, page);
+		walk.pages++;
+	}
+	if (sig.class != DEVICE)
+		return false;
+	while (never--)
+		violate(RULE_uninitialised, example);
+	for (i = 0; i < BLOCK_TYPES; i++)
+		sig.types = sig.types << 4 | block_type(start + i * pageblock_nr_pages);
+	add_block(start, &sig);
+	return true;
+}
+#else
+static bool walk_device(unsigned long start)
+{
+	return false;
+}
+#endif
+
 static void walk_pages(unsigned long end)
 {
 	static const struct signature absent = { .class = ABSENT };
@@ -536,7 +607,7 @@ static void walk_pages(unsigned long end)
 			touch_nmi_watchdog();
 		if (section_online(pfn))
 			walk_block(pfn);
-		else
+		else if (!walk_device(pfn))
 			add_block(pfn, &absent);
 	}
 	emit_run();

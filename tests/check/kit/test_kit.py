@@ -283,8 +283,10 @@ def test_a_run_that_is_ended_leaves_what_is_complete(kit: Path, signum: int) -> 
     run.send_signal(signum)
     said, _ = run.communicate(timeout=60) if signum == signal.SIGTERM else ("", run.wait(60))
     file = form.read(out)
-    assert [section.kind for section in file.sections] == ["kit", "host", "natives"] and not file.ended
-    assert file.sections[2].body == zeroed(3) + "\n"
+    kinds = [section.kind for section in file.sections]
+    assert kinds == ["kit", "host", "natives", "natives"] and not file.ended
+    assert [section.body for section in file.sections[2:]] == [zeroed(3) + "\n"] * 2
+    assert "--copy" in file.sections[3].command
     if signum == signal.SIGTERM:
         assert f"What is complete is in {out}" in said and is_gone(pid) and not work.exists()
     else:

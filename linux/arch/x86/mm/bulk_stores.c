@@ -9,7 +9,7 @@
  *
  *					CLZERO		MOVNTI		STRING
  *	struct pages
- *	  freed in whole blocks		movnti		movnti		movnti
+ *	  freed in blocks, of devices	movnti		movnti		movnti
  *	  freed in pieces		plain		plain		plain
  *	  early				movnti		movnti		plain
  *	  reserved, CMA's, hot-added	plain		movnti		plain
@@ -17,6 +17,9 @@
  *	  touched, up to 1 MiB		string		string		string
  *	  touched, 2 MiB		string		movnti		string
  *	  all other			CLZERO		movnti		string
+ *	memory of user space, copied
+ *	  touched, up to 4 MiB		string		string		string
+ *	  all other			movnti		movnti		string
  *
  * "plain" are stores through the cache, "string" is a string instruction.
  *

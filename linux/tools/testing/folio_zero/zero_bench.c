@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * zero_bench.c - measure how long it takes to zero a huge page
+ * zero_bench.c - measure how long it takes to zero or to copy a huge page
  *
- *   zero_bench [--preemptible] [--rounds=N] [--mib=N] [--threads=N] [--min-kib=N]
+ *   zero_bench [--copy] [--preemptible] [--rounds=N] [--mib=N] [--threads=N] [--min-kib=N]
  *	our code with 1 to N threads, compared with stock's and others (see
  *	zero_ways.h): elapsed time and CPU time
- *   zero_bench --use [--job] [--dependent] [--rounds=N] [--mib=N] [--threads=N]
+ *   zero_bench --use [--copy] [--job] [--dependent] [--rounds=N] [--mib=N] [--threads=N]
+ *	[--min-kib=N]
  *	ours, stock's and bare stores, plus the time it then takes to use half of the folio, by
  *	writes in three patterns, which gain from what is in the cache.  By the task alone, or by
  *	a job for each folio that can have one (--job); or used by random reads, each of
  *	which depends on the result of the one before (--dependent).
+ *
+ * --copy copies folios instead, with --mib of memory for each of source and copy.
  *
  * --preemptible models a preemptible kernel, which does not limit how much one thread
  * zeroes at once, as stock is from 7.0 on.
@@ -38,6 +41,13 @@ struct zero_options options = { .rounds = 9, .mib = 1024 };
 char *memory;
 
 static bool use;
+
+void get_memory(void)
+{
+	unsigned long bytes = options.mib * MIB;
+
+	memory = bench_memory(options.copy ? 2 * bytes : bytes);
+}
 
 void say_reference(unsigned int round)
 {
@@ -81,6 +91,8 @@ static void parse(int argc, char **argv)
 			options.job = true;
 		else if (!strcmp(argv[i], "--dependent"))
 			options.dependent = true;
+		else if (!strcmp(argv[i], "--copy"))
+			options.copy = true;
 		else if (!strcmp(argv[i], "--preemptible"))
 			kernel_is_preemptible = true;
 		else if (!strncmp(argv[i], "--store=", 8))

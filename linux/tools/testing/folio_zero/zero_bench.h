@@ -21,12 +21,15 @@ struct zero_options {
 	unsigned int		threads;	/* the most threads per folio */
 	bool			job;		/* --use: with a job, however small */
 	bool			dependent;	/* --use: each read depends on the last */
+	bool			copy;		/* copy folios, do not zero them */
 };
 
 extern struct zero_options options;
 
-/* options.mib of memory, faulted in. */
+/* options.mib of memory, faulted in; then as much with what is to be copied. */
 extern char *memory;
+
+void get_memory(void);
 
 /* The time of the reference loop, see bench_reference_ns(). */
 void say_reference(unsigned int round);

@@ -3,9 +3,12 @@
  * zero_kernel.c - the kernel's side: the stores it would choose, and its sysctls
  */
 
+#define _GNU_SOURCE
 #include <cpuid.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "zero_kernel.h"
 #include "../padata/bench.h"
@@ -23,6 +26,7 @@ bool caller_is_realtime;
 __thread bool asked_for_clzero;
 
 unsigned long *threshold_kbytes;
+unsigned long *copy_threshold_kbytes;
 int *max_threads;
 
 /*
@@ -159,20 +163,70 @@ __weak void clear_user_highpages(struct page *page, unsigned long addr, unsigned
 	zero_by_string(page, nr * PAGE_SIZE);
 }
 
+void copy_by_string(void *to, const void *from, unsigned long bytes)
+{
+	unsigned long words = bytes / sizeof(long);
+
+	if (has(STORE_STOSB))
+		asm volatile("rep movsb" : "+D" (to), "+S" (from), "+c" (bytes) : : "memory");
+	else
+		asm volatile("rep movsq" : "+D" (to), "+S" (from), "+c" (words) : : "memory");
+}
+
+/* copy_check.c has its own. */
+__weak int copy_mc_highpage(struct page *to, struct page *from)
+{
+	copy_by_string(to, from, PAGE_SIZE);
+	return 0;
+}
+
+__weak int copy_mc_user_highpage(struct page *to, struct page *from, unsigned long addr,
+				 struct vm_area_struct *vma)
+{
+	return copy_mc_highpage(to, from);
+}
+
+static void fixup(int signal, siginfo_t *info, void *context)
+{
+	greg_t *ip = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	const struct extable *entry;
+
+	for (entry = __start_extable; entry < __stop_extable; entry++) {
+		if (entry->from == *ip) {
+			*ip = entry->to;
+			return;
+		}
+	}
+	bench_fail("a fault at %#llx, which has no entry in the extable", *ip);
+}
+
+void use_extable(void)
+{
+	struct sigaction action = { .sa_sigaction = fixup, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGSEGV, &action, NULL);
+}
+
+/* One of folio_copy.c, two of folio_zero.c */
 void register_sysctl_init(const char *path, const struct ctl_table *table)
 {
 	int i;
 
+	if (!strcmp(table->procname, "huge_page_copy_threshold_kbytes")) {
+		copy_threshold_kbytes = table->data;
+		return;
+	}
 	for (i = 0; i < 2; i++) {
 		if (!strcmp(table[i].procname, "huge_page_zero_threshold_kbytes"))
 			threshold_kbytes = table[i].data;
-		if (!strcmp(table[i].procname, "huge_page_zero_max_threads"))
+		if (!strcmp(table[i].procname, "huge_page_max_threads"))
 			max_threads = table[i].data;
 	}
 }
 
 void kernel_init(void)
 {
-	if (zero_initcall() || !threshold_kbytes || !max_threads)
+	if (folio_zero_initcall() || folio_copy_initcall() || !threshold_kbytes || !max_threads ||
+	    !copy_threshold_kbytes)
 		bench_fail("it cannot be set up");
 }

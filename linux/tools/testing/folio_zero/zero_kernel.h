@@ -41,14 +41,29 @@ extern bool cpu_is_zen;
 /* Whether this thread has asked for CLZERO since this was last reset. */
 extern __thread bool asked_for_clzero;
 
+/* rep movsb or rep movsq: both are on all CPUs. */
+void copy_by_string(void *to, const void *from, unsigned long bytes);
+/* From now on, a fault goes on where the extable says, as a machine check does in the kernel. */
+void use_extable(void);
+
+struct extable {
+	unsigned long		from;
+	unsigned long		to;
+};
+
+/* Its beginning and end, which the linker knows if there is any. */
+extern __weak const struct extable __start_extable[], __stop_extable[];
+
 /* The sysctls, once kernel_init() has registered them. */
 extern unsigned long *threshold_kbytes;
+extern unsigned long *copy_threshold_kbytes;
 extern int *max_threads;
 
 void kernel_init(void);
 
-/* What mm/folio_zero.c calls in zero_check: zero_check.c's, which call the kernel's. */
+/* What the code under test calls in zero_check and copy_check: theirs, which call the kernel's. */
 int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
 void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
+unsigned long check_copy_pages_uncached(struct page *to, struct page *from, unsigned long nr);
 
 #endif /* _ZERO_KERNEL_H */

@@ -28,6 +28,11 @@
 #define __meminit
 #define PF_KTHREAD		0x00200000
 
+/* For IS_ENABLED(), see the Makefile. */
+#define CONFIG_HUGETLBFS	1
+#define SHIM_CONFIG_PADATA	1
+#define SHIM_CONFIG_KMSAN	0
+
 struct page {
 	char			bytes[PAGE_SIZE];
 };
@@ -65,6 +70,23 @@ void clear_page(void *page);
 void clear_user_highpages(struct page *page, unsigned long addr, unsigned int nr);
 
 #define PROCESS_PAGES_NON_PREEMPT_BATCH	(SZ_1M / PAGE_SIZE)
+
+struct vm_area_struct;
+
+/* <linux/mm.h> */
+int copy_user_large_folio(struct folio *dst, struct folio *src, unsigned long addr_hint,
+			  struct vm_area_struct *vma);
+
+/* As many bytes as could not be copied. */
+int copy_mc_highpage(struct page *to, struct page *from);
+int copy_mc_user_highpage(struct page *to, struct page *from, unsigned long addr,
+			  struct vm_area_struct *vma);
+
+/* <asm/asm.h>: where to go on if an instruction faults, see zero_kernel.c */
+#define _ASM_EXTABLE_TYPE(from, to, type)				\
+	".pushsection extable, \"aw\"\n"					\
+	".quad " #from ", " #to "\n"					\
+	".popsection\n"
 
 static inline void kmsan_unpoison_memory(const void *p, size_t bytes)
 {
@@ -124,7 +146,7 @@ enum { proc_doulongvec_minmax, proc_dointvec_minmax };
 #define SYSCTL_ZERO		NULL
 #define SYSCTL_INT_MAX		NULL
 
-#define subsys_initcall(fn)	int (*zero_initcall)(void) = fn
+#define subsys_initcall(fn)	int (*fn##call)(void) = fn
 #define early_param(name, fn)	struct shim_param zero_param = { name, fn }
 
 struct shim_param {
@@ -132,7 +154,8 @@ struct shim_param {
 	int			(*set)(char *arg);
 };
 
-extern int (*zero_initcall)(void);
+extern int (*folio_zero_initcall)(void);
+extern int (*folio_copy_initcall)(void);
 extern struct shim_param zero_param;
 void register_sysctl_init(const char *path, const struct ctl_table *table);
 

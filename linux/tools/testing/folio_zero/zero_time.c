@@ -55,7 +55,21 @@ static void add_way(const char *name, void (*zero)(const struct folio *, unsigne
 	ways[nr_ways++] = (struct way){ name, zero, nr_threads };
 }
 
-static void find_ways(void)
+static void find_copy_ways(void)
+{
+	unsigned int nr;
+
+	add_way("stock", copy_stock, 1);
+	add_way("whole", copy_whole, 1);
+	add_way("movnti", copy_movnti, 1);
+	for (nr = 1; nr; nr = bench_next_threads(nr, options.threads))
+		add_way("ours", copy_ours, nr);
+	add_way("migrated", copy_migrated, 1);
+	if (options.threads > 1)
+		add_way("split", copy_split, 2);
+}
+
+static void find_zero_ways(void)
 {
 	unsigned int nr;
 
@@ -78,7 +92,7 @@ static bool way_is_for(const struct way *way, unsigned long kib)
 {
 	if (way->zero == zero_fallocate)
 		return kib <= MOST_CACHED_KIB;
-	if (way->zero == zero_split)
+	if (way->zero == zero_split || way->zero == copy_split)
 		return kib == GIB_KIB;
 	return way->threads == 1 || kib >= LEAST_SHARED_KIB;
 }
@@ -147,11 +161,15 @@ void time_ways(void)
 {
 	unsigned int round, i;
 
-	find_ways();
+	if (options.copy)
+		find_copy_ways();
+	else
+		find_zero_ways();
 	bench_say_work(options.rounds, timed_bytes());
-	memory = bench_memory(options.mib * MIB);
+	get_memory();
 	/* A job for each folio that can have one. */
 	*threshold_kbytes = 4;
+	*copy_threshold_kbytes = 4;
 	for (round = 1; round <= options.rounds; round++) {
 		say_reference(round);
 		for (i = 0; i < ARRAY_SIZE(sizes_kib); i++) {

@@ -100,17 +100,21 @@ struct use_time {
 static const struct use_way {
 	const char		*name;
 	void			(*zero)(const struct folio *folio, unsigned long addr);
-} use_ways[] = {
+} zero_ways[] = {
 	{ "stock", zero_stock },
 	{ "ours", zero_ours },
 	{ "movnti", zero_movnti },
 	{ "clzero", zero_clzero },
-};
+}, copy_ways[] = {
+	{ "stock", copy_stock },
+	{ "ours", copy_ours },
+	{ "movnti", copy_movnti },
+}, *use_ways = zero_ways;
 
 /* CLZERO comes last. */
 static unsigned int nr_use_ways(void)
 {
-	return ARRAY_SIZE(use_ways) - !has_clzero();
+	return options.copy ? ARRAY_SIZE(copy_ways) : ARRAY_SIZE(zero_ways) - !has_clzero();
 }
 
 static void use_folio(char *to, unsigned long kib, unsigned long page, const struct use *how,
@@ -174,6 +178,8 @@ static void say_use(unsigned int round, unsigned int nr, const struct use_time *
 /* What a run tests: writes, or reads that depend on each other. */
 static bool use_is_timed(unsigned int nr)
 {
+	if (use_kib[nr / ARRAY_SIZE(uses) / NR_TOUCHED] < options.min_kib)
+		return false;
 	return options.dependent == !uses[nr % ARRAY_SIZE(uses)].line;
 }
 
@@ -183,7 +189,7 @@ static bool use_is_timed(unsigned int nr)
  */
 static void time_uses_once(unsigned int round)
 {
-	struct use_time times[NR_USES][ARRAY_SIZE(use_ways)] = { };
+	struct use_time times[NR_USES][ARRAY_SIZE(zero_ways)] = { };
 	unsigned int pass, nr;
 
 	for (pass = 0; pass < nr_use_ways(); pass++) {
@@ -206,8 +212,11 @@ void time_uses(void)
 		bench_fail("--use takes a multiple of %lu for --mib", USE_MIB);
 	bench_say_work(options.rounds,
 		       options.rounds * NR_USES * nr_use_ways() * USE_MIB * MIB * 3 / 2);
-	memory = bench_memory(options.mib * MIB);
+	get_memory();
+	if (options.copy)
+		use_ways = copy_ways;
 	*threshold_kbytes = options.job ? 4 : 0;
+	*copy_threshold_kbytes = *threshold_kbytes;
 	*max_threads = options.threads;
 	for (round = 1; round <= options.rounds; round++) {
 		say_reference(round);

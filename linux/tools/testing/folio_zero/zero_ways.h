@@ -22,4 +22,16 @@ void zero_clzero(const struct folio *folio, unsigned long addr);
 void zero_movnti(const struct folio *folio, unsigned long addr);
 void zero_split(const struct folio *folio, unsigned long addr);
 
+/*
+ * Ways to copy a folio: stock's, by page; by one string instruction; non-temporal stores of
+ * words, by one thread and by two, each with half of it; ours, when it is touched and when it
+ * is migrated.
+ */
+void copy_stock(const struct folio *folio, unsigned long addr);
+void copy_whole(const struct folio *folio, unsigned long addr);
+void copy_movnti(const struct folio *folio, unsigned long addr);
+void copy_split(const struct folio *folio, unsigned long addr);
+void copy_ours(const struct folio *folio, unsigned long addr);
+void copy_migrated(const struct folio *folio, unsigned long addr);
+
 #endif /* _ZERO_WAYS_H */

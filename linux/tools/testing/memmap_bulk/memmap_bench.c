@@ -31,6 +31,7 @@
 #define MAX_ROUNDS		999
 
 /* Number of runs to check, and the length of the longest. */
+#define CHECK_HOTPLUG		10
 #define CHECK_RUNS		2000
 #define CHECK_PAGES		4096
 #define CHECK_SECTIONS		8UL
@@ -125,8 +126,7 @@ static void check_run(unsigned long *ours)
 
 	for (i = 0; i < MEMMAP_PAGE_WORDS; i++)
 		template.word[i] = shim_random();
-	template.page.lru.next = NULL;
-	template.page.lru.prev = NULL;
+	template.list_heads = shim_random() % 2;
 
 	check_fill(words, nr_words);
 	arch_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
@@ -141,6 +141,50 @@ static void check_run(unsigned long *ours)
 	}
 }
 
+/* Compare all pages that memmap_repeat() writes with the first; nothing else may be written. */
+static void check_repeat(unsigned long *before)
+{
+	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
+	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length(), done;
+
+	check_fill((unsigned long *)shim_memmap, nr_words);
+	memcpy(before, shim_memmap, nr_words * sizeof(*before));
+	done = memmap_repeat(shim_memmap + from, nr);
+	if (done != (SHIM_PAGES_DIFFER || nr < MEMMAP_MIN_RUN ? 1 : nr))
+		bench_fail("of %lu pages %lu were initialised, seed %#lx", nr, done, options.seed);
+	for (i = 0; i < 2 * CHECK_PAGES; i++) {
+		struct page *was = (struct page *)before + i;
+
+		if (from <= i && i < from + done)
+			was = (struct page *)before + from;
+		if (memcmp(shim_memmap + i, was, sizeof(*was)))
+			bench_fail("%lu like page %lu: page %lu is wrong, seed %#lx", nr, from, i,
+				   options.seed);
+	}
+}
+
+/* A range that is added, of any length: all of it, and nothing beside it. */
+static void check_hotplug(unsigned long nr_pages, struct page *expected)
+{
+	unsigned long from = shim_random() % (nr_pages / 2), i;
+	unsigned long nr = 1 + shim_random() % (nr_pages / 2);
+
+	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
+	page_by_page(from, from + nr, BENCH_ZONE, MEMMAP_OFFLINE);
+	memcpy(expected, shim_memmap, nr_pages * sizeof(struct page));
+
+	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
+	highest_memmap_pfn = 0;
+	memmap_init_hotplug(nr, BENCH_NODE, BENCH_ZONE, from, NULL, MIGRATE_MOVABLE);
+	if (highest_memmap_pfn != from + nr - 1)
+		bench_fail("the highest pfn is %lu, not %lu", highest_memmap_pfn, from + nr - 1);
+	for (i = 0; i < nr_pages; i++) {
+		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
+			bench_fail("%lu pages added at %lu: page %lu is wrong, seed %#lx", nr,
+				   from, i, options.seed);
+	}
+}
+
 static void check_stores(void)
 {
 	unsigned long *ours = malloc(2 * CHECK_PAGES * sizeof(struct page));
@@ -150,6 +194,7 @@ static void check_stores(void)
 		bench_fail("no memory");
 	for (i = 0; i < CHECK_RUNS; i++) {
 		check_run(ours);
+		check_repeat(ours);
 		if (bench_is_time())
 			bench_say("run %u of %u", i + 1, CHECK_RUNS);
 	}
@@ -276,6 +321,8 @@ static void check_outcome(void)
 	check_way(plain_init, nr_pages, expected, "plain");
 	for (i = 0; i < nr_uses; i++)
 		check_use(&uses[i], nr_pages, expected);
+	for (i = 0; i < CHECK_HOTPLUG; i++)
+		check_hotplug(nr_pages, expected);
 	bench_say("outcome: %lu pages for %u uses are the same by all ways", nr_pages,
 		  nr_uses + 1);
 	free(expected);

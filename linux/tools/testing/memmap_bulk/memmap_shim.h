@@ -284,7 +284,27 @@ static inline bool node_online(int nid)
 	return true;
 }
 
+/* One node, with all CPUs. */
+#define cpumask_of_node(nid)	((void)(nid), cpu_online_mask)
+#define N_CPU			0
+
+static inline int numa_nearest_node(int nid, unsigned int state)
+{
+	return nid;
+}
+
+struct vmem_altmap;
+
+#define ZONE_MOVABLE		3
+
+/* A chunk of hot-added memory, see ways.c. */
+void memmap_init_range(unsigned long size, int nid, unsigned long zone, unsigned long start_pfn,
+		       unsigned long zone_end_pfn, enum meminit_context context,
+		       struct vmem_altmap *altmap, int migratetype);
+extern unsigned long highest_memmap_pfn;
+
 #include "../../../mm/memmap_bulk.h"
+#include "../../../mm/memmap_job.h"
 
 void __free_pages_core(struct page *page, unsigned int order,
 		       enum meminit_context context);

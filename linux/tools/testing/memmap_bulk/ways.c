@@ -206,6 +206,24 @@ unsigned int limit_init(unsigned long nr_pages, unsigned int threads)
 	return run_job(nr_pages, threads, limit_chunk, NULL);
 }
 
+/* Hot-added memory, by memmap_init_hotplug(), which calls this for each chunk */
+
+unsigned long highest_memmap_pfn;
+
+void memmap_init_range(unsigned long size, int nid, unsigned long zone, unsigned long start_pfn,
+		       unsigned long zone_end_pfn, enum meminit_context context,
+		       struct vmem_altmap *altmap, int migratetype)
+{
+	unsigned long pfn = start_pfn, end_pfn = start_pfn + size, next;
+
+	assert(context == MEMINIT_HOTPLUG && !altmap && highest_memmap_pfn >= end_pfn - 1);
+	for (; pfn < end_pfn; pfn = next) {
+		next = memmap_run_end(pfn, end_pfn);
+		memmap_init_pages(pfn, next, zone, nid, MEMMAP_OFFLINE);
+		memmap_init_pageblocks(pfn, next, migratetype);
+	}
+}
+
 /* Page by page */
 
 /* A separate loop for each state, as in stock. */
@@ -331,6 +349,7 @@ static void movnti_init_pages(unsigned long pfn, unsigned long end_pfn,
 	}
 	page_by_page(pfn, pfn + 1, zone, state);
 	template.page = *pfn_to_page(pfn);
+	template.list_heads = true;
 	arch_memmap_stamp(pfn_to_page(pfn), pfn_to_page(end_pfn), &template);
 	/* As memmap_init_pages() does. */
 	wmb();

@@ -10,6 +10,10 @@
  *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns per page
  *   hugepages mbind KIND SIZE_KB NR	as zero, on the last node only
  *   hugepages nomem KIND SIZE_KB NR	as zero, while allocations may fail
+ *   hugepages copy KIND SIZE_KB NR	fill memory, fork, and write to each page: all else
+ *					is copied, and the child keeps what there was
+ *   hugepages move KIND SIZE_KB NR	move pages from node to node, while threads count
+ *					in them: no increment is ever lost
  *
  * KIND is private or shared (anonymous hugetlb mappings), file or fallocate (a memfd
  * with huge pages, touched or allocated), thp (madvise), shmem or shmem-fallocate (a
@@ -32,6 +36,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +56,7 @@
 
 #define NR_READERS	2
 #define NR_THREADS	8
+#define NR_MOVES	20
 
 enum kind { PRIVATE, SHARED, FILE_TOUCHED, FALLOCATE, THP, SHMEM, SHMEM_FALLOCATE };
 static const char * const kinds[] = {
@@ -164,11 +170,14 @@ static void *get_memory(void)
 }
 
 /* At a different offset in each page, as the place that is touched is zeroed last. */
+static size_t touched_at(size_t page)
+{
+	return (page * 7919 + 4096 * 3 + 8) % size;
+}
+
 static void touch(unsigned char *p, size_t page)
 {
-	size_t at = (page * 7919 + 4096 * 3 + 8) % size;
-
-	__atomic_store_n(p + page * size + at, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(p + page * size + touched_at(page), 0, __ATOMIC_RELAXED);
 }
 
 static void touch_all(unsigned char *p)
@@ -313,17 +322,25 @@ static void time_pages(void)
 	printf("%lu\n", (unsigned long)((now_ns() - start) / nr));
 }
 
-static void mbind_last_node(void)
+/* Bind what the thread allocates to the last node there is. */
+static int bind_last_node(void)
 {
-	unsigned long node, nodes;
-	int status;
+	unsigned long nodes;
+	int node;
 
 	for (node = 63; node; node--) {
 		nodes = 1UL << node;
-		/* MPOL_BIND, of the thread */
+		/* MPOL_BIND */
 		if (!syscall(SYS_set_mempolicy, 2, &nodes, 64UL))
 			break;
 	}
+	return node;
+}
+
+static void mbind_last_node(void)
+{
+	int node = bind_last_node(), status;
+
 	zero();
 	length = nr * size;
 	memory = get_memory();
@@ -331,8 +348,136 @@ static void mbind_last_node(void)
 	/* MPOL_F_NODE | MPOL_F_ADDR */
 	if (syscall(SYS_get_mempolicy, &status, NULL, 0UL, memory, 3UL))
 		finish(SKIP, "no memory policies: %s", strerror(errno));
-	if ((unsigned long)status != node)
-		finish(1, "a page is on node %d, not %lu", status, node);
+	if (status != node)
+		finish(1, "a page is on node %d, not %d", status, node);
+}
+
+/* What a word is filled with: there are no two alike. */
+static uint64_t filling(size_t word)
+{
+	return word * 0x9e3779b97f4a7c15ULL | 1;
+}
+
+static void fill(unsigned char *p)
+{
+	size_t i;
+
+	for (i = 0; i < length / sizeof(uint64_t); i++)
+		((uint64_t *)p)[i] = filling(i);
+}
+
+/* @skip says which words somebody has written to since, %NULL: none. */
+static void check_filled(const unsigned char *p, bool (*skip)(size_t word))
+{
+	size_t i;
+
+	for (i = 0; i < length / sizeof(uint64_t); i++) {
+		if (((const uint64_t *)p)[i] != filling(i) && !(skip && skip(i)))
+			finish(1, "word %zu of %zu is no copy", i, length / sizeof(uint64_t));
+	}
+}
+
+static bool is_touched(size_t word)
+{
+	size_t at = word * sizeof(uint64_t);
+
+	return at % size == touched_at(at / size) / sizeof(uint64_t) * sizeof(uint64_t);
+}
+
+/* The parent owns the pages, and so is the one that gets copies. */
+static void copy_on_write(void)
+{
+	unsigned char *p = get_memory();
+	int status, written[2];
+	pid_t pid;
+	char c;
+
+	fill(p);
+	if (pipe(written))
+		finish(1, "pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		if (read(written[0], &c, 1) == 1)
+			check_filled(p, NULL);
+		_exit(0);
+	}
+	touch_all(p);
+	check_filled(p, is_touched);
+	if (write(written[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid || status)
+		finish(1, "the child: status %#x", status);
+	munmap(p, length);
+}
+
+static bool is_counter(size_t word)
+{
+	return word * sizeof(uint64_t) % size / 64 < NR_READERS;
+}
+
+/* Each thread has a line of its own at the start of each page. */
+static void *counter(void *arg)
+{
+	size_t at = (uintptr_t)arg * 64, page;
+	uint64_t count;
+
+	for (count = 0; !done; count++) {
+		for (page = 0; page < nr; page++) {
+			uint64_t *word = (uint64_t *)(memory + page * size + at);
+
+			if (__atomic_load_n(word, __ATOMIC_RELAXED) != count)
+				dirty = true;
+			__atomic_store_n(word, count + 1, __ATOMIC_RELAXED);
+		}
+	}
+	return NULL;
+}
+
+/* A page that somebody else uses meanwhile stays where it is. */
+static unsigned int move_all(int node)
+{
+	unsigned int moved = 0;
+	size_t page;
+
+	for (page = 0; page < nr; page++) {
+		void *at = memory + page * size;
+		int status = -1;
+
+		/* MPOL_MF_MOVE */
+		if (syscall(SYS_move_pages, 0, 1UL, &at, &node, &status, 2) < 0)
+			finish(SKIP, "move_pages: %s", strerror(errno));
+		moved += status == node;
+	}
+	return moved;
+}
+
+static void move(void)
+{
+	unsigned int moved = 0, i;
+	int far = bind_last_node();
+	pthread_t threads[NR_READERS];
+	size_t page;
+
+	if (!far)
+		finish(SKIP, "there is one node");
+	/* MPOL_DEFAULT */
+	syscall(SYS_set_mempolicy, 0, NULL, 0UL);
+	memory = get_memory();
+	fill(memory);
+	for (i = 0; i < NR_READERS; i++) {
+		for (page = 0; page < nr; page++)
+			*(uint64_t *)(memory + page * size + i * 64) = 0;
+	}
+	for (i = 0; i < NR_READERS; i++)
+		pthread_create(&threads[i], NULL, counter, (void *)(uintptr_t)i);
+	for (i = 0; i < NR_MOVES; i++)
+		moved += move_all(i % 2 ? 0 : far);
+	done = true;
+	for (i = 0; i < NR_READERS; i++)
+		pthread_join(threads[i], NULL);
+	check_filled(memory, is_counter);
+	if (dirty)
+		finish(1, "an increment was lost");
+	if (!moved)
+		finish(1, "no page was moved");
 }
 
 static void parse(char **argv)
@@ -356,7 +501,7 @@ static void parse(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc != 5)
-		finish(1, "hugepages zero|poll|many|time|mbind|nomem KIND SIZE_KB NR");
+		finish(1, "hugepages zero|poll|many|time|mbind|nomem|copy|move KIND SIZE_KB NR");
 	parse(argv);
 	if (!strcmp(argv[1], "zero"))
 		zero();
@@ -370,6 +515,10 @@ int main(int argc, char **argv)
 		mbind_last_node();
 	else if (!strcmp(argv[1], "nomem"))
 		zero_without_memory();
+	else if (!strcmp(argv[1], "copy"))
+		copy_on_write();
+	else if (!strcmp(argv[1], "move"))
+		move();
 	else
 		finish(1, "no '%s'", argv[1]);
 	return 0;

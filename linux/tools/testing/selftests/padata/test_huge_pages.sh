@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Huge pages zeroed by several threads: all zero, for every reader, at any time.
+# Huge pages zeroed and copied by several threads: all zero or a copy, for every reader, at
+# any time.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -12,6 +13,7 @@ NR=16
 BIG_KB=1048576
 
 threshold=
+copy_threshold=
 threads=
 pools=
 shmem=
@@ -21,7 +23,9 @@ restore()
 	[ ! -e "$TRACEFS/set_event_pid" ] || echo > "$TRACEFS/set_event_pid"
 	[ -z "$shmem" ] || echo "$shmem" > $THP/shmem_enabled
 	[ -z "$threshold" ] || echo "$threshold" > "$VM/huge_page_zero_threshold_kbytes"
-	[ -z "$threads" ] || echo "$threads" > "$VM/huge_page_zero_max_threads"
+	[ -z "$copy_threshold" ] ||
+		echo "$copy_threshold" > "$VM/huge_page_copy_threshold_kbytes"
+	[ -z "$threads" ] || echo "$threads" > "$VM/huge_page_max_threads"
 	for pool in $pools; do
 		echo "${pool#*=}" > "${HUGE}${pool%=*}kB/nr_hugepages"
 	done
@@ -110,6 +114,43 @@ transparent()
 	fi
 }
 
+# copied_by_jobs JOBS KIND KB NR: copies of pages take so many, and none is zeroed by a job
+copied_by_jobs()
+{
+	wanted=$1
+	shift
+	echo 0 > "$VM/huge_page_zero_threshold_kbytes"
+	jobs=$(jobs_of copy "$@")
+	echo 64 > "$VM/huge_page_zero_threshold_kbytes"
+	[ "$jobs" = "$wanted" ] && return 0
+	ktap_print_msg "hugepages copy $*: $jobs jobs"
+	return 1
+}
+
+# Pages of 2 MiB are copied by jobs up to that threshold.
+copied_from_threshold_on()
+{
+	echo 2048 > "$VM/huge_page_copy_threshold_kbytes"
+	copied_by_jobs $((NR / 2)) private 2048 $((NR / 2)) || return 1
+	echo 2049 > "$VM/huge_page_copy_threshold_kbytes"
+	copied_by_jobs 0 private 2048 $((NR / 2)) || return 1
+	echo 0 > "$VM/huge_page_copy_threshold_kbytes"
+	copied_by_jobs 0 private 2048 $((NR / 2))
+	copied_status=$?
+	echo 64 > "$VM/huge_page_copy_threshold_kbytes"
+	return $copied_status
+}
+
+# moved KIND: from node to node, by jobs
+moved()
+{
+	echo 0 > "$VM/huge_page_zero_threshold_kbytes"
+	with_jobs move "$1" 2048 4
+	moved_status=$?
+	echo 64 > "$VM/huge_page_zero_threshold_kbytes"
+	return $moved_status
+}
+
 # refuses FILE VALUE
 refuses()
 {
@@ -181,10 +222,10 @@ no_job_if_off()
 # jobs_with_threads THREADS KIND KB NR
 jobs_with_threads()
 {
-	echo "$1" > "$VM/huge_page_zero_max_threads" || return 1
+	echo "$1" > "$VM/huge_page_max_threads" || return 1
 	shift
 	jobs_of zero "$@"
-	echo 8 > "$VM/huge_page_zero_max_threads"
+	echo 8 > "$VM/huge_page_max_threads"
 }
 
 number_of_threads()
@@ -202,18 +243,18 @@ refuses_nonsense()
 	refuses huge_page_zero_threshold_kbytes -1 &&
 		refuses huge_page_zero_threshold_kbytes 18446744073709551616 &&
 		refuses huge_page_zero_threshold_kbytes many &&
-		refuses huge_page_zero_max_threads -1 &&
-		refuses huge_page_zero_max_threads 2147483648
+		refuses huge_page_max_threads -1 &&
+		refuses huge_page_max_threads 2147483648
 }
 
 # The settings may have been changed.
 defaults()
 {
 	name="by default, from 4 MiB on and by eight threads"
-	if [ "$threshold $threads" = "4096 8" ]; then
+	if [ "$threshold $copy_threshold $threads" = "4096 4096 8" ]; then
 		ktap_test_pass "$name"
 	else
-		skip "$name" "set to $threshold KiB and $threads"
+		skip "$name" "set to $threshold KiB, $copy_threshold KiB and $threads"
 	fi
 }
 
@@ -225,10 +266,12 @@ setup_tracing
 # No more pages than a test fills, so that it gets back those that it filled.
 reserve 2048 $NR || skip_all "needs $NR huge pages of 2 MiB"
 threshold=$(cat "$VM/huge_page_zero_threshold_kbytes")
-threads=$(cat "$VM/huge_page_zero_max_threads")
+threads=$(cat "$VM/huge_page_max_threads")
+copy_threshold=$(cat "$VM/huge_page_copy_threshold_kbytes")
 echo 64 > "$VM/huge_page_zero_threshold_kbytes"
-echo 8 > "$VM/huge_page_zero_max_threads"
-ktap_set_plan 20
+echo 64 > "$VM/huge_page_copy_threshold_kbytes"
+echo 8 > "$VM/huge_page_max_threads"
+ktap_set_plan 25
 
 defaults
 for kind in private shared file fallocate; do
@@ -243,6 +286,22 @@ else
 		skip "1 GiB, $kind" "no page of 1 GiB is to be had"
 	done
 fi
+check "2 MiB, copied on write" copied_by_jobs $((NR / 2)) private 2048 $((NR / 2))
+check "a page as large as its threshold is copied by a job" copied_from_threshold_on
+name="1 GiB, copied on write"
+if reserve $BIG_KB 2; then
+	check "$name" copied_by_jobs 1 private $BIG_KB 1
+else
+	skip "$name" "no two pages of 1 GiB are to be had"
+fi
+for kind in private thp; do
+	name="2 MiB, moved while threads write to them, $kind"
+	if [ -e /sys/devices/system/node/node1 ]; then
+		check "$name" moved $kind
+	else
+		skip "$name" "there is one node"
+	fi
+done
 if grep -q '\[always\]\|\[madvise\]' $THP/enabled 2>/dev/null; then
 	check "transparent, private" transparent thp
 	name="1 MiB is a job, 512 KiB is not, however low the threshold"
