@@ -49,6 +49,7 @@ from padlab.vm import machine
 
 TIERS = ("userspace", "uml", "kernel", "debug")
 _TOP = mutantkernel.PLACE / "tree"
+_HEADERS = ("include/linux", "kernel", "mm")  # what programs include beside the owned files
 _SELFTESTS = "tools/testing/selftests/padata/"
 _KUNIT = ("kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
 _MODULE = "lib/test_padata_mt.c"
@@ -196,7 +197,7 @@ def _programs(
 
 
 def _bare_tree(fault: mutant.Mutant | None) -> Path:
-    """The owned files, with a mutant, and nothing else of the kernel.  What changes gets a new time."""
+    """The owned files, with a mutant, and headers of the kernel.  What changes gets a new time."""
     for name, path in owned_files().items():
         text = path.read_text()
         text = mutant.seeded(fault, text) if fault and fault.file == name else text
@@ -204,9 +205,14 @@ def _bare_tree(fault: mutant.Mutant | None) -> Path:
         if not place.exists() or place.read_text() != text:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
-    scripts = tree.ensure_tree("stock") / "tools/scripts"
+    whole = tree.ensure_tree("patched")
     if not (_TOP / "tools/scripts").exists():
-        shutil.copytree(scripts, _TOP / "tools/scripts")
+        shutil.copytree(whole / "tools/scripts", _TOP / "tools/scripts")
+    for header in (header for folder in _HEADERS for header in (whole / folder).glob("*.h")):
+        place = _TOP / header.relative_to(whole)
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(header)
     return _TOP
 
 
