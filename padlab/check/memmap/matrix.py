@@ -156,6 +156,13 @@ HOTPLUG = (
         ("memhp_default_state=online_movable",),
         says=(_ONLINED, r"zone 0 Movable .*present=262144 "),
     ),
+    # Each has eight sections, which a job shares out.
+    Case(
+        "a DIMM of blocks of 1 GiB",
+        "large-blocks",
+        ("memhp_default_state=online_movable", *LARGE_ARGS),
+        says=(r"Memory block size: 1024MB", _ONLINED, r"zone 0 Movable .*present=1048576 "),
+    ),
     Case("DIMMs and movable_node", "dimms", ("movable_node", "memhp_default_state=online"), says=(_ONLINED,)),
     # Struct pages of a block lie in the block itself.
     Case(
