@@ -62,10 +62,7 @@ class TestBadInput:
         ("args", "says"),
         [
             (["boot", "--threads=101%"], "--threads 101%: not a number of threads. Give 1 or more"),
-            (
-                ["boot", "--machine", "no-such"],
-                "machine 'no-such': there is no such machine. Choose one of arm64,",
-            ),
+            (["boot", "--machine", "no-such"], "machine 'no-such': there is no such machine. Choose one of"),
             (["build", "--base", "9.9"], "base: there is no '9.9'. Choose one of: 6.12, 7.3.\n"),
             (["test", "--base=../x", "--list"], "base: there is no '../x'. Choose one of"),
         ],
@@ -126,7 +123,6 @@ HOLDER = """\
 import sys, time
 from pathlib import Path
 from padlab import cli
-from padlab.cli.shared import GROUPS
 from padlab.cli.shared import command
 from padlab.core import paths, process
 paths.SHARED = Path(sys.argv[1])
@@ -148,15 +144,9 @@ def heed_signals() -> None:
 
 def start_holder(build: Path, seconds: float, *args: str) -> subprocess.Popen:
     env = {name: value for name, value in os.environ.items() if name != "PADLAB_LOCK_HELD"}
-    command = [sys.executable, "-c", HOLDER, str(build), str(seconds), *args]
+    command, pipe = [sys.executable, "-c", HOLDER, str(build), str(seconds), *args], subprocess.PIPE
     return subprocess.Popen(
-        command,
-        cwd=paths.ROOT,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed_signals,
+        command, cwd=paths.ROOT, env=env, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_signals
     )
 
 

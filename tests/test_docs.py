@@ -10,7 +10,7 @@ import pytest
 from padlab import cli
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.docs import lab_docs, markers
+from padlab.docs import markers, tables
 
 README = paths.ROOT / "README.md"
 GUIDES = [README, paths.ROOT / "CONTRIBUTING.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
@@ -65,7 +65,7 @@ def code_paths(text: str) -> Iterator[str]:
 
 def measured(name: str, text: str) -> list[str]:
     """Figures in prose: not in tables that are generated, in code, in headings or in targets of links."""
-    prose = markers.prose(name, _hidden(text), markers.MARKDOWN)
+    prose = markers.prose(_hidden(text), markers.MARKDOWN)
     return [
         f"{name}:{number}: {figure[0]}"
         for number, line in prose
@@ -90,14 +90,14 @@ def test_readme_is_short() -> None:
 
 @pytest.mark.parametrize("name", PROSE_LINES)
 def test_documents_are_short(name: str) -> None:
-    lines = markers.prose(name, (paths.ROOT / name).read_text(), markers.MARKDOWN)
+    lines = markers.prose((paths.ROOT / name).read_text(), markers.MARKDOWN)
     assert len(lines) <= PROSE_LINES[name]
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("path", lab_docs.documents(), ids=name_of)
+@pytest.mark.parametrize("path", tables.documents(), ids=name_of)
 def test_tables_are_up_to_date(path: Path) -> None:
-    assert lab_docs.renewed(path) == path.read_text(), "make its tables again with: ./lab docs"
+    assert tables.renewed(path) == path.read_text(), "make its tables again with: ./lab docs"
 
 
 @pytest.mark.parametrize("path", [README, *sorted((paths.ROOT / "docs").glob("*.md"))], ids=name_of)
@@ -149,12 +149,12 @@ class TestReaders:
 
 
 def test_a_document_whose_table_is_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab_docs.packages, "ensure", lambda *_groups: None)
-    monkeypatch.setattr(lab_docs, "documents", lambda: [tmp_path / "a.md"])
+    monkeypatch.setattr(tables.packages, "ensure", lambda *_groups: None)
+    monkeypatch.setattr(tables, "documents", lambda: [tmp_path / "a.md"])
     document = tmp_path / "a.md"
     document.write_text("<!-- table: bench-limits -->\n<!-- end -->\n")
     with pytest.raises(LabError, match=".*a.md not up to date; make them again with: ./lab docs"):
-        lab_docs.main(check=True)
+        tables.main(check=True)
     assert document.read_text().count("|") == 0
-    assert lab_docs.main() == 0 and lab_docs.main(check=True) == 0
+    assert tables.main() == 0 and tables.main(check=True) == 0
     assert "| a struct page, of the machine's limit | 1.10 |" in document.read_text()

@@ -1,28 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The commands that measure, ./lab predict, and ./lab docs."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, command, machine_named
+from padlab.cli.shared import DEFAULT_MACHINE, command
 from padlab.core import environment
-
-if TYPE_CHECKING:
-    from padlab.vm.machine import Machine
+from padlab.vm import machine as known
+from padlab.vm.machine import Machine
 
 
 @command()
 @click.option(
-    "--machine",
-    "machines",
-    metavar="M",
-    type=machine_named,
-    multiple=True,
-    help="May be given several times.",
+    "--machine", "machines", metavar="M", type=known.load, multiple=True, help="May be given several times."
 )
 @click.option("--exact", is_flag=True, help="Count instructions; recorded in results/.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparisons as JSON.")
@@ -39,11 +30,11 @@ def compare(machines: tuple[Machine, ...], exact: bool, as_json: bool) -> int:
     """
     from padlab.measure import compare as compares
 
-    return compares.main(machines or (machine_named(DEFAULT_MACHINE),), exact, as_json)
+    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact, as_json)
 
 
 @command()
-@click.option("--machine", metavar="M", type=machine_named, required=True, help="A machine of machines/.")
+@click.option("--machine", metavar="M", type=known.load, required=True, help="A machine of machines/.")
 def sweep(machine: Machine) -> int:
     """Boot with more and more threads; print a table of times.
 
@@ -63,10 +54,9 @@ def sweep(machine: Machine) -> int:
 def growth(large: bool) -> int:
     """Count what a boot costs for each GiB of memory; check it.
 
-    Each part of the boot by itself.  Stock and patched are booted on one CPU with 64 and with
-    256 GiB, and with more and with less of their memory below 4 GiB, counting guest
-    instructions: the figures repeat to the digit.  The exit status is 1 if one of the goals
-    is not reached.  With --large, the result is recorded in results/growth.json.
+    Stock and patched are booted on one CPU with 64 and with 256 GiB, counting guest instructions.  The
+    exit status is 1 if one of the goals is not reached.  With --large, the result is recorded in
+    results/growth.json.
 
     \b
     Examples:
@@ -118,13 +108,10 @@ def starts() -> int:
 def bench(what: str | None, check: bool, quick: bool) -> int:
     """Time struct page init or huge page zeroing natively.
 
-    Stock's way beside ours: the code of the kernel runs at native speed on real memory.
-    memmap (the default): struct pages, under User-mode Linux with the kernel's own functions
-    on one CPU, and compiled in userspace, on 1 to all CPUs of this host. hugepages: pages of
-    512 KiB to 1 GiB in userspace on 1 to all CPUs; then in a guest, what a fault and its job
-    cost before the first byte is zeroed.  The ways take turns in one run.  What each can show,
-    and what not, is in docs/measuring.md.  Results go to bench.json or hugepages.json in the
-    folder of this CPU in results/.  Nothing else should run on the host meanwhile.
+    Stock's way beside ours, at native speed on real memory: struct pages (memmap, the default), or pages
+    of 512 KiB to 1 GiB (hugepages).  What each can show, and what not, is in docs/measuring.md.  Results
+    go to bench.json or hugepages.json in the folder of this CPU in results/.  Nothing else should run on
+    the host meanwhile.
 
     With --check, ours is compared with the machine's limit, with stock and with the best way of
     this CPU.  For each ratio there is a bound and a verdict.  The exit status is 1 if a bound is
@@ -177,20 +164,19 @@ def kit(folder: Path | None, file: Path | None) -> int:
 def predict() -> int:
     """Predict deferred init on machines that are not here.
 
-    A model of threads, chunks, memory bandwidth and locks is fitted to the published thread
-    sweeps of six machines.  It shows its errors on them, points left out included, then predicts
-    those machines and larger ones, of 1 to 24 TiB with up to 512 CPUs.  Nothing is booted and
-    nothing is measured: all of it is labelled as predicted, and recorded in results/.  What is
-    assumed about the two kernels is in padlab/predict/data/assumptions.toml.
+    A model of threads, chunks, memory bandwidth and locks is fitted to the published thread sweeps of
+    six machines, and predicts those and larger ones.  Nothing is booted and nothing is measured: all of it
+    is labelled as predicted, and recorded in results/.  What is assumed about the two kernels is in
+    padlab/predict/data/assumptions.toml.
 
     \b
     Example:
       ./lab predict
     """
     environment.need("measure")
-    from padlab.predict import lab_predict
+    from padlab.predict import prediction
 
-    return lab_predict.main()
+    return prediction.main()
 
 
 @command(locked=False, based=False)
@@ -207,6 +193,6 @@ def docs(check: bool) -> int:
     Example:
       ./lab docs
     """
-    from padlab.docs import lab_docs
+    from padlab.docs import tables
 
-    return lab_docs.main(check=check)
+    return tables.main(check=check)

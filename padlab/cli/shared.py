@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the commands share: the group, one run at a time, and arguments checked as they are read."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import click
 
 from padlab.core import exclusive, paths
 from padlab.kernel import kconfig
-
-if TYPE_CHECKING:
-    from padlab.vm.machine import Machine
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,12 +48,10 @@ class Commands(click.Group):
         width = max(map(len, self.commands))
         for title, group in GROUPS.items():
             with formatter.section(title):
+                there = [name for name in group if name in self.commands]
+                short = (self.commands[name].get_short_help_str(formatter.width) for name in there)
                 formatter.write_dl(
-                    [
-                        (name.ljust(width), self.commands[name].get_short_help_str(formatter.width))
-                        for name in group
-                        if name in self.commands
-                    ]
+                    [(name.ljust(width), text) for name, text in zip(there, short, strict=True)]
                 )
 
 
@@ -120,16 +113,3 @@ def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[P,
         return cli.command()(_BASE(run) if based else run)
 
     return add
-
-
-def machine_named(name: str) -> Machine:
-    """A type of arguments: a LabError says what is wrong with one."""
-    from padlab.vm import machine
-
-    return machine.load(name)
-
-
-def threads_of(text: str) -> str:
-    from padlab.vm.boot import parse_threads
-
-    return parse_threads(text)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from padlab.check.fresh.hostconfig import SUITES
 from padlab.cli.shared import JOBS, command
+from padlab.core.aptsuite import SUITES
 
 
 @command(locked=False)  # it takes the lock itself: --list needs none
@@ -15,7 +15,7 @@ from padlab.cli.shared import JOBS, command
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
 @click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
-@click.option("--list", "list_only", is_flag=True, help="Print the names of the checks, and run none.")
+@click.option("--list", "names", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option(
     "--json",
     metavar="FILE",
@@ -23,13 +23,7 @@ from padlab.cli.shared import JOBS, command
     help="Also write the results there, as JSON.",
 )
 def test(
-    globs: tuple[str, ...],
-    quick: bool,
-    full: bool,
-    brief: bool,
-    again: bool,
-    list_only: bool,
-    json: Path | None,
+    globs: tuple[str, ...], quick: bool, full: bool, brief: bool, again: bool, names: bool, json: Path | None
 ) -> int:
     """Run the checks, all of them or some.
 
@@ -38,10 +32,6 @@ def test(
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
     whose names have it anywhere.  Upper and lower case are the same.
-
-    A guest is not booted again while nothing that it sees has changed: kernel, initramfs, command
-    line, machine and QEMU.  What it said is kept in the user's cache, and judged anew; --again
-    boots all of them.  So the next run boots only what has failed.
 
     \b
     Examples:
@@ -58,7 +48,7 @@ def test(
     if quick + full + brief > 1:
         raise click.UsageError("--quick, --full and --brief exclude each other")
 
-    return lab_test.main(globs, quick, full, list_only, json, brief, again)
+    return lab_test.main(globs, quick, full, names, json, brief, again)
 
 
 @command()
@@ -69,11 +59,8 @@ def test(
 def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool) -> int:
     """Search all that the threads of a job may do, with spin.
 
-    Two or three threads, with weakly ordered memory.  The C code of the engine and of its
-    task back end runs under the search of the model checker spin, with every order of its
-    threads' steps and every value that a load may see.  Three parts: what the model of memory
-    allows; jobs, in which there must be no error; and what each piece of the handshakes is
-    there for: without it, an error has to be found.  GLOB chooses by name, as in ./lab test.
+    Two or three threads, with weakly ordered memory; see docs/testing.md.  GLOB chooses by name, as
+    in ./lab test.
 
     \b
     Examples:
@@ -122,11 +109,9 @@ def soak(seed: int | None, nr: int, jobs: int) -> int:
 def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only: bool) -> int:
     """Put faults into the kernel side; a check has to notice each.
 
-    The faults, small ones, are in checks/mutants/.  Each is tried by itself, on the checks
-    that its table names, the cheapest first, until one fails.  What is known is kept, as long
-    as neither the fault nor what the check depends on changes, so a run that was ended goes
-    on where it was.  The exit status is 1 if a mutant survives that is not marked as
-    equivalent, or if one does not compile.
+    The faults, small ones, are in checks/mutants/.  Each is tried by itself, on the checks that its
+    table names, the cheapest first, until one fails.  The exit status is 1 if a mutant survives that
+    is not marked as equivalent, or if one does not compile.
 
     A GLOB chooses as in ./lab test, by table and name.
 

@@ -1,16 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands about the kernel tree, packages of it, and the series."""
+"""The commands that boot, and those about the kernel tree, packages of it, and the series."""
 
-import json
+import re
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from padlab.cli.shared import CONFIG, KERNEL, command
+from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, command
 from padlab.core import progress
-from padlab.kernel.kconfig import PERF, Config
+from padlab.core.errors import LabError
+from padlab.kernel.kconfig import GDB, PERF, Config
+from padlab.vm import machine as known
+from padlab.vm.machine import Machine
+
+
+def parse_threads(text: str) -> str:
+    """Check a thread count, N or N%, as the kernel parameter takes it."""
+    match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
+    number, percent = (int(match[1]), match[2]) if match else (0, "")
+    if number < 1 or (percent and number > 100):
+        todo = "give 1 or more threads per node, or 1% to 100% of a node's CPUs"
+        raise LabError(f"--threads {text}", "not a number of threads", todo)
+    return f"{number}{percent}"
+
+
+@command()
+@click.option(
+    "--machine",
+    metavar="M",
+    type=known.load,
+    default=DEFAULT_MACHINE,
+    show_default=True,
+    help="A machine of machines/.",
+)
+@KERNEL
+@click.option(
+    "--config",
+    type=CONFIG,
+    help="debug: lockdep and friends.  [default: perf, or that of its machine; with --gdb: gdb]",
+)
+@click.option(
+    "--threads", metavar="N|N%", type=parse_threads, help="Most threads per node, or per cent of its CPUs."
+)
+@click.option("--exact", is_flag=True, help="One CPU, counting guest instructions: repeats to the digit.")
+@click.option(
+    "--append", metavar="ARGS", multiple=True, help="More kernel arguments; may be given several times."
+)
+@click.option("--shell", is_flag=True, help="A shell on the guest's console, here in the terminal.")
+@click.option("--gdb", is_flag=True, help="Have QEMU wait for gdb; print what to type.")
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+@click.option("--dry-run", is_flag=True, help="Print the QEMU command line; build and start nothing.")
+def boot(
+    machine: Machine,
+    kernel: str,
+    config: Config | None,
+    threads: str | None,
+    exact: bool,
+    append: tuple[str, ...],
+    shell: bool,
+    gdb: bool,
+    json: bool,
+    dry_run: bool,
+) -> int:
+    """Boot once in QEMU; print the node lines and a summary.
+
+    The newest QEMU in PATH is used, or the one that PADLAB_QEMU names.
+
+    \b
+    Examples:
+      ./lab boot
+      ./lab boot --machine xeon-8167m --threads 50%
+      ./lab boot --kernel stock --exact
+      ./lab boot --append "page_owner=on loglevel=8" --config debug
+      ./lab boot --shell              'poweroff -f' or Ctrl-A X ends it
+      ./lab boot --gdb                the kernel has lines and types for it
+    """
+    from padlab.vm import lab_boot
+    from padlab.vm.boot import BootSpec
+
+    if json and (shell or dry_run):
+        raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
+    config = config or (GDB if gdb else machine.config)
+    spec = BootSpec(machine, kernel, config, threads, exact, sync=exact, append=append, gdb=gdb)
+    return lab_boot.main(spec, shell, json, dry_run)
+
+
+@command(locked=False, based=False)
+def machines() -> int:
+    """List the machines that can be booted.
+
+    Each with its nodes, CPUs and memory, and the memory that it takes of the host.
+
+    \b
+    Example:
+      ./lab machines
+    """
+    from padlab.vm import lab_boot
+
+    return lab_boot.machines()
 
 
 @command()
@@ -34,7 +122,7 @@ def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
       ./lab tree --base 7.3           the series on the other base: build/7.3/trees/patched
       ./lab tree --base 7.3 --source linux-7.3.5.tar.xz     until the next --update or --source
     """
-    from padlab.kernel import given as sources
+    from padlab.kernel import source as sources
     from padlab.kernel import tree as trees
 
     if update and source:
@@ -70,10 +158,10 @@ def refresh(own: str) -> None:
     files are shared by all bases: an edit goes to linux/, unless the base already has a
     patch for that file, or --own names one.
     """
-    from padlab.docs import lab_docs
+    from padlab.docs import tables
     from padlab.kernel import refresh as edits
 
-    written = [*edits.refresh(own), *lab_docs.renew()]
+    written = [*edits.refresh(own), *tables.renew()]
     for name in written:
         click.echo(f"written: {name}")
     if not written:
@@ -144,8 +232,7 @@ def series(directory: Path, check: bool) -> None:
     help="A .config, .gz or .xz, too."
     "  [default: the running kernel's if it is Debian's, else configs/perf.config]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def package(directory: Path, config: Path | None, as_json: bool) -> None:
+def package(directory: Path, config: Path | None) -> None:
     """Make Debian packages of the patched kernel in DIR.
 
     One is the kernel, one its headers.  Their names end with -padata-mt and what Debian calls
@@ -163,9 +250,6 @@ def package(directory: Path, config: Path | None, as_json: bool) -> None:
     start = time.monotonic()
     packaging.check_directory(directory)
     packages = packaging.make(directory, packaging.choose(config))
-    if as_json:
-        click.echo(json.dumps(asdict(packages), default=str, indent=2))
-        return
     progress.note(f"{packages.config}:")
     for line in packages.remarks:
         progress.note(f"  {line}")

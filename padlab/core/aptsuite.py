@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A suite that the host's sources do not have, by apt with a state of its own.
 
-Sources, index and settings of that apt lie in a folder of the user's cache, so that
-neither the host's sources nor what apt would install there change.  The mirror, and
-how it is reached, are those of the host's apt; Debian's keyring on the host says
-whether the index is genuine.
+Sources, index and settings of that apt lie in a folder of the user's cache, so that neither the host's
+sources nor what apt would install there change.  The mirror, and how it is reached, are those of the host's
+apt; Debian's keyring on the host says whether the index is genuine.
 """
 
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import AbsentError, LabError
 
+SUITES = ("bookworm", "trixie")  # what the lab is proven on: Debian 12 and 13
 KEYRINGS = (
     Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
     Path("/usr/share/keyrings/debian-archive-keyring.pgp"),
@@ -37,7 +37,6 @@ def place_of(suite: str) -> Path:
 
 
 def environment(suite: str) -> dict[str, str]:
-    """Variables with which apt's programs see this suite and no other."""
     return {"APT_CONFIG": str(place_of(suite) / "apt.conf")}
 
 
@@ -59,7 +58,11 @@ def prepare(suite: str, what: str) -> None:
         "Dir::Etc::sourcelist": place / "sources.list",
         "Dir::Etc::trustedparts": place / "keys",
     }
-    options = f"signed-by={_keyring(what)} arch={_ARCHITECTURE}"
+    keyring = next(filter(Path.exists, KEYRINGS), None)
+    if keyring is None:
+        why = "this host does not have the keys that Debian signs its package index with"
+        raise LabError(what, why, "run as root: apt-get install debian-archive-keyring")
+    options = f"signed-by={keyring} arch={_ARCHITECTURE}"
     (place / "sources.list").write_text(f"deb [{options}] {mirror} {suite} main\n")
     lines = [*(f'{name} "{value}";' for name, value in settings.items()), *acquire_settings(dump)]
     (place / "apt.conf").write_text("\n".join(lines) + "\n")
@@ -93,16 +96,7 @@ def own_state(place: Path, architecture: str) -> dict[str, object]:
     }
 
 
-def _keyring(what: str) -> Path:
-    for path in KEYRINGS:
-        if path.exists():
-            return path
-    why = "this host does not have the keys that Debian signs its package index with"
-    raise LabError(what, why, "run as root: apt-get install debian-archive-keyring")
-
-
 def _explain(suite: str, what: str, log: Path) -> LabError:
-    """Why the index was not to be had, in a line."""
     text = log.read_text(errors="replace")
     if _KEY.search(text):
         why = f"this host does not have the key that {suite} is signed with"

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Python environment, build/venv: one folder for each set of requirements/, made when first needed.
 
-``./lab`` runs this module with the host's Python to make the environment with the
-set "base"; a command that needs more asks for it by need().  A set is installed
-under another name and renamed when it is whole, so that a run that is cut off leaves
-nothing that looks finished.
+``./lab`` runs this module with the host's Python to make the environment with the set "base"; a command that
+needs more asks for it by need().  A set is installed under another name and renamed when it is whole, so that
+a run that is cut off leaves nothing that looks finished.
 
 Until there is an environment only the standard library can be imported here.
 """
@@ -26,11 +25,7 @@ REQUIREMENTS = paths.ROOT / "requirements"
 VENV = paths.SHARED / "venv"
 MADE = "made"  # in a set: what it was made from; in VENV: the Python it was made with
 # set -> what it is for, and the MiB that it takes while pip installs it
-SETS = {
-    "base": ("to run", 100),
-    "measure": ("to fit a model", 400),
-    "dev": ("to test the lab", 300),
-}
+SETS = {"base": ("to run", 100), "measure": ("to fit a model", 400), "dev": ("to test the lab", 300)}
 _NO_ROOM = "no room on disk"
 _NO_NETWORK = re.compile("(NewConnection|Proxy)Error|NameResolution|Temporary failure|(Connect|Read)Timeout")
 # ./lab compares this with VENV/made: a venv whose Python was replaced by another version has no packages.
@@ -38,7 +33,6 @@ _PYTHON = 'import sys; print("%d.%d" % sys.version_info[:2], sys._base_executabl
 
 
 def need(*names: str) -> None:
-    """Have the packages of these sets, besides "base", ready to import."""
     # Whoever runs the lab with a Python of their own sees to its packages, too.
     if not VENV.exists() or not VENV.samefile(sys.prefix):
         return
@@ -78,7 +72,6 @@ def _locked() -> Iterator[None]:
 
 
 def make() -> None:
-    """A new environment with the set "base", in place of one that is not good any more."""
     what = "making the Python environment"
     try:
         paths.SHARED.mkdir(parents=True, exist_ok=True)
@@ -169,7 +162,6 @@ def _say(text: str) -> None:
 
 
 def main() -> int:
-    """What ./lab runs when there is no good environment."""
     process.interrupt_on_signals()
     try:
         make()

@@ -7,10 +7,9 @@ from pathlib import Path
 class LabError(Exception):
     """A failure told to the user in one line.
 
-    ``what`` names the step that failed, ``why`` the reason, ``todo`` what the
-    user can do.  ``log`` is a kept log file and ``detail`` lines that belong
-    below the message (compiler errors, the end of a console).  ``status`` is
-    what the command then exits with.
+    ``what`` names the step that failed, ``why`` the reason, ``todo`` what the user can do.  ``log`` is a kept
+    log file and ``detail`` lines that belong below the message (compiler errors, the end of a console).
+    ``status`` is what the command then exits with.
     """
 
     status = 1
@@ -26,7 +25,6 @@ class LabError(Exception):
         super().__init__(f"{what}: {why}; {todo}")
 
     def line(self) -> str:
-        """The failure as the user sees it, without its details."""
         sentence = f"lab: {self.what}: {self.why}. {self.todo[:1].upper()}{self.todo[1:]}."
         return " ".join(sentence.split())
 

@@ -17,7 +17,11 @@ _TODO = "check the network, and that the mirror in /etc/apt/sources.list has tha
 
 def extract(package: str, architecture: str, file: str) -> bytes:
     """The content of ``file`` in ``package``, such as "bin/busybox"."""
-    deb = _ensure(package, architecture)
+    pattern = f"{package}_*_{architecture}.deb"
+    with exclusive.alone(paths.DOWNLOADS / ".lock"):
+        if not any(paths.DOWNLOADS.glob(pattern)):
+            _download(package, architecture)
+        deb = sorted(paths.DOWNLOADS.glob(pattern))[-1]
     what = f"unpacking {deb.name}"
     with tempfile.TemporaryDirectory(prefix="padlab-deb-") as tmp:
         todo = f"if it is damaged, delete it and try again: {deb}"
@@ -27,14 +31,6 @@ def extract(package: str, architecture: str, file: str) -> bytes:
         if not files:
             raise LabError(what, f"it has no {file}", todo)
         return files[0].read_bytes()
-
-
-def _ensure(package: str, architecture: str) -> Path:
-    pattern = f"{package}_*_{architecture}.deb"
-    with exclusive.alone(paths.DOWNLOADS / ".lock"):
-        if not any(paths.DOWNLOADS.glob(pattern)):
-            _download(package, architecture)
-        return sorted(paths.DOWNLOADS.glob(pattern))[-1]
 
 
 def _download(package: str, architecture: str) -> None:

@@ -75,7 +75,6 @@ def free_mib() -> int:
 
 
 def check_room(where: Path, need: int, what: str) -> None:
-    """Refuse to begin what would fill the disk half-way."""
     while not where.exists():
         where = where.parent
     free = shutil.disk_usage(where).free
@@ -114,10 +113,7 @@ def parse_stat(text: str) -> tuple[int, int]:
 def why_busy(
     before: CpuTime, after: CpuTime, reference: Sequence[float], cpus: int | None = None
 ) -> list[str]:
-    """What shows that the host did other things in between; nothing if it was quiet.
-
-    ``reference`` are times of a loop that always does the same.
-    """
+    """What shows that the host was busy, by CPU times and by those of a loop that always does the same."""
     elapsed = after.at - before.at
     cpus = cpus or os.cpu_count() or 1
     reasons = []

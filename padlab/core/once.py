@@ -16,8 +16,7 @@ R = TypeVar("R")
 class once(Generic[P, R]):
     """A function that is called once for the same arguments.
 
-    Its LabErrors are kept as well: what has failed is not tried again for the next
-    one that needs it.
+    Its LabErrors are kept as well: what has failed is not tried again for the next one that needs it.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:

@@ -18,12 +18,8 @@ class Outcome:
     log: Path | None = None
 
     def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
-            self.passed + other.passed,
-            self.failures + other.failures,
-            self.skips + other.skips,
-            self.log or other.log,
-        )
+        failures, skips = self.failures + other.failures, self.skips + other.skips
+        return Outcome(self.passed + other.passed, failures, skips, self.log or other.log)
 
     def named(self, name: str) -> Outcome:
         """The same, with ``name`` before what is said of each case; without the log."""
@@ -34,10 +30,6 @@ class Outcome:
 
 
 def judge(problems: Iterable[str], log: Path | None = None) -> Outcome:
-    """One case, which passes if there are no problems.
-
-    However many there are, it is one failure: they have one cause more often
-    than not.
-    """
+    """One case: however many problems there are, they have one cause more often than not."""
     lines = tuple(problems)
     return Outcome(0, ("\n".join(lines),), (), log) if lines else Outcome(1)

@@ -108,27 +108,22 @@ def ensure(*groups: str) -> None:
 
 def install(packages: list[str]) -> None:
     """apt-get install, with one update when the index does not know a package."""
-    with progress.step(f"installing packages {' '.join(packages)}"):
-        _install(packages)
-
-
-def _install(packages: list[str]) -> None:
     names = " ".join(packages)
-    command = f"apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 {names}"
-    what = f"installing {names}"
-    need_apt(what, f"install these yourself: {names}")
-    log = paths.LOGS / "apt-install.log"
-    try:
-        _apt(command.split(), what, log)
-    except LabError as err:
-        text = log.read_text(errors="replace") if err.log else ""
-        if "dpkg was interrupted" in text:
-            _apt(["dpkg", "--configure", "-a"], what, log)
-        elif any(sign in text for sign in _STALE):
-            update_index(what)
-        else:
-            raise
-        _apt(command.split(), what, log)
+    command = f"apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 {names}".split()
+    what, log = f"installing {names}", paths.LOGS / "apt-install.log"
+    with progress.step(f"installing packages {names}"):
+        need_apt(what, f"install these yourself: {names}")
+        try:
+            _apt(command, what, log)
+        except LabError as err:
+            text = log.read_text(errors="replace") if err.log else ""
+            if "dpkg was interrupted" in text:
+                _apt(["dpkg", "--configure", "-a"], what, log)
+            elif any(sign in text for sign in _STALE):
+                update_index(what)
+            else:
+                raise
+            _apt(command, what, log)
 
 
 def update_index(what: str) -> None:
@@ -170,7 +165,6 @@ def reason(text: str) -> str:
 
 
 def _apt(cmd: list[str], what: str, log: Path) -> None:
-    """Run apt as root, through sudo if there is one."""
     if os.geteuid() != 0 and not (shutil.which("sudo") and (sys.stdin.isatty() or _sudo_asks_nothing())):
         raise LabError(what, "this needs root", f"run as root: {' '.join(cmd)}")
     try:

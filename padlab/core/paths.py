@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where things are.  Everything generated is under build/ or in the user's cache.
 
-Some of it is of one base: of the Linux that the kernel side is applied to.  Base
-6.12 has the names at the top; what is another base's own is in ``bases/NAME``, and
-what is made for it in ``build/NAME`` and ``results/NAME``.  ``use_base()`` is called
-before any module is imported that has a path of a base; a program that the lab runs
-has the base in its environment.
+Some of it is of one base: of the Linux that the kernel side is applied to.  Base 6.12 has the names at the
+top; what is another base's own is in ``bases/NAME``, and what is made for it in ``build/NAME`` and
+``results/NAME``.  ``use_base()`` is called before any module is imported that has a path of a base; a program
+that the lab runs has the base in its environment.
 """
 
 import contextlib
@@ -66,13 +65,11 @@ def use_base(name: str) -> None:
 
 
 def command(words: str, base: str | None = None) -> str:
-    """How the user calls a command of the lab for a base, or the one in use."""
     name = base or BASE
     return f"./lab {words}" if name == DEFAULT_BASE else f"./lab {words} --base {name}"
 
 
 def shown(path: Path) -> str:
-    """As the user sees it from the top of the clone."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, NoReturn
 
 from padlab.core.errors import LabError
 
@@ -31,25 +31,25 @@ class Scope:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._live: set[subprocess.Popen[Any]] = set()
-        self._ended = False
+        self._live: set[subprocess.Popen[str]] = set()
+        self.ended = False
         self._apart_s = 0.0
         self._apart: list[float] = []  # since when, each that goes on
 
-    def add(self, proc: subprocess.Popen[Any]) -> bool:
+    def add(self, proc: subprocess.Popen[str]) -> bool:
         """Whether ``proc`` may run: not when all of this has been ended."""
         with self._lock:
             self._live.add(proc)
-            return not self._ended
+            return not self.ended
 
-    def remove(self, proc: subprocess.Popen[Any]) -> None:
+    def remove(self, proc: subprocess.Popen[str]) -> None:
         with self._lock:
             self._live.discard(proc)
 
     def end(self) -> None:
         """End every child that is still there; there will be no other."""
         with self._lock:
-            self._ended = True
+            self.ended = True
             live = list(self._live)
         for proc in live:
             _signal_group(proc, signal.SIGTERM)
@@ -58,7 +58,6 @@ class Scope:
 
     @property
     def apart_s(self) -> float:
-        """Seconds of what was done apart(), up to now."""
         with self._lock:
             return self._apart_s + (time.monotonic() - self._apart[0] if self._apart else 0.0)
 
@@ -91,7 +90,6 @@ _scope: ContextVar[Scope] = ContextVar("scope", default=_all)
 
 
 def scope() -> Scope:
-    """Where what this thread spawns is counted."""
     return _scope.get()
 
 
@@ -102,15 +100,11 @@ def spawn(
     what: str,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    stdin: int | IO[Any] | None = subprocess.DEVNULL,
-    stdout: int | IO[Any] | None = subprocess.PIPE,
-    stderr: int | IO[Any] | None = subprocess.STDOUT,
-    text: bool = True,
-) -> Iterator[subprocess.Popen[Any]]:
+    stdout: int | IO[str] = subprocess.PIPE,
+) -> Iterator[subprocess.Popen[str]]:
     """Start ``cmd`` in its own process group; the group is gone when the block ends.
 
-    ``env`` is added to the environment.  Messages are in English (LC_ALL=C),
-    since some of them are parsed.
+    ``env`` is added to the environment.  Messages are in English (LC_ALL=C), since some of them are parsed.
     """
     argv = [str(arg) for arg in cmd]
     with contextlib.ExitStack() as stack:
@@ -120,11 +114,11 @@ def spawn(
                     argv,
                     cwd=cwd,
                     env={**os.environ, "LC_ALL": "C", **(env or {})},
-                    stdin=stdin,
+                    stdin=subprocess.DEVNULL,
                     stdout=stdout,
-                    stderr=stderr,
-                    text=text,
-                    errors="replace" if text else None,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
                     start_new_session=True,
                 )
             except FileNotFoundError:
@@ -164,17 +158,16 @@ def _signals_deferred() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def _end(proc: subprocess.Popen[Any], scopes: set[Scope]) -> None:
+def _end(proc: subprocess.Popen[str], scopes: set[Scope]) -> None:
     kill(proc)
     for scope in scopes:
         scope.remove(proc)
-    for pipe in (proc.stdin, proc.stdout, proc.stderr):
-        if pipe:
-            with contextlib.suppress(OSError):
-                pipe.close()
+    if proc.stdout:
+        with contextlib.suppress(OSError):
+            proc.stdout.close()
 
 
-def kill(proc: subprocess.Popen[Any]) -> None:
+def kill(proc: subprocess.Popen[str]) -> None:
     """End a spawned process's whole group: ask first, then insist."""
     # The group can outlive its leader; signalling it then still reaches the rest.
     _signal_group(proc, signal.SIGTERM)
@@ -205,28 +198,13 @@ def kill_all() -> None:
     _all.end()
 
 
-def _signal_group(proc: subprocess.Popen[Any], signum: int) -> None:
+def all_ended() -> bool:
+    return _all.ended
+
+
+def _signal_group(proc: subprocess.Popen[str], signum: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(proc.pid, signum)
-
-
-class Deadline:
-    """A time limit that can be moved while a program runs, in seconds from its start."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._start = time.monotonic()
-
-    def left(self) -> float:
-        return self._start + self.seconds - time.monotonic()
-
-
-def _watch(deadline: Deadline, ended: threading.Event, expire: Callable[[], None]) -> None:
-    """Call ``expire`` if the deadline, wherever it is moved meanwhile, passes before the end."""
-    while not ended.wait(min(1.0, max(0.0, deadline.left()))):
-        if deadline.left() <= 0:
-            expire()
-            return
 
 
 def stream(
@@ -237,7 +215,7 @@ def stream(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     log: Path | None = None,
-    timeout: float | Deadline | None = None,
+    timeout: float | None = None,
     todo: str = TODO,
     ok: Sequence[int] = (0,),
     explain: Callable[[list[str]], list[str]] | None = None,
@@ -261,11 +239,11 @@ def stream(
             timed_out.set()
             _signal_group(proc, signal.SIGKILL)
 
-        deadline = Deadline(timeout) if isinstance(timeout, (int, float)) else timeout
-        if deadline is not None:
-            ended = threading.Event()
-            threading.Thread(target=_watch, args=(deadline, ended, expire), daemon=True).start()
-            stack.callback(ended.set)
+        if timeout is not None:
+            timer = threading.Timer(timeout, expire)
+            timer.daemon = True
+            timer.start()
+            stack.callback(timer.cancel)
 
         for line in proc.stdout or ():
             if logfile:
@@ -277,8 +255,8 @@ def stream(
 
     lines = list(tail)
     detail = lines[-TAIL_LINES:]
-    if timed_out.is_set() and deadline is not None:
-        why = f"took longer than {deadline.seconds:g} s and was ended"
+    if timed_out.is_set():
+        why = f"took longer than {timeout:g} s and was ended"
     elif status in ok:
         return status
     else:
@@ -298,7 +276,6 @@ def run(
     todo: str = TODO,
     ok: Sequence[int] = (0,),
 ) -> str:
-    """Run ``cmd`` to its end and return its output, stderr included."""
     lines: list[str] = []
     stream(cmd, lines.append, what=what, cwd=cwd, env=env, log=log, timeout=timeout, todo=todo, ok=ok)
     return "".join(line + "\n" for line in lines)

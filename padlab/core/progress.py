@@ -48,7 +48,6 @@ def labelled(label: str) -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """One line for the user, not a result."""
     console.print(f"{_label.get()}{text}")
 
 
@@ -58,8 +57,6 @@ def result(text: str) -> None:
 
 
 class _Steps:
-    """The steps that are under way, as a terminal shows them."""
-
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._lines: dict[Step, str] = {}
@@ -103,10 +100,7 @@ _steps = _Steps()
 
 
 class Step:
-    """In a with block, that ``what`` is under way, and how long it took when it is done.
-
-    ``update`` changes what is shown behind its name.
-    """
+    """In a with block: ``what`` is under way, with what update() shows behind it; then its time."""
 
     def __init__(self, what: str) -> None:
         self.what = f"{_label.get()}{what}"

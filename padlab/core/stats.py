@@ -34,9 +34,8 @@ class Ratio:
 def ratio(peer: Summary, ours: Summary, *, exact: bool = False) -> Ratio:
     """The ratio of two medians, and whether noise makes it meaningless.
 
-    Measurements that repeat exactly need not be repeated (``exact``).  Else
-    three runs of each are the least that shows a spread, and ranges that
-    overlap leave the order of the two open.
+    Measurements that repeat exactly need not be repeated (``exact``).  Else three runs of each are the least
+    that shows a spread, and ranges that overlap leave the order of the two open.
     """
     value = ours.median / peer.median if peer.median else None
     if value is None:
@@ -66,9 +65,8 @@ OUTSIDE = 0.01  # how often an interval may miss the median
 def paired(peer: Sequence[float], ours: Sequence[float]) -> Paired:
     """Ours over the peer's, measured in the same rounds: what disturbs a round disturbs both.
 
-    The interval is that of the order statistics, which takes nothing of the distribution for
-    granted: each ratio is as likely above as below the median.  With fewer than 8 rounds it
-    is the whole range.
+    The interval is that of the order statistics, which takes nothing of the distribution for granted: each
+    ratio is as likely above as below the median.  With fewer than 8 rounds it is the whole range.
     """
     ratios = sorted(mine / theirs for theirs, mine in zip(peer, ours, strict=True))
     n, skip, below = len(ratios), 0, 0.5 ** len(ratios)
@@ -83,11 +81,6 @@ def paired(peer: Sequence[float], ours: Sequence[float]) -> Paired:
     else:
         noise = "either may be faster" if low <= 1 <= high else None
     return Paired(statistics.median(ratios), noise, low, high)
-
-
-def saved(base: float, value: float) -> float | None:
-    """The part of ``base`` that ``value`` saves, in percent, as published tables give speedup."""
-    return 100 * (1 - value / base) if base else None
 
 
 def group(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

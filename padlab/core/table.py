@@ -12,15 +12,12 @@ from padlab.core import stats
 # Results piped to a file or another program are not cut to 80 columns.
 _PIPED_WIDTH = 160
 
+plain = escape  # text from elsewhere, in which brackets are brackets
+
 
 def console() -> Console:
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
-
-
-def plain(text: str) -> str:
-    """Text from elsewhere, in which brackets are brackets."""
-    return escape(text)
 
 
 def grid(names: Iterable[str], left: Collection[str]) -> Table:
@@ -32,7 +29,6 @@ def grid(names: Iterable[str], left: Collection[str]) -> Table:
 
 
 def ratio(value: stats.Ratio | None) -> str:
-    """To two digits, or nothing where there is none."""
     return "" if value is None or value.value is None else f"{value.value:.2f}"
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TOML files checked against a type: msgspec does it, here its errors become a LabError.
 
-The type says all that there is to check: a msgspec.Struct that forbids unknown
-fields, with ranges as Annotated[..., Meta(ge=..., le=...)].  An error names the
-file, the key, and what is expected there.
+The type says all that there is to check: a msgspec.Struct that forbids unknown fields, with ranges as
+Annotated[..., Meta(ge=..., le=...)].  An error names the file, the key, and what is expected there.
 """
 
 import tomllib
@@ -27,11 +26,17 @@ def load(path: Path, kind: type[T], over: Path | None = None) -> T:
         other, more = _read(over)
         data = laid_over(data, more, other)
         name += f", and {other} over it"
-    return _converted(name, data, kind)
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as err:
+        what, _, at = str(err).partition(" - at `$")
+        at = at.removesuffix("`")
+        where = _bad_entry(at, str(err), data, kind) if _ANY in at else at
+        place = f"{where.lstrip('.')}: " if where else ""
+        raise LabError(name, f"{place}{what[0].lower()}{what[1:]}", "correct that place") from None
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    """What errors call the file, and what it has."""
     name = str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else path.name
     try:
         return name, tomllib.loads(path.read_text(encoding="utf-8"))
@@ -57,17 +62,6 @@ def laid_over(data: dict[str, Any], over: dict[str, Any], name: str, where: str 
         else:
             laid[key] = value
     return laid
-
-
-def _converted(name: str, data: dict[str, Any], kind: type[T]) -> T:
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as err:
-        what, _, path = str(err).partition(" - at `$")
-        path = path.removesuffix("`")
-        where = _bad_entry(path, str(err), data, kind) if _ANY in path else path
-        place = f"{where.lstrip('.')}: " if where else ""
-        raise LabError(name, f"{place}{what[0].lower()}{what[1:]}", "correct that place") from None
 
 
 def _bad_entry(path: str, message: str, data: dict[str, Any], kind: Any) -> str:

@@ -16,7 +16,6 @@ FIGURES = {"deferred_ms": "the node's line", "boot_ms": "kernel's start to init"
 
 
 def timed(base: str, slug: str) -> Table:
-    """The node's line and boot to init, of stock and of both ways of ours."""
     rows = []
     for gib, boots in _by_size(base, slug).items():
         for key, name in FIGURES.items():
@@ -30,7 +29,6 @@ def timed(base: str, slug: str) -> Table:
 
 
 def _by_size(base: str, slug: str) -> dict[int, list[records.Record]]:
-    """The rows of each amount of memory, in the order of WAYS."""
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
     in_order = sorted(boots, key=lambda row: (row["gib"], WAYS.index((row["kernel"], row["boot"]))))
     return stats.group(in_order, lambda row: row["gib"])
@@ -42,7 +40,6 @@ def _ranged(row: records.Record, key: str) -> str:
 
 
 def mail_timed(base: str, slug: str) -> Table:
-    """For a message: the time of the node's line."""
     rows = [
         [f"{gib} GiB, ms", *(figure(records.median(boot, "deferred_ms"), 0) for boot in boots)]
         for gib, boots in _by_size(base, slug).items()
@@ -80,7 +77,6 @@ def _predicted(name: str) -> list[str]:
 
 
 def errors() -> Table:
-    """How far the model is off for the published points, each predicted by a fit without it."""
     by_machine: dict[str, list[float]] = {}
     for row in _csv("predict-published.csv"):
         off = float(row["predicted_left_out_ms"]) / float(row["published_ms"]) - 1

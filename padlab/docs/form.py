@@ -23,7 +23,8 @@ class Table:
         """Indented, with figures at the right of their columns."""
         lines = [self.head, *self.rows]
         widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-        return "".join(_aligned(cells, widths) for cells in lines)
+        aligned = ([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])] for cells in lines)
+        return "".join(f"{GAP}{GAP.join(cells)}".rstrip() + "\n" for cells in aligned)
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,6 @@ class Chart(Table):
         lines.append(f'y-axis "{self.unit}"')
         lines += [f"line [{', '.join(cell.replace(',', '') for cell in column)}]" for column in columns[1:]]
         return "".join(f"{line}\n" for line in ("```mermaid", "xychart-beta", *lines, "```"))
-
-
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    text = cells[0].ljust(widths[0])
-    figures = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
-    return f"{GAP}{GAP.join([text, *figures])}".rstrip() + "\n"
 
 
 def figure(value: float | None, digits: int = 2) -> str:

@@ -35,14 +35,12 @@ def _goal(name: str, base: str = "6.12", times: float = 1) -> Pair:
 
 
 def _boots() -> dict[str, Pair]:
-    """Boots to init by GiB, in millions, of base 6.12."""
     stock, patched = (_growth()["boots"][kernel] for kernel in KERNELS)
     names = [name for name in stock if name.startswith("memory-")]
     return {name.removeprefix("memory-"): (stock[name]["boot"], patched[name]["boot"]) for name in names}
 
 
 def _exact(machine: str, name: str) -> Pair:
-    """A figure of both kernels on a machine, of base 6.12."""
     figures = records.read("6.12", f"compare-{machine}-exact.json")["figures"]
     compared = records.find(figures, name=name) or {}
     return compared["stock"]["median"], compared["patched"]["median"]
@@ -74,7 +72,6 @@ def boots() -> Table:
 
 
 def per_gib() -> Table:
-    """What grows with memory, of base 6.12."""
     stock, patched = (_growth()["per_gib"][kernel] for kernel in KERNELS)
     rows = [_row(name, (stock[phase], patched[phase]), 4, 3) for phase, name in PHASES.items()]
     rows.append(_row("of that, on one CPU only, hash tables and memory blocks aside", _goal(SERIAL), 4, 3))
@@ -98,7 +95,6 @@ def sleeping(base: str) -> Table:
 
 
 def threads_made(base: str, slug: str) -> Table:
-    """Kthreads made while the helpers of deferred init start."""
     rows = []
     for kernels in records.of_cpu(base, slug, "starts.json")["machines"].values():
         helpers = kernels["patched"]["queued"]
@@ -121,34 +117,35 @@ def helpers(base: str, slug: str) -> Table:
     return Table(("instructions", "boot", "task", "cpu.max"), rows)
 
 
-def _before_after(*rows: list[str]) -> Table:
-    return Table(("", "before", "after"), rows)
+BEFORE_AFTER = ("", "before", "after")
 
 
 def cover() -> Table:
-    return _before_after(
+    rows = [
         _row("a deferred page", _goal(PAGE)),
         _row("a page below 4 GiB, until it is free", _goal(LOWER)),
         _row("boot to init, per GiB", _goal(BOOT, times=1e6), 0),
         _row("boot to init, 768 GiB, millions", _boots()["768"], 0),
         _row("768 GiB, of 16 GiB, an initcall sleeping", _goal(SLOWED), 3),
-    )
+    ]
+    return Table(BEFORE_AFTER, rows)
 
 
 def lower() -> Table:
-    """For the message of struct pages in bulk, of 6.12."""
-    return _before_after(
+    rows = [
         _row("a page below 4 GiB, until it is free", _goal(LOWER)),
         _row("from deferred init to devtmpfs, per GiB", _goal(REST, times=1e6), 0),
-    )
+    ]
+    return Table(BEFORE_AFTER, rows)
 
 
 def deferred() -> Table:
-    return _before_after(
+    rows = [
         _row("64 GiB, one node", _goal(PAGE)),
         _row("16 GiB, one node", _exact(SMALL, "per deferred page")),
         _row("4 GiB, three unaligned nodes", _exact(UNALIGNED, "per deferred page")),
-    )
+    ]
+    return Table(BEFORE_AFTER, rows)
 
 
 def parts(first: str, *more: str) -> Table:

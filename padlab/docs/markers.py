@@ -9,7 +9,7 @@ that steps.parse_step() takes out::
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from padlab.core.errors import LabError
@@ -20,72 +20,46 @@ from padlab.kernel import steps
 class Style:
     """How the markers of a kind of document look, and what a row of a table does."""
 
-    begin: re.Pattern[str]
+    begin: str
     end: str
-    row: re.Pattern[str]
+    row: str
+
+    def blocks(self, text: str) -> list[re.Match[str]]:
+        """Tables with their markers: the words, and the rows."""
+        row = rf"(?!{self.begin.partition('(')[0]}).*\n"
+        return list(re.finditer(rf"^{self.begin}\n((?:{row})*?){self.end}$", text, re.MULTILINE))
 
 
-MARKDOWN = Style(re.compile(r"<!-- table: (.+) -->"), "<!-- end -->", re.compile(r"\|"))
+MARKDOWN = Style("<!-- table: (.+) -->", "<!-- end -->", r"\|")
 # A row of a message is indented, and ends with a figure in a column of its own.
-MAIL = Style(re.compile(steps.TABLE), steps.TABLE_END, re.compile(r"  \S.*  +[\d.,]+( [mun]s)?$"))
+MAIL = Style(steps.TABLE, steps.TABLE_END, r"  \S.*  +[\d.,]+( [mun]s)?$")
 
 
-@dataclass(frozen=True)
-class Block:
-    """A table in a document, which begins and ends at these lines, counted from 0."""
-
-    words: tuple[str, ...]
-    begin: int
-    end: int
-
-
-def _wrong(name: str, line: int, why: str, todo: str) -> LabError:
-    return LabError(f"{name}:{line + 1}", why, todo)
-
-
-def blocks(name: str, text: str, style: Style) -> Iterator[Block]:
-    begin: int | None = None
-    words: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines()):
-        if match := style.begin.fullmatch(line):
-            if begin is not None:
-                raise _endless(name, begin, style)
-            begin, words = number, tuple(match[1].split())
-        elif line == style.end:
-            if begin is None:
-                todo = "put the line that names the table above its first row"
-                raise _wrong(name, number, "this ends a table that has no beginning", todo)
-            yield Block(words, begin, number)
-            begin = None
-    if begin is not None:
-        raise _endless(name, begin, style)
-
-
-def _endless(name: str, line: int, style: Style) -> LabError:
-    return _wrong(name, line, "this table has no end", f"put the line {style.end!r} below its last row")
-
-
-def rewrite(name: str, text: str, style: Style, render: Callable[[tuple[str, ...]], str]) -> str:
-    """The document with each table as ``render`` gives it, by the words of its marker."""
-    lines = text.splitlines(keepends=True)
-    for block in reversed(list(blocks(name, text, style))):
+def rewrite(name: str, text: str, style: Style, render: Callable[[list[str]], str]) -> str:
+    for number, line in prose(text, style):
+        if re.fullmatch(style.begin, line) or line == style.end:
+            todo = f"put the line that names a table above its first row, and {style.end!r} below the last"
+            raise LabError(f"{name}:{number}", "this marker of a table has no other one", todo)
+    for block in reversed(style.blocks(text)):
         try:
-            table = render(block.words)
+            table = render(block[1].split())
         except LabError as err:
-            raise _wrong(name, block.begin, f"{err.what}: {err.why}", err.todo) from None
-        lines[block.begin + 1 : block.end] = [table]
-    return "".join(lines)
+            number = text.count("\n", 0, block.start()) + 1
+            raise LabError(f"{name}:{number}", f"{err.what}: {err.why}", err.todo) from None
+        text = text[: block.start(2)] + table + text[block.end(2) :]
+    return text
 
 
-def prose(name: str, text: str, style: Style) -> list[tuple[int, str]]:
+def prose(text: str, style: Style) -> list[tuple[int, str]]:
     """The lines outside of all tables, each with its number, counted from 1."""
-    inside = {number for block in blocks(name, text, style) for number in range(block.begin, block.end + 1)}
-    return [(nr + 1, line) for nr, line in enumerate(text.splitlines()) if nr not in inside]
+    for block in style.blocks(text):
+        text = text.replace(block[0], "\0\n" * block[0].count("\n") + "\0")
+    return [(nr, line) for nr, line in enumerate(text.splitlines(), 1) if line != "\0"]
 
 
 def check_rows(name: str, text: str, style: Style) -> None:
     """An error if a row of a table is outside of all markers: nothing would keep it up to date."""
-    for number, line in prose(name, text, style):
-        if style.row.match(line):
+    for number, line in prose(text, style):
+        if re.match(style.row, line):
             todo = f"put it between the line that names a table and {style.end!r}"
-            raise _wrong(name, number - 1, "this row of a table is not between markers", todo)
+            raise LabError(f"{name}:{number}", "this row of a table is not between markers", todo)

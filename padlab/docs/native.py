@@ -13,10 +13,10 @@ KIB_PER_MIB, KIB_PER_GIB = 1 << 10, 1 << 20
 PAGES_PER_GIB = 1 << 18
 THREADS = (1, 2, 4, 8, 16)
 US_PER_MS = 1000
+PAGES = {"1 GiB": (KIB_PER_GIB, "ms", US_PER_MS, 1), "2 MiB": (2 * KIB_PER_MIB, "us", 1, 0)}
 
 
 def recorded() -> Table:
-    """Which CPU was timed when, and at which commit."""
     names = {"bench.json": "struct pages", "hugepages.json": "huge pages"}
     columns = [(base, name) for base in ("6.12", "7.3") for name in names]
     commits = {
@@ -29,11 +29,7 @@ def recorded() -> Table:
     return Table(("commit and day", *(f"{names[name]}, {base}" for base, name in columns)), rows)
 
 
-# Struct pages
-
-
 def bench_rows(record: records.Record, bench: str, part: str = "rows") -> list[records.Record]:
-    """The rows of one of the programs, none if it was not run."""
     of_program = records.find(record["benches"], bench=bench)
     return [] if of_program is None else of_program[part]
 
@@ -69,7 +65,6 @@ def by_threads(base: str, slug: str, gib: str) -> Table:
 
 
 def threads_chart(base: str, slug: str, gib: str) -> Chart:
-    """The same times, drawn."""
     table = by_threads(base, slug, gib)
     rows = [[cells[0], *cells[-2:]] for cells in table.rows]
     return Chart(
@@ -78,7 +73,6 @@ def threads_chart(base: str, slug: str, gib: str) -> Chart:
 
 
 def gib_chart(base: str, slug: str) -> Chart:
-    """A page of 1 GiB by threads, and stock, which has one."""
     record = records.of_cpu(base, slug, "hugepages.json")
     stock = figure(_us(record, KIB_PER_GIB, 1, zeroing.STOCK, "us"), 0)
     rows = [
@@ -120,16 +114,12 @@ def uses(base: str) -> Table:
 
 
 def mail_struct_pages(base: str, slug: str) -> Table:
-    """For a message: one CPU, by threads."""
     record = records.of_cpu(base, slug, "bench.json")
     rows = [
         [plural(threads, "thread"), *map(figure, _ns(record, USERSPACE, threads))]
         for threads in _threads(record)
     ]
     return Table(("", "before", "after", "limit"), rows)
-
-
-# Huge pages
 
 
 def _us(record: records.Record, kib: int, threads: int, way: str, key: str = "us") -> float | None:
@@ -141,8 +131,9 @@ def _times(times: Iterable[float | None], divide: float, digits: int) -> list[st
     return [figure(us and us / divide, digits) for us in times]
 
 
-def _by_cpu(base: str, kib: int, unit: str, divide: float, digits: int) -> Table:
+def by_cpu(size: str, base: str) -> Table:
     """A page of that size on each CPU: stock, and ours by threads with the ratio."""
+    kib, unit, divide, digits = PAGES[size]
     rows = []
     for record in records.of_all(base, "hugepages.json").values():
         stock = _us(record, kib, 1, zeroing.STOCK)
@@ -151,15 +142,8 @@ def _by_cpu(base: str, kib: int, unit: str, divide: float, digits: int) -> Table
             us = _us(record, kib, threads, zeroing.OURS)
             cells.append(f"{figure(us / divide, digits)} ({ratio(us, stock)})" if us else "")
         rows.append([records.cpu(record), *cells])
-    return Table((unit, "stock", *(f"ours, {plural(threads, 'thread')}" for threads in THREADS)), rows)
-
-
-def gib_page(base: str) -> Table:
-    return _by_cpu(base, KIB_PER_GIB, "1 GiB zeroed, ms (of stock)", US_PER_MS, 1)
-
-
-def huge_page(base: str) -> Table:
-    return _by_cpu(base, 2 * KIB_PER_MIB, "2 MiB zeroed, us (of stock)", 1, 0)
+    head = f"{size} zeroed, {unit} (of stock)"
+    return Table((head, "stock", *(f"ours, {plural(threads, 'thread')}" for threads in THREADS)), rows)
 
 
 WAYS = {
@@ -173,7 +157,6 @@ WAYS = {
 
 
 def ways(base: str) -> Table:
-    """1 GiB by one thread, in each way that there is, in ms."""
     rows = []
     for record in records.of_all(base, "hugepages.json").values():
         times = (_us(record, KIB_PER_GIB, 1, way) for way in WAYS)
@@ -202,14 +185,8 @@ def break_even(base: str) -> Table:
         figures = (ratio(us(KIB_PER_GIB, most, key), stock) for key in ("us", "cpu_us"))
         size = f"{pays[0] // KIB_PER_MIB:,} MiB" if pays else "none"
         rows.append([records.cpu(record), size, f"{most} of {counts[-1]}", *figures])
-    head = (
-        "",
-        "a second thread pays from",
-        "threads that pay, 1 GiB",
-        "time, of stock",
-        "CPU time, of stock",
-    )
-    return Table(head, rows)
+    more = ("threads that pay, 1 GiB", "time, of stock", "CPU time, of stock")
+    return Table(("", "a second thread pays from", *more), rows)
 
 
 def _threads_of_ours(record: records.Record) -> list[int]:
@@ -217,7 +194,6 @@ def _threads_of_ours(record: records.Record) -> list[int]:
 
 
 def sizes(base: str, slug: str) -> Table:
-    """Of one CPU, by size: stock, ours by threads as a ratio, and CPU time of the most threads."""
     record = records.of_cpu(base, slug, "hugepages.json")
     threads = _threads_of_ours(record)
     rows = []
@@ -246,9 +222,6 @@ def copies(base: str) -> Table:
     return Table(("", "size", "stock", "ours", "ours, migrated", "ours, 2 threads", "ours, 8 threads"), rows)
 
 
-# Of messages
-
-
 MAIL_WAYS = {
     "6.12 stock": "clear_page(), page by page",
     "7.3 stock": "rep stosb, one for all, as in stock",
@@ -261,7 +234,6 @@ MAIL_WAYS = {
 
 
 def mail_ways(base: str, slug: str, *ways: str) -> Table:
-    """For a message: 1 GiB by one thread in these ways."""
     record = records.of_cpu(base, slug, "hugepages.json")
     rows = []
     for way in ways:
@@ -271,7 +243,6 @@ def mail_ways(base: str, slug: str, *ways: str) -> Table:
 
 
 def mail_zeroing(base: str, slug: str) -> Table:
-    """For a message: 2 MiB and 1 GiB, stock and ours by threads."""
     record = records.of_cpu(base, slug, "hugepages.json")
     threads = _threads_of_ours(record)
     rows = []

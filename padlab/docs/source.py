@@ -11,7 +11,7 @@ from padlab.core import paths
 from padlab.docs import records
 from padlab.docs.form import Table, figure
 from padlab.kernel import hooks, owned, pfnusers, steps
-from padlab.measure import firstuse, structpages, zeroing
+from padlab.measure import structpages, zeroing
 
 PARTED = "7.3"  # the base whose series is mailed in parts
 # What lines of hooks are: documents and tests need not be looked after when the kernel runs.
@@ -49,7 +49,6 @@ class Hook:
 
 
 def read_hooks(patches: Path) -> list[Hook]:
-    """Each file of each patch, in the order of the series."""
     table = []
     for name in hooks.read_series(patches):
         for part in hooks.parse((patches / name).read_text(errors="replace")):
@@ -59,7 +58,6 @@ def read_hooks(patches: Path) -> list[Hook]:
 
 
 def count(table: Iterable[Hook], part: str) -> tuple[int, int]:
-    """Lines added and removed."""
     of_part = [hook for hook in table if hook.part == part]
     return sum(hook.added for hook in of_part), sum(hook.removed for hook in of_part)
 
@@ -92,16 +90,15 @@ def _costs(figures: dict[str, float]) -> list[str]:
 
 
 def _owned_lines(done: Sequence[steps.Step]) -> tuple[int, int]:
-    """Lines of the owned files after these steps: of kernel code, and of tests."""
     code = tests = 0
-    for name, path in steps.contents(done).items():
-        lines = len(path.read_bytes().splitlines())
+    files = owned.owned_files()
+    for name in (name for step in done for name in step.owns):
+        lines = len(files[name].read_bytes().splitlines())
         code, tests = (code, tests + lines) if owned.is_test(name) else (code + lines, tests)
     return code, tests
 
 
 def hooked(base: str) -> Table:
-    """What each patch does to files that the kernel owns."""
     with _base(base):
         table = read_hooks(paths.PATCHES)
         patches = hooks.read_series(paths.PATCHES)
@@ -118,7 +115,6 @@ def hooked(base: str) -> Table:
 
 
 def pfn_verdicts() -> Table:
-    """What each verdict on who looks at struct pages by pfn means, and how many functions have it."""
     verdicts = pfnusers.read()
     counts = {base: Counter(name for _, name in pfnusers.listed(verdicts, base)) for base in paths.bases()}
     rows = [
@@ -128,7 +124,6 @@ def pfn_verdicts() -> Table:
 
 
 def pfn_users(verdict: str) -> Table:
-    """Those with this verdict."""
     rows = []
     for row, why in pfnusers.read()[verdict].calls.items():
         file, *functions = (_coded(name) for name in row.replace(":", "").split())
@@ -142,7 +137,6 @@ def _coded(name: str) -> str:
 
 
 def limits() -> Table:
-    """What ``./lab bench --check`` allows, of the same run."""
     at_most = [
         ("a struct page, of the machine's limit", structpages.MAX_OF_LIMIT),
         ("a struct page, of stock's time", structpages.MAX_OF_STOCK),
@@ -155,7 +149,7 @@ def limits() -> Table:
         ("1 GiB copied by one thread, of stock's time on an Intel CPU", zeroing.MAX_OF_STOCK_COPY_INTEL),
         ("the same on any other CPU", zeroing.MAX_OF_STOCK_COPY),
         ("or, where two bare threads gain less: of these", zeroing.MAX_OF_SPLIT),
-        ("a folio zeroed and used, of stock's time", firstuse.MAX_RATIO),
+        ("a folio zeroed and used, of stock's time", zeroing.MAX_USE),
         ("1 GiB, and a folio zeroed and used, of stock's time on 7.3", zeroing.MAX_OF_EXTENTS),
     ]
     return Table(("what", "at most"), [[name, f"{most:.2f}"] for name, most in at_most])

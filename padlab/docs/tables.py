@@ -2,10 +2,13 @@
 """All tables by the names that documents call them by."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
+from padlab.core import packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.docs import boots, instructions, native, source
+from padlab.docs import boots, instructions, markers, native, source
 from padlab.docs.form import Table
 
 TABLES: dict[str, Callable[..., Table]] = {
@@ -25,9 +28,9 @@ TABLES: dict[str, Callable[..., Table]] = {
     "struct-pages-threads": native.by_threads,
     "struct-pages-chart": native.threads_chart,
     "struct-pages-uses": native.uses,
-    "zeroing-1-gib": native.gib_page,
+    "zeroing-1-gib": partial(native.by_cpu, "1 GiB"),
     "zeroing-chart": native.gib_chart,
-    "zeroing-2-mib": native.huge_page,
+    "zeroing-2-mib": partial(native.by_cpu, "2 MiB"),
     "zeroing-ways": native.ways,
     "zeroing-sizes": native.sizes,
     "zeroing-break-even": native.break_even,
@@ -50,7 +53,6 @@ TABLES: dict[str, Callable[..., Table]] = {
 
 
 def make(words: Sequence[str]) -> Table:
-    """The table that a marker names, with its arguments."""
     name, *arguments = words
     function = TABLES.get(name)
     if function is None:
@@ -66,3 +68,53 @@ def make(words: Sequence[str]) -> Table:
     except (KeyError, TypeError, IndexError, ValueError, StopIteration) as err:
         why = f"what {' '.join(words)!r} is made from is not recorded ({type(err).__name__}: {err})"
         raise LabError("a table", why, "record it again, or name another CPU or part") from None
+
+
+# Documents in which all tables are generated: one between no markers is an error.
+GENERATED = ("README.md", "docs/results.md", "docs/hooks.md", "docs/pfn-users.md")
+
+
+def documents() -> list[Path]:
+    folders = [paths.ROOT / "series", *sorted(paths.BASES.glob("*/series"))]
+    guides = [*sorted(paths.ROOT.glob("*.md")), *sorted((paths.ROOT / "docs").glob("*.md"))]
+    return [*guides, *(path for folder in folders for path in sorted(folder.glob("*.msg")))]
+
+
+def renewed(path: Path) -> str:
+    name, style = paths.shown(path), markers.MARKDOWN if path.suffix == ".md" else markers.MAIL
+
+    def render(words: Sequence[str]) -> str:
+        table = make(words)
+        return table.markdown() if style is markers.MARKDOWN else table.mail()
+
+    text = markers.rewrite(name, path.read_text(), style, render)
+    if style is markers.MAIL or name in GENERATED:
+        markers.check_rows(name, text, style)
+    return text
+
+
+def stale() -> Iterator[tuple[Path, str]]:
+    for path in documents():
+        if (text := renewed(path)) != path.read_text():
+            yield path, text
+
+
+def renew() -> list[str]:
+    packages.ensure("quilt")
+    renewed = dict(stale())
+    for path, text in renewed.items():
+        path.write_text(text)
+    return list(map(paths.shown, renewed))
+
+
+def main(check: bool = False) -> int:
+    """Rewrite, or with ``check`` only say what would change, which is then an error."""
+    if check:
+        packages.ensure("quilt")
+        if names := ", ".join(paths.shown(path) for path, _ in stale()):
+            todo = "make them again with: ./lab docs"
+            raise LabError("documents", f"{names} not up to date", todo)
+    for name in renew():
+        progress.result(f"rewrote {name}")
+    progress.result("all is up to date")
+    return 0

@@ -29,27 +29,18 @@ if [ -n "$padlab_threshold" ]; then
 	done
 fi
 
-# Jobs, and those in which helpers took part, each in a buffer that counts what it drops.
+# Jobs in which helpers took part, in a buffer that counts what it drops.
+shared=$instances/shared
 if [ -d /sys/kernel/tracing/events/padata ]; then
-	mkdir $instances/all $instances/shared
-	echo 'ran > 1' >$instances/shared/events/padata/padata_mt_job_end/filter
-	for buffer in all shared; do
-		echo 16 >$instances/$buffer/buffer_size_kb
-		echo 1 >$instances/$buffer/events/padata/padata_mt_job_end/enable
-	done
+	mkdir $shared
+	echo 'ran > 1' >$shared/events/padata/padata_mt_job_end/filter
+	echo 16 >$shared/buffer_size_kb
+	echo 1 >$shared/events/padata/padata_mt_job_end/enable
 fi
 
-count() {
-	cat $instances/"$1"/per_cpu/cpu*/stats |
-		awk '/^(entries|overrun):/ { n += $2 } END { print n + 0 }'
-}
-
-forget_jobs() {
-	[ ! -d $instances/all ] || for buffer in all shared; do echo >$instances/$buffer/trace; done
-}
-
 say_jobs() {
-	[ ! -d $instances/all ] || say jobs "$1" "$(count all)" "$(count shared)"
+	[ -d $shared ] || return
+	say jobs "$1" "$(cat $shared/per_cpu/cpu*/stats | awk '/^(entries|overrun):/ { n += $2 } END { print n + 0 }')"
 }
 
 # As each program finds it: so many pages of 2 MiB and of 1 GiB in the pools.  The latter
@@ -63,7 +54,7 @@ prepare() {
 		echo 1 >/proc/sys/vm/compact_memory
 		echo "$1" >/proc/sys/vm/nr_hugepages
 	fi
-	forget_jobs
+	[ ! -d $shared ] || echo >$shared/trace
 }
 
 # What a program has left behind.  Kernel threads have no command line.

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Building kernels and modules: repeatably, through ccache, and only when something changed.
 
-Objects go to ``build/trees/<kernel>/obj-<config>``.  Being a direct
-subdirectory of the tree, kbuild names every source as ``../kernel/fork.c``
-there, so that compilations have the same command lines in every clone and in
-stock and patched alike.  ccache then has a kernel that was built before, in whatever
-clone, and of another kernel each file that includes no header that differs.
+Objects go to ``build/trees/<kernel>/obj-<config>``.  Being a direct subdirectory of the tree, kbuild names
+every source as ``../kernel/fork.c`` there, so that compilations have the same command lines in every clone
+and in stock and patched alike.  ccache then has a kernel that was built before, in whatever clone, and of
+another kernel each file that includes no header that differs.
 """
 
 import errno
@@ -53,13 +52,14 @@ class Build:
 
 
 def ensure_build(kernel: str, config: kconfig.Config = kconfig.PERF) -> Build:
-    """Build ``kernel`` with ``config`` unless nothing changed since the last time."""
     arch = config.arch
     packages.ensure("build", *arch.packages)
     top = tree.ensure_tree(kernel)
     obj = top / f"obj-{config}"
     version = tree.source_version()
-    stamp = _build_stamp(kernel, config, obj)
+    fragments = [path.read_text() for path in config.files(tree.has_series(kernel))]
+    parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, arch.identity]
+    stamp = Stamp(obj / _STAMP, parts)
     if not (stamp.matches() and image(kernel, config).exists()):
         what = f"building {kernel} ({config}, Linux {version})"
         if not stamp.path.exists():
@@ -74,7 +74,6 @@ def ensure_build(kernel: str, config: kconfig.Config = kconfig.PERF) -> Build:
 
 
 def configuration(kernel: str, config: kconfig.Config) -> str:
-    """The .config that ``kernel`` is built with; the kernel need not have been built."""
     packages.ensure("build", *config.arch.packages)
     top = tree.ensure_tree(kernel)
     obj = top / f"obj-{config}"
@@ -87,22 +86,17 @@ def image(kernel: str, config: kconfig.Config) -> Path:
 
 
 def is_built(kernel: str, config: kconfig.Config, file: str) -> bool:
-    """Whether the kernel, once it is built, has an object of this C file."""
     return (paths.TREES / kernel / f"obj-{config}" / file).with_suffix(".o").exists()
 
 
 def modules(build: Build) -> dict[str, Path]:
-    """Modules built with the kernel: name -> .ko."""
     order = read(build.obj / "modules.order").split()
     files = [(build.obj / line).with_suffix(".ko") for line in order]
     return {path.stem.replace("-", "_"): path for path in files}
 
 
 def ensure_module(build: Build, srcdir: Path) -> Path:
-    """Build the out-of-tree module in ``srcdir`` against ``build``; return its .ko.
-
-    The sources are copied to build/modules first: kbuild writes next to them.
-    """
+    """The .ko of the module in ``srcdir``, built in a copy: kbuild writes next to sources."""
     place = paths.BUILD / "modules" / f"{build.kernel}-{build.config}" / srcdir.name
     sources = {path.name: path for path in sorted(srcdir.iterdir()) if path.is_file()}
     parts = [f"{name} {fingerprint(path)}" for name, path in sources.items()]
@@ -127,10 +121,7 @@ def ensure_module(build: Build, srcdir: Path) -> Path:
 
 
 def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
-    """Compile ``files`` anew, apart from the kernel's own objects; what make says, a line each.
-
-    ``variables`` are more arguments of make.
-    """
+    """Compile ``files`` anew with these arguments of make, apart from the kernel's own; what make says."""
     arch = config.arch
     top = tree.ensure_tree(kernel)
     obj = top / f"obj-{config}-alone"
@@ -143,15 +134,6 @@ def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables
     log = f"objects-{kernel}-{config}.log"
     make(top, obj, arch, [*variables, *targets], what, log, len(files))
     return read(paths.LOGS / log).splitlines()
-
-
-def _build_stamp(kernel: str, config: kconfig.Config, obj: Path) -> Stamp:
-    fragments = [path.read_text() for path in config.files(tree.has_series(kernel))]
-    parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, config.arch.identity]
-    return Stamp(obj / _STAMP, parts)
-
-
-# Configuring
 
 
 def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> None:
@@ -201,16 +183,10 @@ def _share_header(kernel: str, config: kconfig.Config, obj: Path) -> None:
     header.write_text(kconfig.options_last(text, own, (series / kconfig.AUTOCONF).read_text()))
 
 
-# Running make
-
-
 def kunit_uml(
     what: str, args: Sequence[str], config: str, log: Path, ok: Sequence[int] = (0,), kernel: str = "patched"
 ) -> Path:
-    """Have the kernel's own runner build User-mode Linux with ``config``, run it, or both.
-
-    The tree it is built in is returned; ``args`` say what to do and where in it.
-    """
+    """Have the kernel's own runner build User-mode Linux, run it, or both; return the tree it is in."""
     top = tree.ensure_tree(kernel)
     packages.ensure("build")
     command = ["tools/testing/kunit/kunit.py", *args, f"--kunitconfig={kconfig.kunit_config(config)}"]
@@ -218,16 +194,10 @@ def kunit_uml(
         command += [f"--jobs={len(os.sched_getaffinity(0))}"]
     for variable in archs.X86_64.make_variables():
         command += ["--make_options", variable]
+    env = environment()
     with progress.step(what) as step:
         process.stream(
-            command,
-            step.update,
-            what=what,
-            cwd=top,
-            env=environment(),
-            log=log,
-            ok=ok,
-            explain=compiler_errors,
+            command, step.update, what=what, cwd=top, env=env, log=log, ok=ok, explain=compiler_errors
         )
     return top
 
@@ -254,7 +224,6 @@ def environment() -> dict[str, str]:
 
 
 def make_command(top: Path, obj: Path, arch: archs.Arch, targets: list[str]) -> list[str]:
-    """How make is called to make ``targets`` of the tree ``top`` in its folder ``obj``."""
     jobs = len(os.sched_getaffinity(0))
     return ["make", f"-j{jobs}", "-C", str(top), f"O={obj}", *arch.make_variables(), *targets]
 
@@ -262,7 +231,6 @@ def make_command(top: Path, obj: Path, arch: archs.Arch, targets: list[str]) -> 
 def make(
     top: Path, obj: Path, arch: archs.Arch, targets: list[str], what: str, log: str, total: int | None
 ) -> None:
-    """Run make, which shows what it does; ``total`` compilations make up a build from nothing."""
     compiled = 0
     with progress.step(what) as shown:
 

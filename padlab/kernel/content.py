@@ -46,7 +46,6 @@ class Stamp:
 
 
 def read(path: Path) -> str:
-    """The text of a file, "" when there is none."""
     try:
         return path.read_text()
     except FileNotFoundError:

@@ -53,7 +53,6 @@ def read(path: Path) -> GivenConfig:
 
 
 def check(text: str, what: str) -> None:
-    """Refuse what is no whole configuration of the base's Linux for x86."""
     header = _HEADER.search(text)
     if header is None or not parse_config(text):
         raise _bad(what, "it is no whole configuration: it does not say of which Linux it is")
@@ -77,7 +76,6 @@ def _bad(what: str, why: str) -> LabError:
 
 
 def flavour_of(name: str) -> str:
-    """By the name of a file of Debian's."""
     if match := _INSTALLED.fullmatch(name):
         return match[1]
     if match := _PACKAGED.fullmatch(name.removesuffix(".xz")):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The hooks: a quilt series of small edits to files the kernel owns.
 
-They are always applied to copies of the few files they touch, in a scratch
-folder, with quilt; the tree only ever receives the result.  So a hook that
-does not apply leaves the tree as it was, and a file whose content stays the same
-keeps its time stamp.
+They are always applied to copies of the few files they touch, in a scratch folder, with quilt; the tree only
+ever receives the result.  So a hook that does not apply leaves the tree as it was, and a file whose content
+stays the same keeps its time stamp.
 """
 
 import os
@@ -21,6 +20,8 @@ _APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$", re.MULTILINE)
 _FAILED = re.compile(
     r"^patching file '?([^'\s]+)'?\n(?:Hunk #\d+ succeeded.*\n)*Hunk #(\d+) FAILED at (\d+)", re.MULTILINE
 )
+
+_TODO = "edit that patch for this kernel version"
 
 # One line of context on each side: the hooks are to survive neighbouring changes
 # in later 6.12.N.  Compiling and testing show a hook that was put in a wrong place.
@@ -62,44 +63,26 @@ def read_series(patches: Path) -> list[str]:
     return [words[0] for words in lines if words]
 
 
-def touched_by(patch: Path) -> list[str]:
-    return [part.path for part in parse(patch.read_text(errors="replace"))] if patch.exists() else []
-
-
 def touched(patches: Path) -> dict[str, list[str]]:
     """file -> the patches that edit it, in order.  A patch that is only in the series file edits none."""
     files: dict[str, list[str]] = {}
     for name in read_series(patches):
-        for file in touched_by(patches / name):
-            files.setdefault(file, []).append(name)
+        patch = patches / name
+        for part in parse(patch.read_text(errors="replace")) if patch.exists() else ():
+            files.setdefault(part.path, []).append(name)
     return files
 
 
 def quilt(args: list[str], tree: Path, patches: Path, *, what: str, log: Path | None = None) -> str:
     """Run quilt in ``tree``, untouched by the user's own quilt settings."""
-    settings = {
-        "QUILT_PATCHES": str(patches),
-        "QUILT_SERIES": "series",
-        "QUILT_PC": ".pc",
-        "QUILT_DIFF_OPTS": "",
-        "QUILT_PATCH_OPTS": "",
-        "QUILT_PUSH_ARGS": "",
-        "QUILT_REFRESH_ARGS": "",
-        "QUILT_NO_DIFF_INDEX": "1",
-        "QUILT_NO_DIFF_TIMESTAMPS": "1",
-    }
+    settings = {"QUILT_PATCHES": str(patches), "QUILT_SERIES": "series", "QUILT_PC": ".pc"}
+    settings |= {f"QUILT_{name}": "" for name in ("DIFF_OPTS", "PATCH_OPTS", "PUSH_ARGS", "REFRESH_ARGS")}
+    settings |= {f"QUILT_NO_DIFF_{name}": "1" for name in ("INDEX", "TIMESTAMPS")}
     command = ["quilt", "--quiltrc=/dev/null", *args]
     return process.run(command, what=what, cwd=tree, env=settings, log=log)
 
 
-def apply(
-    stock: Path,
-    patches: Path,
-    scratch: Path,
-    *,
-    what: str,
-    todo: str = "edit that patch for this kernel version",
-) -> list[str]:
+def apply(stock: Path, patches: Path, scratch: Path, *, what: str, todo: str = _TODO) -> list[str]:
     """Fill ``scratch`` with the hooked files, patched, and quilt's .pc; return their paths."""
     names = touched(patches)
     for name in names:
@@ -121,7 +104,6 @@ def apply(
 
 
 def failure(output: str) -> str:
-    """What did not apply, from the output of quilt push."""
     applying = _APPLYING.findall(output)
     if not applying:
         return "quilt push failed"
@@ -131,7 +113,6 @@ def failure(output: str) -> str:
 
 
 def apply_patch(patch: Path, root: Path) -> None:
-    """Apply one plain patch file under ``root`` with patch(1)."""
     command = ["patch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "--force", "-i", patch]
     todo = f"update {os.path.relpath(patch, paths.ROOT)} to the sources it changes"
     process.run(command, what=f"applying {patch.name}", cwd=root, todo=todo)
@@ -150,7 +131,6 @@ def owner_in(tree: Path) -> dict[str, str]:
 
 
 def refresh(tree: Path, patches: Path, name: str) -> None:
-    """Write the edits of the files of patch ``name`` back to it."""
     # -f: a patch below others may share a file with them; quilt then
     # takes the version of that file as the next patch found it.
     options = ["-f", f"-U{CONTEXT_LINES}", "-pab", "--no-index", "--no-timestamps"]

@@ -45,7 +45,6 @@ class Config:
 
     @property
     def watched(self) -> bool:
-        """By kmemleak and lockdep."""
         return "debug" in self.fragments
 
     def files(self, series: bool) -> list[Path]:
@@ -126,7 +125,6 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
 
 
 def own_options(patches: Path | None = None) -> frozenset[str]:
-    """The options that the series adds to Kconfig files, by its hooks."""
     folder = patches or paths.PATCHES
     texts = [(folder / name).read_text(errors="replace") for name in hooks.read_series(folder)]
     return frozenset(option for text in texts for option in _OPTION.findall(text))

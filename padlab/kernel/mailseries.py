@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The mailable series, generated: linux/ and patches/ cut into the steps that steps.py reads.
 
-The series is made in a small git repository that holds only the files it
-touches, as they are in stock; ``check`` applies it to such a repository again
-and compares the outcome with the patched tree.  Each part of a series that has parts
-is in a folder of its own, with numbers of its own.
+The series is made in a small git repository that holds only the files it touches, as they are in stock;
+``check`` applies it to such a repository again and compares the outcome with the patched tree.  Each part of
+a series that has parts is in a folder of its own, with numbers of its own.
 """
 
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
-from padlab.kernel import checkpatch, hooks, source, state, tree
-from padlab.kernel.content import fingerprint
+from padlab.kernel import hooks, source, state, tree
+from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
-from padlab.kernel.steps import Step, contents, cover_letter, read_parts
+from padlab.kernel.steps import Step, cover_letter, read_parts
 
 _WORK = paths.BUILD / "series"
 _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
@@ -48,11 +46,9 @@ def export(directory: Path) -> list[Path]:
     parts = read_parts()
     identity = find_identity()
     repo = _base_repository(stock, _WORK / "export", identity)
-    done: list[Step] = []
-    for part in parts:
-        for step in part.steps:
-            done.append(step)
-            _commit_step(repo, done, identity)
+    done = [step for part in parts for step in part.steps]
+    for nr, step in enumerate(done, 1):
+        _commit_step(repo, nr, step, identity)
 
     _delete_older(directory)
     mails, base = [], "base"
@@ -78,7 +74,6 @@ def export(directory: Path) -> list[Path]:
 
 
 def _place(number: int, of: int) -> str:
-    """What the part is against."""
     name, _, version = source.name_of(tree.source_version()).partition(" ")
     linux = f"Linux {version}" if name == "Linux" else f"Debian's {name}, version {version}"
     if of == 1:
@@ -109,7 +104,6 @@ def _check_older(directory: Path) -> None:
 
 
 def _delete_older(directory: Path) -> None:
-    """Delete an older series; other files stay."""
     for folder in _folders(directory):
         for old in folder.glob(_MAIL):
             old.unlink()
@@ -142,11 +136,8 @@ def find_identity() -> Identity:
 
 def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exporting the series") -> str:
     """Run git, untouched by the user's own settings: these change diffs."""
-    clean = {
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_CONFIG_SYSTEM": "/dev/null",
-        "GIT_DIR": str(repo / ".git"),
-    }
+    clean = {f"GIT_CONFIG_{name}": "/dev/null" for name in ("GLOBAL", "SYSTEM")}
+    clean["GIT_DIR"] = str(repo / ".git")
     settings = ["-c", "core.autocrlf=false", "-c", "core.abbrev=12", "-c", "gc.auto=0"]
     command = ["git", *settings, "--work-tree", str(repo), *args]
     return process.run(command, what=what, cwd=repo, env=clean | env)
@@ -172,16 +163,15 @@ def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
     return repo
 
 
-def _commit_step(repo: Path, steps: Sequence[Step], identity: Identity) -> None:
-    """Commit the last of ``steps``; those before it are in the repository."""
-    step, files = steps[-1], contents(steps)
+def _commit_step(repo: Path, nr: int, step: Step, identity: Identity) -> None:
+    files = owned_files()
     for name in step.owns:
         place = repo / name
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(files[name], place)
     for name in step.hooks:
         hooks.apply_patch(paths.PATCHES / name, repo)
-    env = identity.environment(len(steps))
+    env = identity.environment(nr)
     message = f"{step.subject}\n\n{step.body}"
     _git(repo, ["add", "--all", "--force"], env)
     _git(repo, ["commit", "--quiet", "--signoff", "-m", message], env)
@@ -204,4 +194,54 @@ def check(directory: Path) -> None:
         why = "git am does not give the patched tree"
         todo = "drop edits with ./lab tree --discard, or write them back with ./lab refresh"
         raise LabError(what, why, todo, detail=[f"differs: {name}" for name in sorted(wrong)])
-    checkpatch.check(patched, mails)
+    run_checkpatch(patched, mails)
+
+
+_CLEAN = paths.BUILD / "checkpatch"  # a stamp for each patch that checkpatch had no remark on
+# checkpatch asks for a MAINTAINERS change in each patch that adds a file; the
+# series has one entry, in its last step, which covers them all.
+IGNORE = ("FILE_PATH_CHANGES",)
+# It learns the kernel's own CamelCase names from headers, but those of the page
+# flags' accessors are pasted together by macros there.
+_PAGE_FLAGS = re.compile(r"CAMELCASE: Avoid CamelCase: <_*(Set|Clear)?Page[A-Z]\w+>$")
+# The userspace build has to have LIST_HEAD() and list_for_each_entry(), which use their
+# arguments as often in <linux/list.h>.
+_LIST_MACROS = re.compile(r"MACRO_ARG_REUSE: Macro argument reuse '(name|pos|head|member)'")
+
+
+def run_checkpatch(top: Path, mails: list[Path]) -> None:
+    """Any remark of checkpatch.pl --strict is an error; a patch that was clean is not looked at again."""
+    packages.ensure("build")
+    stamps = {mail: _CLEAN / _key(top, mail) for mail in mails}
+    unknown = [mail for mail in mails if not stamps[mail].exists()]
+    _CLEAN.mkdir(parents=True, exist_ok=True)
+    if unknown:
+        _run_script(top, unknown)
+    for stamp in stamps.values():
+        stamp.touch()
+    progress.note(f"{len(mails)} patches: git am gives the patched tree, checkpatch --strict is clean")
+
+
+def _key(top: Path, mail: Path) -> str:
+    """Of the patch without its author, date and commit, and of the script with its word lists."""
+    text = mail.read_text()
+    names = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
+    scripts = (fingerprint(top / "scripts" / name) or "" for name in names)
+    return digest([text[text.index("\nSubject: ") :], *IGNORE, *scripts])
+
+
+def _run_script(top: Path, mails: list[Path]) -> None:
+    command = ["perl", top / "scripts/checkpatch.pl", f"--root={top}", "--strict", "--no-summary", "--terse"]
+    command += [f"--ignore={','.join(IGNORE)}", "--show-types", *mails]
+    # It leaves a cache of names in its current directory.
+    output = process.run(command, what="checkpatch", ok=(0, 1), cwd=_CLEAN, log=paths.LOGS / "checkpatch.log")
+    remarks = [
+        line
+        for line in output.splitlines()
+        if re.search(r": (ERROR|WARNING|CHECK):", line)
+        and not (_PAGE_FLAGS.search(line) or _LIST_MACROS.search(line))
+    ]
+    if remarks:
+        why = f"{len(remarks)} remarks on the series"
+        todo = "correct what it says"
+        raise LabError("checkpatch", why, todo, log=paths.LOGS / "checkpatch.log", detail=remarks)

@@ -25,14 +25,11 @@ _STATIC = ("-O2", "-Wall", "-Wextra", "-static", "-pthread")
 
 @dataclass(frozen=True)
 class Tool:
-    """A folder of the patched tree whose Makefile makes programs of it and of ``sources``.
-
-    ``sources`` are files or folders elsewhere in the tree.  ``suffix``: of the folder that it makes them in.
-    """
+    """A folder of the patched tree whose Makefile makes programs of it and of ``sources`` elsewhere."""
 
     folder: str
     sources: tuple[str, ...]
-    suffix: str = ""
+    suffix: str = ""  # of the folder that it makes them in
 
     @property
     def place(self) -> Path:
@@ -40,7 +37,6 @@ class Tool:
 
 
 def make(tool: Tool, program: str, *variables: str) -> Path:
-    """Have ``tool`` make ``program``; ``variables`` are more arguments of make, as NAME=VALUE."""
     packages.ensure("build")
     top = tree.ensure_tree("patched")
     stamp = Stamp(tool.place / ".padlab-sources", marks(tool))
@@ -55,14 +51,12 @@ def make(tool: Tool, program: str, *variables: str) -> Path:
 
 
 def marks(tool: Tool) -> list[str]:
-    """What its programs are made from: the compiler, and the content of each file."""
     top = tree.ensure_tree("patched")
     files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
     return [X86_64.identity, *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files)]
 
 
 def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
-    """Have ``tool`` make ``program`` of the tree ``top``, in which what changes gets new times."""
     packages.ensure("build")
     place.mkdir(parents=True, exist_ok=True)
     _make(tool, top, place, program)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the kernel tree that nobody here wrote, as programs.
 
-``checks/outside/programs.toml`` lists those that run in guests: kselftests, built from stock's
-tree, so that stock and patched run the same programs.  tools/testing/memblock runs on the host,
-and is built once for each kernel, whose code it contains.  Makefiles write next to their sources,
-so all is built in copies.
+``checks/outside/programs.toml`` lists those that run in guests: kselftests, built from stock's tree, so that
+stock and patched run the same programs.  tools/testing/memblock runs on the host, and is built once for each
+kernel, whose code it contains.  Makefiles write next to their sources, so all is built in copies.
 """
 
 import os
@@ -41,7 +40,6 @@ class Program(Struct, forbid_unknown_fields=True):
 
     @property
     def built(self) -> list[str]:
-        """What has to be built for it."""
         first = self.run.split(" && ")[-1].split()[0].removeprefix("./")
         return [*([] if first.endswith(".sh") else [first]), *self.needs]
 
@@ -56,7 +54,6 @@ def suite_of(name: str) -> str:
 
 
 def kselftests() -> Path:
-    """The folder with a folder for each suite: its programs, static, and its scripts."""
     packages.ensure(*PACKAGES)
     top = tree.ensure_tree("stock")
     place = _PLACE / "kselftests"
@@ -95,7 +92,6 @@ def _suite(folder: Path, out: Path, headers: Path, names: list[str]) -> None:
 
 
 def memblock(kernel: str, *variables: str) -> Path:
-    """tools/testing/memblock with code of ``kernel``; ``variables`` are arguments of make."""
     packages.ensure(*PACKAGES)
     top = tree.ensure_tree(kernel)
     name = "-".join(("memblock", kernel, *variables)).replace("=", "")
@@ -121,7 +117,6 @@ def _renew(place: Path) -> None:
 
 
 def _copy(top: Path, names: tuple[str, ...], place: Path) -> Path:
-    """The parts ``names`` of the tree ``top``, copied to ``place``."""
     place.mkdir(exist_ok=True)
     command = ["cp", "-a", "--reflink=auto", "--parents", "-t", place, *names]
     process.run(command, what=f"copying parts of {top.name}", cwd=top)

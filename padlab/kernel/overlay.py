@@ -7,10 +7,9 @@ them, and for a test the edits of extra patches.
 
 import shutil
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from padlab.core import paths, progress
 from padlab.core.errors import LabError
@@ -26,39 +25,25 @@ class Part:
     hooks: list[str]
 
 
-def choose(
-    series: bool = True,
-    only: frozenset[str] | None = None,
-    instead: Mapping[str, Path] = MappingProxyType({}),
-) -> Part:
-    """All of it, if ``series``, or what ``only`` names of it, with the files of ``instead``."""
+def choose(series: bool = True, only: frozenset[str] | None = None) -> Part:
+    """All of it, if ``series``, or what ``only`` names of it."""
     if not series:
         return Part({}, [])
     owned, names = owned_files(), hooks.read_series(paths.PATCHES)
     if only is None:
         return Part(owned, names)
-    return Part(
-        {name: instead.get(name, path) for name, path in owned.items() if name in only},
-        [name for name in names if name in only],
-    )
-
-
-def _inputs(extra: Sequence[Path], version: str, have: Part) -> str:
-    parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
-    parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in have.hooks]
-    parts += [f"{path.name} {fingerprint(path)}" for path in extra]
-    return digest([version, *parts])
+    part = {name: path for name, path in owned.items() if name in only}
+    return Part(part, [name for name in names if name in only])
 
 
 def sync(
     tree: Path, extra: Sequence[Path], stock: Path, state: State, discard: bool, have: Part | None = None
 ) -> None:
-    """Give ``tree`` what linux/ and patches/ say now, or what it is to ``have`` of them.
-
-    The ``extra`` patches come on top.
-    """
+    """Give ``tree`` what linux/ and patches/ say, or it is to ``have`` of them, and ``extra`` patches."""
     have = have or choose()
-    inputs = _inputs(extra, state.version, have)
+    parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
+    parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in have.hooks]
+    inputs = digest([state.version, *parts, *(f"{path.name} {fingerprint(path)}" for path in extra)])
     edited = find_edits(tree, state)
     if state.inputs == inputs and not (discard and edited):
         if edited:
@@ -127,7 +112,6 @@ def _overlay(
 
 
 def _patches(have: Part, scratch: Path) -> Path:
-    """patches/, or a folder with the part of it."""
     if have.hooks == hooks.read_series(paths.PATCHES):
         return paths.PATCHES
     folder = scratch / ".pc-patches"

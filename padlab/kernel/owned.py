@@ -59,7 +59,6 @@ def left_out(folder: Path) -> list[str]:
 
 
 def patch_of(folder: Path) -> dict[str, str]:
-    """file -> the patch that has the difference."""
     touched = hooks.touched(folder)
     twice = sorted(name for name, patches in touched.items() if len(patches) > 1)
     if twice:
@@ -90,10 +89,7 @@ def _applied(folder: Path, files: dict[str, Path]) -> Path:
 
 
 def write_difference(folder: Path, patch: str, edited: dict[str, Path]) -> None:
-    """Let ``patch`` say what differs in its files; of those in ``edited`` as they are there.
-
-    A patch that is new goes to the end of the series.
-    """
+    """Let ``patch``, which may be new, say what differs in its files, and in those ``edited``."""
     path = folder / patch
     owners, now = patch_of(folder), owned_files()
     names = sorted({name for name, owner in owners.items() if owner == patch} | set(edited))

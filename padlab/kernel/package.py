@@ -28,12 +28,7 @@ from padlab.kernel.kconfig import PERF, parse_config
 NAME = "padata-mt"
 FRAGMENT = paths.CONFIGS / "package.config"
 # What deferred init depends on: mm/Kconfig.
-NEEDS = {
-    "CONFIG_64BIT": "y",
-    "CONFIG_SPARSEMEM": "y",
-    "CONFIG_NEED_PER_CPU_KM": "n",
-    "CONFIG_KMSAN": "n",
-}
+NEEDS = {"CONFIG_64BIT": "y", "CONFIG_SPARSEMEM": "y", "CONFIG_NEED_PER_CPU_KM": "n", "CONFIG_KMSAN": "n"}
 _SIGNED = "CONFIG_MODULE_SIG_ALL"
 # Files that a configuration names, and what it has instead if they are not there: of the second
 # the build makes one.
@@ -78,7 +73,10 @@ def make(directory: Path, given: GivenConfig) -> Packages:
     signed = parse_config((obj / ".config").read_text()).get(_SIGNED) == "y"
     how = f"{'signed' if signed else 'not signed'}, as {_SIGNED} is {'on' if signed else 'off'}"
     modules = f"modules: {_modules(given)}, {how}"
-    version = version_of(release, git.commit(), _time())
+    commit = git.commit()
+    # With changes since the commit, the time of now: what comes later has a higher version.
+    now = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
+    version = version_of(release, commit, now if commit.endswith("-dirty") else git.commit_time())
     files = _pack(top, obj, directory, version, given)
     return Packages(release, version, files, given.what, (*remarks, modules))
 
@@ -88,7 +86,6 @@ def _modules(given: GivenConfig) -> int:
 
 
 def check_directory(directory: Path) -> None:
-    """Whether packages can be written to it: to be known before anything is built."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -111,11 +108,7 @@ def choose(config: Path | None) -> GivenConfig:
 
 
 def perf() -> GivenConfig:
-    """What the lab measures with."""
     return GivenConfig(f"kernel configuration {PERF}", PERF.name, builds.configuration("patched", PERF))
-
-
-# Configuring
 
 
 def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
@@ -146,7 +139,6 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
 
 
 def _wanted(top: Path, given: GivenConfig) -> str:
-    """The options that the packages have, whatever was given."""
     end = local_version(given)
     if not _PACKAGED.fullmatch(end):
         why = f"packages cannot be called as the kernel is, which ends with {end}"
@@ -171,19 +163,14 @@ def tools(given: GivenConfig) -> list[str]:
 
 
 def lacks(options: Mapping[str, str]) -> list[str]:
-    """What has to be otherwise for deferred init, by option; nothing if that is there.  Pure."""
     if options.get("CONFIG_DEFERRED_STRUCT_PAGE_INIT") == "y":
         return []
-    wrong = [
-        f"{name} is {'off' if value == 'y' else 'on'}"
-        for name, value in NEEDS.items()
-        if options.get(name, "n") != value
-    ]
+    lacking = {name: value for name, value in NEEDS.items() if options.get(name, "n") != value}
+    wrong = [f"{name} is {'off' if value == 'y' else 'on'}" for name, value in lacking.items()]
     return wrong or ["CONFIG_DEFERRED_STRUCT_PAGE_INIT is off"]
 
 
 def differences(given: Mapping[str, str], result: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
-    """What the packages have otherwise than the configuration that was given.  Pure."""
     lines = []
     for name, wanted in asked.items():
         before, after = given.get(name, "n"), result.get(name, "n")
@@ -205,21 +192,11 @@ def _become(value: str) -> str:
     return {"y": "switched on", "n": "switched off"}.get(value, f"set to {value}")
 
 
-# Packing
-
-
 def version_of(release: str, commit: str, time: str) -> str:
     """The packages' version: of Linux, and of this repository, in the order of its commits.  Pure."""
     linux = re.match(r"[\d.]+(?:-rc\d+)?", release)
     name = re.sub(r"[^\w.+~]", ".", commit)
     return f"{linux[0].replace('-', '~') if linux else release}+{time}.g{name}-1"
-
-
-def _time() -> str:
-    """Of the last commit; of now if there are changes since: what comes later has a higher version."""
-    if git.commit().endswith("-dirty"):
-        return datetime.now(UTC).strftime("%Y%m%d%H%M%S")
-    return git.commit_time()
 
 
 def _pack(top: Path, obj: Path, directory: Path, version: str, given: GivenConfig) -> tuple[Path, ...]:

@@ -40,7 +40,6 @@ def read() -> dict[str, Verdict]:
 
 
 def uses_of(row: str, base: str) -> Iterator[Use]:
-    """Those of the base that a row is about."""
     file, _, functions = row.partition(": ")
     file, _, of_file = file.partition("@")
     for name in functions.split():
@@ -50,7 +49,6 @@ def uses_of(row: str, base: str) -> Iterator[Use]:
 
 
 def listed(verdicts: dict[str, Verdict], base: str) -> list[tuple[Use, str]]:
-    """Each use that has a verdict, and which."""
     return [(use, name) for name, one in verdicts.items() for row in one.calls for use in uses_of(row, base)]
 
 
@@ -84,7 +82,6 @@ def scan(tree: Path) -> dict[Use, int]:
 
 
 def problems(found: dict[Use, int], verdicts: dict[str, Verdict], base: str) -> list[str]:
-    """A line for each use without a verdict, and for each verdict on nothing."""
     known = {use for use, _ in listed(verdicts, base)}
     new = [f"{use[0]}:{line}: {use[1]}() has no verdict" for use, line in found.items() if use not in known]
     gone = [f"{file}: {name}() has a verdict, but no such call" for file, name in known - found.keys()]

@@ -4,12 +4,15 @@
 ``source.toml`` has, for each base, the version that this commit was tested with, which
 is preferred.  What was downloaded once is kept in the user's cache: with it neither
 index nor network are needed.  The package of a base is in the host's own suites, or in
-one that the lab looks at by itself (core/aptsuite.py).
+one that the lab looks at by itself (core/aptsuite.py).  The user may give a tarball instead.
 """
 
 import functools
+import hashlib
 import re
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import unquote
@@ -27,18 +30,14 @@ _REASON = re.compile(r"^E: Failed to fetch \S+\s+(.*)$", re.MULTILINE)
 
 
 class Base(Struct, forbid_unknown_fields=True, frozen=True):
-    """The package of a kernel series, and the version of it that this commit was tested with.
-
-    ``suite`` is where to find it, if that is none of the host's own.
-    """
+    """The package of a kernel series, and the version of it that this commit was tested with."""
 
     package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z")]
     tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z")]
-    suite: Annotated[str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z")] = ""
+    suite: Annotated[str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z")] = ""  # if it is in none of the host's own
 
     @property
     def series(self) -> str:
-        """As in the version of Linux: "6.12"."""
         return self.package.removeprefix("linux-source-")
 
 
@@ -51,7 +50,6 @@ def base() -> Base:
 
 
 def _environment() -> dict[str, str]:
-    """With which apt's programs see where the package is."""
     return aptsuite.environment(base().suite) if base().suite else {}
 
 
@@ -108,12 +106,10 @@ def name_of(version: str) -> str:
 
 
 def described(version: str) -> str:
-    """A version for who reads a table."""
     return name_of(version) if " " in version else f"Debian linux-source {version}"
 
 
 def _choose(update: bool, kept: str | None, what: str) -> str:
-    """A version that the index offers, or the one that is ``kept``."""
     if update or base().suite:  # whose index is small
         _update_index(what)
     chosen = _offered(update)
@@ -141,7 +137,6 @@ def cached() -> list[str]:
 
 
 def newest(versions: list[str]) -> str | None:
-    """The last in Debian's order of versions."""
 
     def order(left: str, right: str) -> int:
         command = ["dpkg", "--compare-versions", left, "lt", right]
@@ -163,7 +158,6 @@ def _offered(update: bool) -> str | None:
 
 
 def parse_candidate(policy: str) -> str | None:
-    """The version apt would install, from the output of apt-cache policy."""
     match = re.search(r"^\s*Candidate: (\S+)$", policy, re.MULTILINE)
     return match[1] if match and match[1] != "(none)" else None
 
@@ -196,7 +190,6 @@ def _fetch(version: str, what: str) -> str:
 
 
 def _explain(version: str, what: str, error: LabError) -> LabError:
-    """Why apt-get download failed, in a line."""
     if error.log is None:
         return error
     text = error.log.read_text(errors="replace")
@@ -207,3 +200,63 @@ def _explain(version: str, what: str, error: LabError) -> LabError:
     reason = _REASON.search(text)
     why = f"version {version} could not be fetched: {reason[1] if reason else error.why}"
     return LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=error.log)
+
+
+_NUMBERS = ("VERSION", "PATCHLEVEL", "SUBLEVEL")
+_TAKES = "give a tarball of Linux {series}, such as linux-{series}.4.tar.xz"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Source that was looked at; ``version`` tells it from any other."""
+
+    version: str
+    unpack: Callable[[Path], None]  # into an empty folder
+
+
+def look_at(path: Path) -> Given:
+    what = f"kernel source {path}"
+    if not path.is_file():
+        raise _bad_source(what, "it is no file" if path.exists() else "it is not there")
+    path = path.resolve()
+    with path.open("rb") as file:
+        mark = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    packages.ensure("build")
+    with progress.step(f"reading {path.name}"):
+        members = ["--occurrence=1", "--wildcards", "--no-wildcards-match-slash", "*/Makefile"]
+        version = check_version(_tar(["-x", "-O", *members], path, what), what)
+
+    def unpack(place: Path) -> None:
+        _tar(["-x", "-C", place, "--strip-components=1"], path, what)
+
+    return Given(f"{version} of {path.name} ({mark})", unpack)
+
+
+def _bad_source(what: str, why: str) -> LabError:
+    return LabError(what, why, _TAKES.format(series=base().series))
+
+
+def check_version(makefile: str, what: str) -> str:
+    """The version in the text of the Makefile at the top of the source: one of the base in use."""
+    numbers = dict(re.findall(r"^(\w+) *= *(\S*) *$", makefile, re.MULTILINE))
+    if not all(numbers.get(name, "").isdigit() for name in _NUMBERS[:2]):
+        raise _bad_source(what, "it is no kernel source: there is no version in its Makefile")
+    series = ".".join(numbers[name] for name in _NUMBERS[:2])
+    version = f"{series}.{numbers.get('SUBLEVEL') or '0'}{numbers.get('EXTRAVERSION', '')}"
+    if series != base().series:
+        hint = f"; base {series} is for that" if series in paths.bases() else ""
+        raise _bad_source(
+            what, f"it is Linux {version}, and base {paths.BASE} is for {base().series}.N{hint}"
+        )
+    return version
+
+
+def _tar(args: list[object], path: Path, what: str) -> str:
+    log = paths.LOGS / "unpack.log"
+    try:
+        return process.run(["tar", "-f", path, *args], what=what, log=log)
+    except LabError as err:
+        text = log.read_text(errors="replace") if err.log else ""
+        if "Makefile: Not found in archive" in text:
+            raise _bad_source(what, "it is no kernel source: there is no Makefile in it") from None
+        raise LabError(what, "it is no tarball, or damaged", "fetch it anew", log=err.log) from None

@@ -32,7 +32,6 @@ class State:
 
 
 def read_state(tree: Path) -> State | None:
-    """The state of ``tree``; None when it was never completed."""
     try:
         record = json.loads((tree / STATE).read_text())
     except (OSError, ValueError):
@@ -41,7 +40,6 @@ def read_state(tree: Path) -> State | None:
 
 
 def known_state(tree: Path) -> State:
-    """The state of a tree that must be there."""
     state = read_state(tree)
     if state is None:
         raise LabError(f"the {tree.name} tree", "it has not been made yet", f"run: {paths.command('tree')}")
@@ -65,7 +63,6 @@ def find_edits(tree: Path, state: State) -> list[str]:
 
 
 def refuse_edits(tree: Path, edits: list[str]) -> None:
-    """Stop rather than overwrite ``edits``, files that were edited in ``tree``."""
     if edits:
         what = f"bringing {paths.shown(tree)} up to date"
         why = f"it has edits that are not in the repository: {some(edits)}"
@@ -89,7 +86,6 @@ def differing(left: Path, right: Path) -> set[str]:
 
 
 def _listing(tree: Path) -> dict[str, tuple[int, int]]:
-    """file -> (size, time stamp)."""
     listing: dict[str, tuple[int, int]] = {}
     folders = [tree]
     while folders:

@@ -10,39 +10,28 @@ of patches/ that belong to it, and its message::
 
     The problem, the approach, the figures.
 
-An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is
-the cover letter: a subject and a text.  Lines before the subject that begin
-with # are comments.  Every owned file and every hook is in exactly one step.  What
-another base says instead is in its own folder (see messages()).  Lines around a table that
-``./lab docs`` makes, "# table: NAME" and "# end", are no part of the message.
+An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is the cover letter: a subject
+and a text.  Lines before the subject that begin with # are comments.  Every owned file and every hook is in
+exactly one step.  What another base says instead is in its own folder (see messages()).  Lines around a table
+that ``./lab docs`` makes, "# table: NAME" and "# end", are no part of the message.
 
-A base may cut the series into parts that are mailed one after the other: its
-``parts.toml`` names them in order, each with its cover letter and its steps.  Without
-it, all steps are one part, in the order of the numbers.
-
-A later step may add to an owned file of an earlier one.  The file is then in both, and the
-earlier one says what it does not have yet::
-
-    Without: the-rest.patch
-
-The patch lies beside the message.  It takes out of the file what the later step adds.
+A base may cut the series into parts that are mailed one after the other: its ``parts.toml`` names them in
+order, each with its cover letter and its steps.  Without it, all steps are one part, in the order of the
+numbers.
 """
 
 import re
-import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from padlab.core import exclusive, paths, toml
+from padlab.core import paths, toml
 from padlab.core.errors import LabError
 from padlab.kernel import hooks
-from padlab.kernel.content import Stamp, fingerprint
 from padlab.kernel.owned import owned_files
-from padlab.kernel.state import remove
 from padlab.kernel.tree import Variant
 
 STEPS = paths.ROOT / "series"
@@ -54,7 +43,7 @@ TREE = "steps"
 TABLE, TABLE_END = "# table: (.+)", "# end"
 _MARKERS = re.compile(rf"^(?:{TABLE}|{TABLE_END})\n?", re.MULTILINE)
 _COMMENTS = re.compile(r"^#.*\n?|^\s*\n", re.MULTILINE)
-_HEADERS = ("Subject", "Owns", "Hook", "Without")
+_HEADERS = ("Subject", "Owns", "Hook")
 
 
 @dataclass(frozen=True)
@@ -64,7 +53,6 @@ class Step:
     owns: tuple[str, ...]
     hooks: tuple[str, ...]
     body: str
-    without: tuple[str, ...] = ()  # patches that take out of its files what later steps add
 
 
 @dataclass(frozen=True)
@@ -75,8 +63,6 @@ class Part:
 
 
 class _Named(msgspec.Struct, forbid_unknown_fields=True):
-    """A part as parts.toml has it."""
-
     name: str
     steps: list[str]
 
@@ -100,8 +86,8 @@ def parse_step(name: str, text: str) -> Step:
         raise _bad(name, "it needs one Subject", "add a Subject line")
     if not body.strip():
         raise _bad(name, "it has no message", "say what problem it solves, and how")
-    owns, hooked, without = (tuple(fields[header]) for header in _HEADERS[1:])
-    return Step(name, fields["Subject"][0], owns, hooked, body.strip() + "\n", without)
+    owns, hooked = (tuple(fields[header]) for header in _HEADERS[1:])
+    return Step(name, fields["Subject"][0], owns, hooked, body.strip() + "\n")
 
 
 def _bad(name: str, why: str, todo: str) -> LabError:
@@ -132,10 +118,10 @@ def read_parts() -> list[Part]:
     ]
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
     steps = [step for part in parts for step in part.steps]
-    problems += coverage(steps, set(owned), set(hooks.read_series(paths.PATCHES)), _taken_out)
+    problems += coverage(steps, set(owned), set(hooks.read_series(paths.PATCHES)))
     if problems:
         why = f"{len(problems)} files, hooks or messages are not where they should be"
-        todo = "correct the Owns, Hook and Without lines of series/*.msg" + f", or {PARTS}" * bool(_named())
+        todo = "correct the Owns and Hook lines of series/*.msg" + f", or {PARTS}" * bool(_named())
         raise LabError("the series' steps", why, todo, detail=problems)
     return parts
 
@@ -153,7 +139,6 @@ def _named() -> list[_Named]:
 
 
 def _cut() -> list[tuple[str, str, list[str]]]:
-    """The name, cover letter and steps of each part."""
     named = _named()
     if not named:
         return [("", COVER, [name for name in messages() if name != COVER])]
@@ -183,31 +168,9 @@ def expand(step: Step, owned: Iterable[str]) -> Step:
     return replace(step, owns=tuple(names))
 
 
-def coverage(
-    steps: Sequence[Step],
-    owned: set[str],
-    hooked: set[str],
-    taken_out: Callable[[str], list[str]] = lambda _: [],
-) -> list[str]:
-    """Files and hooks that are in no step, in several, or in a step but missing.
-
-    A file may be in several, if all but the last of them are without a part of it:
-    ``taken_out`` says which files a patch takes that out of.
-    """
+def coverage(steps: Sequence[Step], owned: set[str], hooked: set[str]) -> list[str]:
+    """Files and hooks that are in no step, in several, or in a step but missing."""
     problems = []
-    last = {name: step for step in steps for name in step.owns}
-    edited = [(step, name) for step in steps for patch in step.without for name in taken_out(patch)]
-    problems += [
-        f"{step.name}: it is without a part of linux/{name}, which it does not own"
-        for step, name in edited
-        if name not in step.owns
-    ]
-    problems += [
-        f"{step.name}: no later step adds the rest of linux/{name}"
-        for step, name in edited
-        if last.get(name) == step
-    ]
-    unfinished = Counter(name for _, name in edited)
     for label, names, there in (
         ("linux", [name for step in steps for name in step.owns], owned),
         ("patches", [name for step in steps for name in step.hooks], hooked),
@@ -215,56 +178,11 @@ def coverage(
         count = Counter(names)
         problems += [f"{label}/{name}: in no step" for name in sorted(there - set(count))]
         problems += [f"{label}/{name}: does not exist" for name in sorted(set(count) - there)]
-        problems += [
-            f"{label}/{name}: in {n} steps"
-            for name, n in sorted(count.items())
-            if n > 1 + (unfinished[name] if label == "linux" else 0)
-        ]
+        problems += [f"{label}/{name}: in {n} steps" for name, n in sorted(count.items()) if n > 1]
     return problems
-
-
-def _patch(name: str) -> Path:
-    """Where a patch of a Without line is."""
-    own = paths.OWN / "series" / name if paths.OWN else None
-    return own if own and own.exists() else STEPS / name
-
-
-def _taken_out(patch: str) -> list[str]:
-    return hooks.touched_by(_patch(patch))
-
-
-def contents(steps: Sequence[Step]) -> dict[str, Path]:
-    """The owned files as they are after these steps."""
-    owned = owned_files()
-    files = {name: owned[name] for step in steps for name in step.owns}
-    last = {name: step for step in steps for name in step.owns}
-    for step in steps:
-        for patch in step.without:
-            edited = _without(patch, owned)
-            files |= {name: path for name, path in edited.items() if last[name] == step}
-    return files
 
 
 def variant(steps: Sequence[Step]) -> Variant:
     """What TREE is with these steps alone."""
     only = frozenset(name for step in steps for name in (*step.owns, *step.hooks))
-    return Variant(linked=True, changing=True, only=only, instead=contents(steps))
-
-
-def _without(patch: str, owned: Mapping[str, Path]) -> dict[str, Path]:
-    place = paths.BUILD / "without" / patch
-    names = _taken_out(patch)
-    if not names:
-        raise LabError(patch, "there is no such patch, or it edits nothing", "correct the Without line")
-    with exclusive.alone(paths.BUILD / ".without.lock"):
-        parts = [f"{name} {fingerprint(owned[name])}" for name in names]
-        stamp = Stamp(place / ".padlab-made", [*parts, fingerprint(_patch(patch)) or ""])
-        if not stamp.matches():
-            remove(place)
-            place.mkdir(parents=True)
-            with stamp.renewed():
-                for name in names:
-                    (place / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy2(owned[name], place / name)
-                hooks.apply_patch(_patch(patch), place)
-    return {name: place / name for name in names if (place / name).exists()}
+    return Variant(linked=True, changing=True, only=only)

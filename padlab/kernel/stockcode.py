@@ -43,14 +43,12 @@ def text_of(source: str, name: str) -> str | None:
 
 
 def digest_of(stock: Path, file: str, name: str) -> str:
-    """Of the function's text in the tree ``stock``; empty if it is not there."""
     path = stock / file
     text = text_of(path.read_text(errors="replace"), name) if path.exists() else None
     return digest([text])[:16] if text else ""
 
 
 def changed(stock: Path, functions: list[Function]) -> list[str]:
-    """A line for each function that is not what it was."""
     lines = []
     for function in functions:
         now = digest_of(stock, function.file, function.name)

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kernel trees under build/trees: made once, then kept up to date file by file.
 
-``stock`` is the package's source, untouched.  Every other tree is stock plus an
-overlay (overlay.py), of which only files whose content differs are replaced.  So
-an interrupted run is finished by the next one, and make rebuilds what changed.
+``stock`` is the package's source, untouched.  Every other tree is stock plus an overlay (overlay.py), of
+which only files whose content differs are replaced.  So an interrupted run is finished by the next one, and
+make rebuilds what changed.
 
-A tree remembers what it was given (state.py).  A file that is neither that nor
-what the repository now says was edited by hand, and is overwritten only if the user
-says so.
+A tree remembers what it was given (state.py).  A file that is neither that nor what the repository now says
+was edited by hand, and is overwritten only if the user says so.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import host, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, source
 from padlab.kernel.content import digest, fingerprint
-from padlab.kernel.given import Given
+from padlab.kernel.source import Given
 from padlab.kernel.state import (
     State,
     find_edits,
@@ -40,7 +39,7 @@ class Variant:
     ``linked`` trees share unchanged files with stock through hard links: cheap,
     and right for trees nobody edits by hand.  A ``changing`` one gets other patches
     while the lab runs.  ``only`` has the names of owned files and hooks, if the tree is
-    to have a part of the series, and ``instead`` those of owned files that are otherwise there.
+    to have a part of the series.
     """
 
     extra: tuple[Path, ...] = ()
@@ -48,7 +47,6 @@ class Variant:
     series: bool = True
     changing: bool = False
     only: frozenset[str] | None = None
-    instead: Mapping[str, Path] = field(default_factory=dict)
 
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
@@ -80,7 +78,12 @@ def ensure_tree(
     kernels = ("stock", *VARIANTS)
     if kernel not in kernels:
         raise LabError("kernel", f"there is no {kernel!r}", f"choose one of: {', '.join(kernels)}")
-    version = _ensure_given(given) if given else _ensure_stock(update)
+    version = given.version if given else _ensure_stock(update)
+    if given:
+        source.warn_untested(version)
+        state = read_state(paths.TREES / "stock")
+        if state is None or state.version != version:
+            _unpack(given.unpack, version)
     stock = paths.TREES / "stock"
     if kernel == "stock":
         return stock
@@ -93,7 +96,7 @@ def ensure_tree(
             refuse_edits(tree, find_edits(tree, state))
         _clone(stock, tree, variant, version)
         state = State(version)
-    have = overlay.choose(variant.series, variant.only, variant.instead)
+    have = overlay.choose(variant.series, variant.only)
     overlay.sync(tree, variant.extra, stock, state, discard, have)
     return tree
 
@@ -143,14 +146,6 @@ def _ensure_stock(update: bool) -> str:
 
     _unpack(unpack, newest)
     return newest
-
-
-def _ensure_given(given: Given) -> str:
-    source.warn_untested(given.version)
-    state = read_state(paths.TREES / "stock")
-    if state is None or state.version != given.version:
-        _unpack(given.unpack, given.version)
-    return given.version
 
 
 def _unpack(unpack: Callable[[Path], None], version: str) -> None:

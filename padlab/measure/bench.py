@@ -1,20 +1,87 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab bench``: struct page init at native speed on real memory, stock's way beside ours.
 
-Two programs run the code that is in the kernel, on memory much larger than
-caches: see structpages.py and uml.py.
+Two programs run the code that is in the kernel, on memory much larger than caches: that of
+structpages.py, and the benchmark of the KUnit suite under User-mode Linux, on one CPU.
 
 In each, the ways take turns, so that whatever else the host does hits all of
 them.  What counts is the ratio of medians within one run.
 """
 
-from collections.abc import Sequence
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from padlab.core import host, table
-from padlab.measure import provenance, structpages, uml, zeroing
+from padlab.core import host, paths, process, progress, table
+from padlab.core.errors import LabError
+from padlab.kernel import build as builds
+from padlab.measure import provenance, structpages, zeroing
 from padlab.measure.verdict import MAX_OF_BEST, Best, Gate, Judged, Verdict, overall
+
+UML_LOG = paths.LOGS / "bench-uml.log"
+_WHAT = "struct pages, UML"
+UML = "obj-uml-bench"  # built without what slows it down
+_MOST_GIB = 64  # of pages, which are never touched: 1 GiB of struct pages
+_PAGES_PER_MIB_OF_MEMMAP = (1 << 20) // 64
+_TMPFS = paths.BUILD / "tmpfs"  # where one is mounted
+# UML's memory is a file.  Mounts of a namespace of its own leave no trace.
+_IN_TMPFS = 'mount -t tmpfs -o huge=always,size=95% none "$0" && TMPDIR="$0" exec "$@"'
+
+_MEMORY = re.compile(r"# bulk_bench: bench: (\d+) pages in \d+ runs, (\d+) MiB")
+_ROUND = re.compile(r"# bulk_bench: bench: round (\d+) (\w+) (\d+) ns")
+_FAILED = re.compile(r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*|Kernel panic.*)")
+_OK = re.compile(r"^ok \d+ memmap_bulk$")
+
+
+def parse_uml(lines: Iterable[str], note: str = "") -> structpages.Measured:
+    pages, timings, notes, bad = 0, [], [], "it came to no result"
+    for line in lines:
+        if match := _MEMORY.search(line):
+            pages = int(match[1])
+            notes.append(f"{pages:,} pages, {int(match[2]):,} MiB of struct pages")
+        elif match := _ROUND.search(line):
+            way = structpages.OURS if match[2] == "bulk" else match[2]
+            timings.append(structpages.Timing(1, way, int(match[3]), 1))
+        elif match := _FAILED.match(line):
+            bad = match[1]
+            break
+        elif _OK.match(line.rstrip()):
+            bad = ""
+    if bad:
+        raise LabError(_WHAT, bad, "see its log", log=UML_LOG)
+    return structpages.Measured(structpages.UML, pages, tuple(timings), (*notes, note))
+
+
+def run_uml(program: Path, rounds: int) -> structpages.Measured:
+    """The suite's benchmark, with as many pages as the host has memory for struct pages."""
+    gib = min(_MOST_GIB, host.free_mib() // 2 * _PAGES_PER_MIB_OF_MEMMAP * 4096 >> 30)
+    if not gib:
+        raise LabError(_WHAT, "there is no memory for struct pages", "free some memory")
+    command = [program, f"mem={gib}G", "console=tty", "kunit_shutdown=halt"]
+    command += ["memmap_bulk_kunit.runs=1024", f"memmap_bulk_kunit.rounds={rounds}"]
+    command += ["kunit.filter_glob=memmap_bulk.bulk_bench"]
+    _TMPFS.mkdir(parents=True, exist_ok=True)
+    huge = ["unshare", "-m", "sh", "-c", _IN_TMPFS, str(_TMPFS)]
+    if subprocess.run([*huge, "true"], capture_output=True, check=False).returncode:
+        huge = []  # not to be had here
+    lines: list[str] = []
+    with progress.step(_WHAT) as step:
+
+        def show(line: str) -> None:
+            lines.append(line)
+            if match := _ROUND.search(line):
+                step.update(f"round {match[1]} of {rounds}, {match[2]}")
+
+        process.stream([*huge, *command], show, what=_WHAT, log=UML_LOG)
+    if huge:
+        return parse_uml(lines, "its memory is in huge pages, as a kernel's memmap is")
+    return parse_uml(
+        lines, "its memory is in small pages (no tmpfs with huge ones): TLB misses on both sides"
+    )
+
 
 ROUNDS = 15
 QUICK_ROUNDS = 5
@@ -23,22 +90,15 @@ STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.OPEN: 3}
 
 
 def main(quick: bool = False) -> int:
-    """Build and run both; print, and record unless it was quick."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
-    program = uml.build()
+    what, args, log = "building User-mode Linux", ["build", f"--build_dir={UML}"], "bench-uml-build.log"
+    tree = builds.kunit_uml(what, args, "kunit-bench.config", log=paths.LOGS / log)
     sizes = [f"--mib={structpages.QUICK_MIB}"] if quick else []
-    runs = [uml.run(program, rounds), structpages.run(f"--rounds={rounds}", *sizes)]
+    runs = [run_uml(tree / UML / "linux", rounds), structpages.run(f"--rounds={rounds}", *sizes)]
     if not quick:
-        provenance.record("bench.json", as_dict(runs))
+        provenance.record("bench.json", {**provenance.of_native("./lab bench"), "benches": benches(runs)})
     show(runs)
     return 0
-
-
-def as_dict(runs: Sequence[structpages.Measured]) -> dict[str, Any]:
-    return {
-        **provenance.of_native("./lab bench"),
-        "benches": benches(runs),
-    }
 
 
 def benches(runs: Sequence[structpages.Measured]) -> list[dict[str, Any]]:
@@ -72,25 +132,19 @@ def show(runs: Sequence[structpages.Measured]) -> None:
             if row.alone:
                 warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
     out.print(grid)
-    _show_uses(runs)
+    out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
+    grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
+    for use in (use for measured in runs for use in structpages.use_rows(measured)):
+        figures = [f"{value:.2f}" for value in (use.ns.median, use.ns.low, use.ns.high)]
+        grid.add_row(structpages.USES[use.use], use.way, *figures, table.ratio(use.ratio))
+    out.print(grid)
     for line in warnings:
         out.print(f"[yellow]warning:[/] {table.plain(line)}")
     for measured in runs:
         out.print(f"{measured.bench}: {'; '.join(measured.notes)}", markup=False)
 
 
-def _show_uses(runs: Sequence[structpages.Measured]) -> None:
-    out = table.console()
-    out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
-    grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
-    for row in (row for measured in runs for row in structpages.use_rows(measured)):
-        figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-        grid.add_row(structpages.USES[row.use], row.way, *figures, table.ratio(row.ratio))
-    out.print(grid)
-
-
 def gates(what: str | None) -> list[Gate[Any]]:
-    """Those of struct pages ("memmap"), those of "hugepages", or all."""
     extents = zeroing.stock_zeroes_extents()
     of: dict[str, list[Gate[Any]]] = {
         "memmap": [structpages.time_gate()],
@@ -128,7 +182,6 @@ def show_bests(bests: Sequence[Best]) -> None:
 
 
 def show_judged(judged: Sequence[Judged], verdict: Verdict) -> None:
-    """All limits, and last what is not as it should be."""
     out = table.console()
     out.print(f"{host.cpu()}", markup=False)
     for of_gate in judged:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab compare``: stock and patched side by side, in one run.
 
-Both are booted in turn, and each figure's median and spread are printed, with the ratio of the
-medians last.  Times need several boots of each, and a pair that is thrown away.
+Both are booted in turn, and each figure's median and spread are printed, with the ratio of the medians last.
+Times need several boots of each, and a pair that is thrown away.
 
-In exact mode, instructions are counted, which must be equal to the digit over two boots of
-each; a kernel for which they are not is a failure of the comparison.  Stock does not print how many
-pages it initialised.  Its count is taken from ours: the machine is the same and both defer by
-the same rule.
+In exact mode, instructions are counted, which must be equal to the digit over two boots of each; a kernel for
+which they are not is a failure of the comparison.  Stock does not print how many pages it initialised.  Its
+count is taken from ours: the machine is the same and both defer by the same rule.
 """
 
 import json
@@ -106,7 +105,6 @@ def run_of(what: str, spec: boot.BootSpec, build: Build, label: str) -> tuple[Ru
 
 
 def compare(machine: Machine, runs: Iterable[Run], accel: Accel) -> Comparison:
-    """What the runs come to.  Pure."""
     by_kernel = stats.group(runs, lambda run: run.kernel)
     pages = by_kernel["patched"][0].pages
     differing = tuple(k for k in KERNELS if accel.exact and len(set(by_kernel[k])) > 1)
@@ -155,10 +153,10 @@ def show(comparison: Comparison, build: Build) -> None:
 
 
 def as_dict(comparison: Comparison, build: Build) -> dict[str, Any]:
-    name, exact = comparison.machine.name, comparison.accel.exact
-    command = f"./lab compare --machine {name}" + " --exact" * exact
+    name, accel = comparison.machine.name, comparison.accel
+    command = f"./lab compare --machine {name}" + " --exact" * accel.exact
     return {
-        **provenance.provenance(command, build, comparison.accel),
+        **provenance.provenance(command, build, accel),
         "machine": name,
         "deferred_pages": comparison.pages,
         "differing": list(comparison.differing),

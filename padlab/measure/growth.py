@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab growth``: what a boot costs for each GiB, and for each page below 4 GiB.
 
-Exact mode: stock and patched are booted on one CPU with two sizes of memory, and
-every part of the boot that grows is told apart by the kernel's own messages, whose
-stamps count instructions (phases.py).  Parts that stay the same cancel out.
+Exact mode: stock and patched are booted on one CPU with two sizes of memory, and every part of the boot that
+grows is told apart by the kernel's own messages, whose stamps count instructions (phases.py).  Parts that
+stay the same cancel out.
 
-Boot waits for deferred init there, so that the parts come one after the other.  That it
-need not is told by its time to init with an initcall that sleeps, like that of a driver that
-waits for its device: that must not grow with memory, but for hash tables.
+Boot waits for deferred init there, so that the parts come one after the other.  That it need not is told by
+its time to init with an initcall that sleeps, like that of a driver that waits for its device: that must not
+grow with memory, but for hash tables.
 
-What a page of the lower zones costs cannot be told from the size of the machine,
-since there are always 3 GiB of them.  Two machines of the same size tell it, that
-have more and less of their RAM below 4 GiB.
+What a page of the lower zones costs cannot be told from the size of the machine, since there are always 3 GiB
+of them.  Two machines of the same size tell it, that have more and less of their RAM below 4 GiB.
 """
 
 from collections.abc import Callable, Mapping
@@ -77,7 +76,6 @@ class Growth:
     critical: Mapping[str, Mapping[int, float]]  # kernel -> GiB -> ms to init, without hash tables
 
     def slowed(self, kernel: str) -> float:
-        """How many times as long boot to init takes with the most memory as with the least."""
         of_kernel = self.critical[kernel]
         return of_kernel[max(of_kernel)] / of_kernel[min(of_kernel)]
 
@@ -88,7 +86,6 @@ class Growth:
         return grown / (SIZES_GIB[1] - SIZES_GIB[0])
 
     def serial(self, kernel: str) -> float:
-        """Millions of instructions a GiB of one CPU alone, without those of hash tables."""
         return sum(self.per_gib(kernel, phase.name) for phase in SERIAL)
 
     def per_page(self, kernel: str) -> float:
@@ -124,7 +121,6 @@ def _boot_ms(messages: Dmesg, what: str) -> float:
 
 
 def costs_of(messages: Dmesg, deferred_ms: float | None, what: str = "a boot") -> Costs:
-    """Tell the phases of one boot, of which deferred init took ``deferred_ms``.  Pure."""
     phases = {phase.name: took(messages, phase, what) for phase in PHASES}
     if deferred_ms is not None:
         phases[DEFERRED.name] = deferred_ms * summary.INSTRUCTIONS_PER_MS / 1e6
@@ -134,7 +130,6 @@ def costs_of(messages: Dmesg, deferred_ms: float | None, what: str = "a boot") -
 
 
 def goals(growth: Growth) -> list[Goal]:
-    """What has to be reached.  Pure."""
 
     def pair(figure: Callable[[str], float]) -> tuple[float, float]:
         return figure("stock"), figure("patched")
@@ -210,10 +205,7 @@ def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
 
 
 def main(large: bool = False) -> int:
-    """Measure and show; record what is complete, that is, with 768 GiB.
-
-    The exit status is 1 if a goal is not reached.
-    """
+    """Record what is complete, that is, with 768 GiB.  The exit status is 1 if a goal is not reached."""
     if large:
         boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
     with boot.quiet_stdout():

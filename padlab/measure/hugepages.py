@@ -1,32 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab bench hugepages``: how long it takes to zero and copy huge pages, stock's way beside ours.
 
-Natively, tools/testing/folio_zero runs mm/folio_zero.c, mm/folio_copy.c, x86's stores and the
-job engine as they are, on real memory.  In a guest, what counts is what a caller does before
-the first byte is zeroed: instructions, in exact mode.
+Natively, tools/testing/folio_zero runs mm/folio_zero.c, mm/folio_copy.c, x86's stores and the job engine as
+they are, on real memory, with the back end for jobs at boot.
+
+In a guest, instructions are counted in exact mode: what a caller does before the first byte is zeroed, and
+what a helper executes besides the thread function.  Faults use the back end for jobs of tasks
+(kernel/padata_mt_task.c): for each chunk, a helper asks whether it may go on, and charges the task for the
+one before; it also lowers its priority when it comes, and so on.  The same job is run with both back ends
+while its caller sleeps, so that the instructions from one chunk to the next are the helper's.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TypeVar
 
-from rich.table import Table
-
-from padlab.core import table
+from padlab.core import stats, table
+from padlab.core.errors import LabError
 from padlab.kernel import build as builds
-from padlab.measure import firstuse, jobcost, provenance, zeroing
-from padlab.vm import boot
-from padlab.vm.trace import Trace
+from padlab.measure import provenance, zeroing
+from padlab.vm import boot, initramfs, machine
+from padlab.vm.trace import Event, Trace
 
-MACHINE = jobcost.MACHINE
+Read = TypeVar("Read")
+
+MACHINE = "huge-pages"  # four CPUs on two nodes
 MAX_COST = 50_000  # instructions of the caller before the first byte is zeroed
+MAX_CHUNK = 2_000  # of a helper, more than with the back end for boot, for each chunk
+MAX_END = 10_000  # for a helper to go
 ROUNDS, QUICK_ROUNDS = 15, 5
-# What is timed of the use of pages, and how zero_bench --use is asked for it.
-USES: dict[str, tuple[str, ...]] = {
-    "native_first_use": (),
-    "native_first_use_job": ("--job",),
-    "native_dependent_reads": ("--dependent",),
-}
 
 
 @dataclass(frozen=True)
@@ -64,59 +68,109 @@ def parse_cost(trace: Trace) -> Cost | None:
 
 
 @dataclass(frozen=True)
-class Measured:
-    native: zeroing.Measured
-    copies: zeroing.Measured
-    uses: Mapping[str, Sequence[firstuse.Row]]
-    cost: Cost
-    helpers: jobcost.JobCost
+class Helper:
+    chunk: int  # from one chunk to the next, the test's thread function included: the median
+    end: int  # from its last chunk until it has left; 0 if the back end has nothing to do
 
-    def as_dict(self) -> dict[str, Any]:
-        costs = {**asdict(self.cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(self.helpers)}
-        return {
-            **provenance.of_native("./lab bench hugepages"),
-            "native": [asdict(row) for row in zeroing.rows(self.native.timings)],
-            "native_copies": [asdict(row) for row in zeroing.rows(self.copies.timings)],
-            **{name: [asdict(row) for row in rows] for name, rows in self.uses.items()},
-            "exact": costs,
-        }
+
+@dataclass(frozen=True)
+class JobCost:
+    """A helper with the back end for boot, with the one for tasks, and with limits of CPU bandwidth."""
+
+    boot: Helper
+    task: Helper
+    limited: Helper
+
+    @property
+    def chunk(self) -> int:
+        """What the back end for tasks adds to each chunk, in the worst of both cases."""
+        return max(self.task.chunk, self.limited.chunk) - self.boot.chunk
+
+    @property
+    def end(self) -> int:
+        return max(self.task.end, self.limited.end) - self.boot.chunk
+
+    def __str__(self) -> str:
+        return (
+            f"a helper of a task's job executes {self.task.chunk - self.boot.chunk:,} instructions "
+            f"more for each chunk than one at boot, {self.limited.chunk - self.boot.chunk:,} with cpu.max "
+            f"at two levels, and {self.end:,} when it leaves"
+        )
+
+
+def parse_helper(events: Sequence[Event]) -> Helper | None:
+    woken = [event.ticks for event in events if event.name == "padata_mt_helper_start"]
+    left = [event.ticks for event in events if event.name == "padata_mt_helper_end"]
+    own = (event for event in events if event.task.startswith("kworker"))
+    chunks = [event.ticks for event in own if event.name == "padata_mt_chunk"]
+    if len(woken) != 1 or len(left) > 1 or len(chunks) < 20:
+        return None
+    steps = [later - earlier for earlier, later in itertools.pairwise(chunks)]
+    chunk = int(statistics.median_low(steps))
+    return Helper(chunk, left[0] - chunks[-1] if left else 0)
+
+
+def parse_helpers(trace: Trace) -> JobCost | None:
+    """Read what role "jobcost" traced: a job with the back end for boot, and two with the one for tasks."""
+    jobs = stats.group(trace.events, lambda event: event.fields.get("job"))
+    helpers = [helper for events in jobs.values() if (helper := parse_helper(events)) is not None]
+    if len(helpers) != 3 or len(jobs) != 3:
+        return None
+    return JobCost(*helpers)
+
+
+def boot_exactly(
+    build: builds.Build, role: str, read: Callable[[Trace], Read | None]
+) -> tuple[Read, boot.BootResult]:
+    """What ``read`` makes of the jobs that a guest traces in ``role``, with instructions for a clock."""
+    target, initrd = machine.load(MACHINE), initramfs.ensure(build, role)
+    spec = boot.BootSpec(target, build.kernel, build.config, exact=True, all_cpus=True, initrd=initrd)
+    result = boot.boot(spec, build, f"{role}, exact")
+    cost = read(result.guest.trace)
+    if cost is None:
+        why = "the trace does not have the jobs that it should"
+        raise LabError(f"cost of a job ({role})", why, "see what it reported", log=result.guest_log)
+    return cost, result
+
+
+def helpers_cost(build: builds.Build) -> tuple[JobCost, boot.BootResult]:
+    return boot_exactly(build, "jobcost", parse_helpers)
+
+
+def too_much(cost: JobCost) -> list[str]:
+    figures = (("for each chunk", cost.chunk, MAX_CHUNK), ("when it leaves", cost.end, MAX_END))
+    return [
+        f"a helper of a task executes {value:,} instructions more {when}, at most {most:,}"
+        for when, value, most in figures
+        if value > most
+    ]
 
 
 def main(quick: bool = False) -> int:
-    """Measure, print, and record unless it was quick."""
     with boot.quiet_stdout():
         rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
         native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
-        uses = {name: firstuse.rows(zeroing.run("--use", *args, rounds).uses) for name, args in USES.items()}
         build = builds.ensure_build("patched")
-        cost, exact = jobcost.boot_exactly(build, "hugecost", parse_cost)
-        measured = Measured(native, copies, uses, cost, jobcost.measure(build)[0])
+        cost, exact = boot_exactly(build, "hugecost", parse_cost)
+        helpers, _ = helpers_cost(build)
+    all_rows = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
     if not quick:
-        provenance.record("hugepages.json", {**exact.accel.as_dict(), **measured.as_dict()})
-    show(measured)
-    return 0
-
-
-def show(measured: Measured) -> None:
+        made = {**exact.accel.as_dict(), **provenance.of_native("./lab bench hugepages")}
+        rows_of = {name: [asdict(row) for row in rows] for name, rows in all_rows.items()}
+        costs = {**asdict(cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(helpers)}
+        provenance.record("hugepages.json", {**made, **rows_of, "exact": costs})
     out = table.console()
-    out.print("us for a page (median, least and most), CPU time of all threads (median)")
-    out.print(_grid(zeroing.rows(measured.native.timings)))
-    out.print("the same of pages that are copied")
-    out.print(_grid(zeroing.rows(measured.copies.timings)))
-    out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")
-    for name, use_rows in measured.uses.items():
-        out.print(f"{name}, from the touched page on: us for a page (median)")
-        out.print(firstuse.grid(use_rows))
-    out.print(f"exact: {measured.cost}\nexact: {measured.helpers}\n", markup=False)
-    out.print("\n".join(measured.native.notes), markup=False)
-
-
-def _grid(table_rows: Iterable[zeroing.Row]) -> Table:
+    out.print("us for a page (median, least and most), CPU time of all threads (median); then for one copied")
     names = ("KiB", "way", "threads", "n", "median", "min", "max", "CPU", "of stock", "of one thread")
-    grid = table.grid(names, left={"way"})
-    for row in table_rows:
-        times = (row.us.median, row.us.low, row.us.high, row.cpu_us.median)
-        figures = [f"{value:,.0f}" for value in times]
-        figures += [table.marked(row.of_stock), table.marked(row.of_one)]
-        grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
-    return grid
+    for rows in all_rows.values():
+        grid = table.grid(names, left={"way"})
+        for row in rows:
+            times = (row.us.median, row.us.low, row.us.high, row.cpu_us.median)
+            figures = [f"{value:,.0f}" for value in times]
+            figures += [table.marked(row.of_stock), table.marked(row.of_one)]
+            grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
+        out.print(grid)
+    out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")
+    out.print(f"exact: {cost}\nexact: {helpers}\n", markup=False)
+    out.print("\n".join(native.notes), markup=False)
+    return 0

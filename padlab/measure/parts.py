@@ -42,7 +42,6 @@ class Boots:
 
 
 def kernels() -> dict[str, tree.Variant]:
-    """What there is after each part, by its name."""
     parts = steps.read_parts()
     if len(parts) == 1:
         raise LabError("parts", f"the series of base {paths.BASE} has none", "choose another base")

@@ -37,15 +37,12 @@ PHASES = (EARLY_INIT, HASHES, EARLY_FREE, DEFERRED, REST, BLOCKS)
 
 
 class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
-    """The messages around a phase; "" is as on base 6.12."""
-
     begin: str = ""
     end: str = ""
 
 
 @functools.cache
 def others(path: Path | None) -> dict[str, Bounds]:
-    """What a base has other messages around, by name."""
     return toml.load(path, dict[str, Bounds]) if path else {}
 
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recording results under results/, each with what made it.
 
-Always under the same name for the same measurement, so that git shows what a change did to the
-figures: docs/measuring.md has the names, and the commands that record.  What depends on the host's
-CPU is in a folder of that CPU and how many there are, such as
-results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded on another one is lost.
+Always under the same name for the same measurement, so that git shows what a change did to the figures:
+docs/measuring.md has the names, and the commands that record.  What depends on the host's CPU is in a folder
+of that CPU and how many there are, such as results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded
+on another one is lost.
 
-Every file names its command and, unless it is a prediction, the day (UTC), the Debian source
-version of the kernels, the commit of this repository, and the host's CPU; the accelerator and
-QEMU's version where guests were booted, the compiler where native programs ran.
-Those of another base than 6.12 are in results/NAME, and their command says which.
-A row is a line.  ``./lab docs`` puts what is recorded into the documents.
+Every file names its command and, unless it is a prediction, the day (UTC), the Debian source version of the
+kernels, the commit of this repository, and the host's CPU; the accelerator and QEMU's version where guests
+were booted, the compiler where native programs ran.  Those of another base than 6.12 are in results/NAME, and
+their command says which.  A row is a line.  ``./lab docs`` puts what is recorded into the documents.
 """
 
 import datetime
@@ -32,7 +31,6 @@ OF_CPU = ("bench.json", "hugepages.json", "starts.json", "boots.json")
 
 
 def path_of(name: str) -> Path:
-    """Where a result of the base in use is recorded on this host."""
     return paths.RESULTS / CPUS / host.cpu_slug() / name if name in OF_CPU else paths.RESULTS / name
 
 
@@ -49,7 +47,6 @@ def _by_cpu(path: Path) -> list[tuple[str, int]]:
 
 
 def load(path: Path, command: str, what: str) -> Any:
-    """A JSON file of results/, for ``what``; ``command`` records it."""
     try:
         return json.loads(path.read_text())
     except ValueError:
@@ -60,12 +57,10 @@ def load(path: Path, command: str, what: str) -> Any:
 
 
 def provenance(command: str, build: Build, accel: Accel) -> dict[str, str]:
-    """What made a result of boots; ``accel`` is theirs."""
     return _made(command, build.source_version, config=build.config.name, **accel.as_dict())
 
 
 def of_native(command: str) -> dict[str, str]:
-    """What made a result of native programs."""
     version = X86_64.identity.splitlines()[-1].strip()  # such as "gcc version 12.2.0 (Debian 12.2.0-14)"
     return _made(command, tree.source_version(), compiler=version.replace(" version", "", 1))
 

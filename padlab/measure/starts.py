@@ -34,7 +34,6 @@ class Starts:
 
 
 def starts_of(trace: Trace) -> Starts:
-    """Read the trace of role "trace".  Pure."""
     first: list[float] = []  # when a job queued a helper
     queued: set[str] = set()  # work items
     starts: list[float] = []

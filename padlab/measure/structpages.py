@@ -2,7 +2,7 @@
 """Struct pages timed natively: what the two programs say, what it comes to, and its limits.
 
 tools/testing/memmap_bulk compiles mm/memmap_bulk.c, x86's stores and the job engine in
-userspace; the KUnit suite under User-mode Linux calls the kernel's own functions (uml.py).
+userspace; the KUnit suite under User-mode Linux calls the kernel's own functions (bench.py).
 """
 
 import os
@@ -35,25 +35,14 @@ USES = {
     "cma": "reserved pages that CMA frees",
     "reserved": "reserved pages that nobody frees",
 }
-USE_OURS = "ours"  # by CPU one of the two that follow, which are timed beside it
-USE_WAYS = (OURS, "plain")
+USE_OURS = "ours"  # by CPU movnti or plain stores, which are timed beside it
 QUICK_MIB = 1024  # of struct pages
 ROUNDS = 15  # of a run for a verdict
 RUNS = 4  # at most, while one is not decided
 LOG = paths.LOGS / "memmap-bench.log"
-TOOL = native.Tool(
-    "tools/testing/memmap_bulk",
-    (
-        *native.ENGINE,
-        "tools/testing/padata",
-        "mm/memmap_bulk.c",
-        "mm/memmap_bulk.h",
-        "mm/memmap_job.c",
-        "mm/memmap_job.h",
-        "arch/x86/mm/memmap_bulk.c",
-        "include/linux/memmap_bulk.h",
-    ),
-)
+_MM = (f"mm/memmap_{name}" for name in ("bulk.c", "bulk.h", "job.c", "job.h"))
+_SOURCES = ("tools/testing/padata", *_MM, "arch/x86/mm/memmap_bulk.c", "include/linux/memmap_bulk.h")
+TOOL = native.Tool("tools/testing/memmap_bulk", (*native.ENGINE, *_SOURCES))
 WAYS = ("stock", OURS, "plain", LIMIT)
 
 
@@ -82,7 +71,6 @@ _PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|warming up: .*|run \d+ of \d+)
 
 
 def parse(said: tools.Said) -> Measured:
-    """Read memmap_bench's output, of its benchmark or of its checks."""
     pages, timings, notes = 0, [], []
     for text in said.lines:
         if match := _ROUND.match(text):
@@ -94,9 +82,6 @@ def parse(said: tools.Said) -> Measured:
         elif not _PROGRESS.match(text):
             notes.append(text)
     return Measured(USERSPACE, pages, tuple(timings), tuple(notes), said.reference)
-
-
-# What it comes to
 
 
 @dataclass(frozen=True)
@@ -123,7 +108,6 @@ class UseRow:
 
 
 def rows(measured: Measured) -> list[Row]:
-    """Of pages that are freed together."""
     deferred = (timing for timing in measured.timings if timing.use == DEFERRED)
     by = stats.group(deferred, lambda timing: (timing.threads, timing.way))
     result = []
@@ -146,7 +130,6 @@ def rows(measured: Measured) -> list[Row]:
 
 
 def use_rows(measured: Measured) -> list[UseRow]:
-    """Of all others."""
     others = [timing for timing in measured.timings if timing.use != DEFERRED]
     by = stats.group(others, lambda timing: (timing.use, timing.way))
     result = []
@@ -162,7 +145,6 @@ def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
 
 
 def run(*args: str) -> Measured:
-    """memmap_bench with ``args``; an error if it does not come to a good end."""
     return parse(tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=LOG))
 
 
@@ -179,7 +161,8 @@ def check_stores() -> Outcome:
 
 def check_program(program: Path) -> list[str]:
     """One of CHECKS; an error if something is wrong, a problem if it was not looked at."""
-    measured = parse(tools.run(program, "--check", what=program.name, log=LOG, says="memmap_bench"))
+    limit_s, name = tools.CHECK_LIMIT_S, "memmap_bench"
+    measured = parse(tools.run(program, "--check", what=program.name, log=LOG, says=name, limit_s=limit_s))
     for note in measured.notes:
         progress.note(note)
     return [
@@ -187,9 +170,6 @@ def check_program(program: Path) -> list[str]:
         for what, line in (("stores", _STORES), ("states", _STATES))
         if not any(line.match(note) for note in measured.notes)
     ]
-
-
-# Verdicts of ./lab bench --check
 
 
 def limits(timings: Sequence[Timing], wanted: Iterable[int]) -> list[Limit]:
@@ -207,19 +187,9 @@ def limits(timings: Sequence[Timing], wanted: Iterable[int]) -> list[Limit]:
     return found
 
 
-def bests(timings: Sequence[Timing]) -> list[Best]:
-    """Which stores are best for each use that chooses by CPU."""
-    ways = ("stock", *USE_WAYS, USE_OURS)
-    return [
-        best(name, dict(zip(ways, _times(timings, (use, 1), ways, name), strict=True)), USE_OURS)
-        for use, name in USES.items()
-    ]
-
-
 def _times(
     timings: Iterable[Timing], which: tuple[str, int], ways: Sequence[str], name: str
 ) -> list[list[int]]:
-    """By way, for a use on so many threads, called ``name``."""
     of_use = (timing for timing in timings if (timing.use, timing.threads) == which)
     by = stats.group(of_use, lambda timing: timing.way)
     tools.need("memmap_bench", [f"{name}, {way}" for way in ways if way not in by], LOG)
@@ -228,6 +198,15 @@ def _times(
 
 def timings_of(runs: Sequence[Measured]) -> list[Timing]:
     return [timing for measured in runs for timing in measured.timings]
+
+
+def bests(timings: Sequence[Timing]) -> list[Best]:
+    """Which stores are best for each use that chooses by CPU."""
+    ways = ("stock", OURS, "plain", USE_OURS)
+    return [
+        best(name, dict(zip(ways, _times(timings, (use, 1), ways, name), strict=True)), USE_OURS)
+        for use, name in USES.items()
+    ]
 
 
 def time_gate() -> Gate[Measured]:

@@ -6,20 +6,40 @@ published numbers of threads, with the published times beside its own.  All thre
 have to be accounted for in each boot.
 """
 
+import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from padlab.core import stats, table
-from padlab.measure import compare, published
+from padlab.measure import compare
 from padlab.vm import boot, summary
 from padlab.vm.machine import Machine
+
+TABLE = Path(__file__).parent / "data" / "published-deferred-init.csv"
+
+
+@dataclass(frozen=True)
+class Published:
+    percent: int
+    threads: int
+    deferred_ms: float
+
+
+def published(machine: str) -> tuple[Published, ...]:
+    """A machine's published sweep with one thread or more; empty if it was not published."""
+    with TABLE.open(newline="") as file:
+        lines = [line for line in csv.DictReader(file) if line["machine"] == machine]
+    found = (Published(int(x["node_pct"]), int(x["threads"]), float(x["deferred_init_ms"])) for x in lines)
+    return tuple(row for row in found if row.threads)
+
 
 RUNS = 3
 PERCENTS = (25, 50, 75, 100)  # of a node's CPUs
 
 
 def thread_counts(machine: Machine) -> list[int]:
-    """The published ones, or one thread and those percentages of the largest node's CPUs."""
-    if rows := published.rows(machine.name):
+    if rows := published(machine.name):
         return sorted({row.threads for row in rows})
     cpus = max(node.cpus for node in machine.nodes)
     return sorted({1, *(summary.threads_of_percent(percent, cpus) for percent in PERCENTS)})
@@ -50,7 +70,7 @@ def show(name: str, taken: Mapping[tuple[str, str | None], Sequence[compare.Run]
     """ "saved" is against one thread."""
     columns = ("kernel", "threads", "boot to init", "deferred init", "saved", "of stock", "published, 2020")
     grid = table.grid(columns, left={"kernel"})
-    of_2020 = {str(row.threads): f"{row.deferred_ms:,.0f}" for row in published.rows(name)}
+    of_2020 = {str(row.threads): f"{row.deferred_ms:,.0f}" for row in published(name)}
     deferred = {row: stats.summarize([run.deferred_ms for run in runs]) for row, runs in taken.items()}
     one = deferred["patched", "1"]
     for (kernel, threads), runs in taken.items():
@@ -60,7 +80,7 @@ def show(name: str, taken: Mapping[tuple[str, str | None], Sequence[compare.Run]
             threads or "all",
             f"{stats.summarize([run.boot_ms for run in runs]).median:,.1f}",
             f"{own.median:,.1f}",
-            "" if kernel == "stock" else f"{stats.saved(one.median, own.median) or 0:.0f} %",
+            "" if kernel == "stock" else f"{100 * (1 - own.median / one.median):.0f} %",
             table.marked(stats.ratio(deferred["stock", None], own)),
             of_2020.get(threads or "", ""),
         )

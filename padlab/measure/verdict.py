@@ -88,7 +88,6 @@ class Gate(Generic[Measured]):
     bests: Callable[[Sequence[Measured]], list[Best]] = lambda _runs: []
 
     def judge(self, quick: bool = False) -> Judged:
-        """After as many runs as it takes, or after one."""
         before = host.cpu_time()
         measured: list[Measured] = []
         for nr in range(1, 2 if quick else self.runs + 1):
@@ -121,6 +120,5 @@ class Judged:
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
-    """One failure is enough, then one that is not decided."""
     given = set(verdicts)
     return next((verdict for verdict in (Verdict.FAILED, Verdict.OPEN) if verdict in given), Verdict.PASSED)

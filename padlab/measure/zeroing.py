@@ -7,7 +7,7 @@ engine in userspace, beside stock's loops and the other ways that this CPU has.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 from padlab.core import host, paths, progress, stats, toml
 from padlab.core.outcome import Outcome
 from padlab.kernel import native
-from padlab.measure import firstuse, tools
+from padlab.measure import tools
 from padlab.measure.verdict import Best, Gate, Limit, best
 
 GIB = 1 << 20  # in KiB
@@ -30,38 +30,32 @@ MAX_OF_ONE = 0.6  # two threads of one, 1 GiB, where the memory allows it
 MAX_OF_SPLIT = 1.05  # else of what two threads gain that have half of it each
 MAX_OF_ONE_EVER = 0.95  # unless even those do not gain so much
 NO_LOSS = 1.02  # then no more than one takes, and noise
-USE_ROUNDS = 25  # of first use
 ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each of the others
-USE_RUNS = 4  # at most, while a verdict is not decided
-RUNS = 6  # the same of 1 GiB
+RUNS = 6  # at most, while a verdict is not decided
 SIZES_ROUNDS = 8
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
-UNTOUCHED = "fallocate"  # ours
-MIGRATED = "migrated"  # the same of copies
 # One thread each; of movnti, ours is judged on Intel's CPUs, where it has it.
 PEERS = (STOCK, "mainline", "whole", CLZERO)
+UNTOUCHED, MIGRATED = "fallocate", "migrated"  # ours, of pages that nobody has touched, and of copies
 WAYS = (*PEERS, MOVNTI, SPLIT, OURS, UNTOUCHED, MIGRATED)
 COPY_PEERS = (STOCK, "whole", MOVNTI)
 COPIES = ("--copy", "--min-kib=2048")  # zero_bench: of pages that are copied
 
+# To zero a folio that was touched, and to use it: zeroing may be fast at the cost of what comes after, as
+# memory that is not in the cache has to be fetched.  Both together, of stock's time: no slower, and noise.
+MAX_USE = 1.02
+USE_ROUNDS, USE_RUNS = 25, 4
+USE_SIZES = (16, 64, 512, 1024, 2048)  # in KiB
+USE_HOW = ("forward", "backward", "random")
+
 FILE = "zeroing.toml"
 LOG = paths.LOGS / "zero-bench.log"
-TOOL = native.Tool(
-    "tools/testing/folio_zero",
-    (
-        *native.ENGINE,
-        "tools/testing/padata",
-        "mm/folio_zero.c",
-        "mm/folio_copy.c",
-        "arch/x86/mm/zero_pages.c",
-        "arch/x86/mm/copy_pages.c",
-        "arch/x86/mm/bulk_stores.c",
-        "arch/x86/include/asm/bulk_stores.h",
-        "include/linux/folio_zero.h",
-        "include/linux/folio_copy.h",
-    ),
-)
+_FOLIO = ("mm/folio_zero.c", "mm/folio_copy.c", "include/linux/folio_zero.h", "include/linux/folio_copy.h")
+_X86 = ("mm/zero_pages.c", "mm/copy_pages.c", "mm/bulk_stores.c", "include/asm/bulk_stores.h")
+_SOURCES = ("tools/testing/padata", *_FOLIO, *(f"arch/x86/{name}" for name in _X86))
+TOOL = native.Tool("tools/testing/folio_zero", (*native.ENGINE, *_SOURCES))
 _ROUND = re.compile(r"^round (\d+) kib (\d+) threads (\d+) (\w+) (\d+) ns cpu (\d+) ns$")
+_USE = re.compile(r"^round \d+ kib (\d+) page (\d+) (\w+) (\w+) zero (\d+) ns use (\d+) ns$")
 _NOT_HERE = re.compile(r"^store \w+: not on this CPU$")
 _PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|\d+ of \d+, store \w+)$")
 
@@ -81,8 +75,6 @@ def stock_zeroes_extents() -> bool:
 
 @dataclass(frozen=True)
 class Timing:
-    """A page of ``kib`` zeroed: the mean of a round, in ns, and the CPU time of all threads."""
-
     kib: int
     threads: int
     way: str
@@ -91,9 +83,20 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Use:
+    """A folio of ``kib``, touched at ``page``, zeroed, and half of it used ``how``: the mean of a round."""
+
+    kib: int
+    page: int
+    how: str
+    way: str
+    ns: int
+
+
+@dataclass(frozen=True)
 class Measured:
     timings: tuple[Timing, ...] = ()
-    uses: tuple[firstuse.Use, ...] = ()
+    uses: tuple[Use, ...] = ()
     notes: tuple[str, ...] = ()
     reference: tuple[int, ...] = ()
 
@@ -104,24 +107,16 @@ def parse(said: tools.Said) -> Measured:
         if match := _ROUND.match(text):
             _nr, kib, threads, way, ns, cpu_ns = match.groups()
             timings.append(Timing(int(kib), int(threads), way, int(ns), int(cpu_ns)))
-        elif (use := firstuse.parse(text)) is not None:
-            uses.append(use)
+        elif match := _USE.match(text):
+            kib, page, how, way, zero, use = match.groups()
+            uses.append(Use(int(kib), int(page), how, way, int(zero) + int(use)))
         elif not _PROGRESS.match(text):
             notes.append(text)
     return Measured(tuple(timings), tuple(uses), tuple(notes), said.reference)
 
 
 def run(*args: str) -> Measured:
-    """zero_bench with ``args``; an error if it does not come to a good end."""
-    return run_program(native.make(TOOL, "zero_bench"), *args)
-
-
-def run_program(program: Path, *args: str) -> Measured:
-    log = paths.LOGS / f"{program.name.replace('_', '-')}.log"
-    return parse(tools.run(program, *args, what=f"huge pages, {program.name}", log=log))
-
-
-# What it comes to
+    return parse(tools.run(native.make(TOOL, "zero_bench"), *args, what="huge pages, userspace", log=LOG))
 
 
 @dataclass(frozen=True)
@@ -162,22 +157,24 @@ def check() -> Outcome:
 
 
 def check_program(program: Path) -> Outcome:
-    notes = run_program(program).notes
+    log, limit_s = paths.LOGS / f"{program.name}.log", tools.CHECK_LIMIT_S
+    notes = parse(tools.run(program, what=program.name, log=log, limit_s=limit_s)).notes
     for note in notes:
         progress.note(note)
     passed = sum(note.startswith("checked ") for note in notes)
     failures = () if passed else (f"{program.name} did not check anything",)
-    return Outcome(passed, failures, tuple(note for note in notes if _NOT_HERE.match(note)), LOG)
+    return Outcome(passed, failures, tuple(note for note in notes if _NOT_HERE.match(note)), log)
 
 
-# Verdicts of ./lab bench --check
+def _of_gib(timings: Iterable[Timing]) -> Times:
+    of_gib = (timing for timing in timings if timing.kib == GIB)
+    groups = stats.group(of_gib, lambda timing: (timing.threads, timing.way))
+    return {key: [timing.ns for timing in same] for key, same in groups.items()}
 
 
 def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> list[Limit]:
     """Of 1 GiB with one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
-    of_gib = (timing for timing in timings if timing.kib == GIB)
-    groups = stats.group(of_gib, lambda timing: (timing.threads, timing.way))
-    by = {key: [timing.ns for timing in same] for key, same in groups.items()}
+    by = _of_gib(timings)
     wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
     wanted |= {(2, OURS), (2, SPLIT)} if several else set()
     tools.need("zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), LOG)
@@ -209,24 +206,26 @@ def _two(by: Times) -> list[Limit]:
     return [Limit(name, of_one, most), half]
 
 
+def timings_of(runs: Iterable[Measured]) -> Iterator[Timing]:
+    return (timing for measured in runs for timing in measured.timings)
+
+
 def time_gate(extents: bool = False) -> Gate[Measured]:
-    """The native goals for 1 GiB; ``extents``: stock zeroes in these."""
     several = (os.cpu_count() or 1) > 1
     return Gate(
         "1 GiB zeroed",
         lambda: run(f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
-        lambda runs: limits((timing for measured in runs for timing in measured.timings), several, extents),
+        lambda runs: limits(timings_of(runs), several, extents),
         RUNS,
     )
 
 
 def bests(timings: Iterable[Timing]) -> list[Best]:
     """The best way of one thread to zero a page of each size that nobody has touched."""
-    alone = [timing for timing in timings if timing.threads == 1 and timing.way != OURS]
-    by = stats.group(alone, lambda timing: (timing.kib, timing.way))
-    sizes: dict[int, dict[str, list[float]]] = {}
-    for (kib, way), same in by.items():
-        sizes.setdefault(kib, {})[way] = [timing.ns for timing in same]
+    sizes: dict[int, dict[str, list[int]]] = {}
+    for timing in timings:
+        if timing.threads == 1 and timing.way != OURS:
+            sizes.setdefault(timing.kib, {}).setdefault(timing.way, []).append(timing.ns)
     return [best(f"{kib} KiB", ways, UNTOUCHED) for kib, ways in sizes.items() if UNTOUCHED in ways]
 
 
@@ -237,7 +236,7 @@ def sizes_gate() -> Gate[Measured]:
         lambda: run(f"--rounds={SIZES_ROUNDS}", "--threads=1"),
         lambda _runs: [],
         1,
-        lambda runs: bests(timing for measured in runs for timing in measured.timings),
+        lambda runs: bests(timings_of(runs)),
     )
 
 
@@ -245,12 +244,8 @@ def copy_gate() -> Gate[Measured]:
     """1 GiB copied by one thread: of stock's loop, and of each way that this CPU has."""
 
     def limits_of(runs: Sequence[Measured]) -> list[Limit]:
-        groups = stats.group(
-            (timing for measured in runs for timing in measured.timings if timing.threads == 1),
-            lambda timing: timing.way,
-        )
-        by = {(1, way): [timing.ns for timing in same] for way, same in groups.items()}
-        tools.need("zero_bench --copy", {OURS, *COPY_PEERS} - set(groups), LOG)
+        by = _of_gib(timings_of(runs))
+        tools.need("zero_bench --copy", (way for way in (OURS, *COPY_PEERS) if (1, way) not in by), LOG)
         most = MAX_OF_STOCK_COPY_INTEL if host.is_intel() else MAX_OF_STOCK_COPY
         return _one(by, most, COPY_PEERS)
 
@@ -259,24 +254,53 @@ def copy_gate() -> Gate[Measured]:
     )
 
 
+def by_use(uses: Iterable[Use]) -> dict[str, dict[str, list[int]]]:
+    """The times of each way, for each folio, page that is touched, and use."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for use in uses:
+        name = f"{use.kib} KiB touched at page {use.page}, used {use.how}"
+        found.setdefault(name, {}).setdefault(use.way, []).append(use.ns)
+    return found
+
+
+def use_limits(uses: Iterable[Use], extents: bool = False) -> list[Limit]:
+    """What ours may take to zero and use a folio; with ``extents`` it does as stock: that is noise."""
+    most = MAX_OF_EXTENTS if extents else MAX_USE
+    return [Limit(name, stats.paired(ways[STOCK], ways[OURS]), most) for name, ways in by_use(uses).items()]
+
+
+def wanted_uses() -> set[tuple[int, int, str, str]]:
+    """Folios touched at their first page, at one after a third of them, and at their last."""
+    touched = {kib: (0, kib // 4 // 3, kib // 4 - 1) for kib in USE_SIZES}
+    return {
+        (kib, page, how, way)
+        for kib in USE_SIZES
+        for page in touched[kib]
+        for how in USE_HOW
+        for way in (STOCK, OURS)
+    }
+
+
 def first_use_gate(extents: bool = False, copies: bool = False) -> Gate[Measured]:
     """To zero a folio and to use it takes no longer than in stock, wherever and however it is used.
 
-    ``extents``: stock zeroes in these.  ``copies``: the same of huge pages that are copied.
+    ``copies``: the same of huge pages that are copied.
     """
-    least = 2048 if copies else 0
+
+    def uses_of(runs: Sequence[Measured]) -> list[Use]:
+        return [use for measured in runs for use in measured.uses]
 
     def limits_of(runs: Sequence[Measured]) -> list[Limit]:
-        uses = [use for measured in runs for use in measured.uses]
-        wanted = {use for use in firstuse.WANTED if use[0] >= least}
+        uses = uses_of(runs)
+        wanted = {use for use in wanted_uses() if use[0] >= 2048 or not copies}
         missing = wanted - {(use.kib, use.page, use.how, use.way) for use in uses}
         tools.need("zero_bench --use", (" ".join(map(str, use)) for use in missing), LOG)
-        return firstuse.limits(firstuse.rows(uses), extents)
+        return use_limits(uses, extents)
 
     return Gate(
         f"folios {'copied' if copies else 'zeroed'} and used",
         lambda: run("--use", f"--rounds={USE_ROUNDS}", *(COPIES if copies else ())),
         limits_of,
         USE_RUNS,
-        lambda runs: firstuse.bests(use for measured in runs for use in measured.uses),
+        lambda runs: [best(name, ways, OURS) for name, ways in by_use(uses_of(runs)).items()],
     )

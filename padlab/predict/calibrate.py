@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fitting the simulation to the published thread sweeps, and how well that does.
 
-The published times are those of stock's engine in 2020, so that is what is
-simulated here.  The row of 0 threads is left out: it is another kernel, v5.7
-without padata, within 4 % of the row of one thread.  With both in, leaving out one
-of them would test nothing: the other has nearly the same time.
+The published times are those of stock's engine in 2020, so that is what is simulated here.  The row of 0
+threads is left out: it is another kernel, v5.7 without padata, within 4 % of the row of one thread.  With
+both in, leaving out one of them would test nothing: the other has nearly the same time.
 
-There are twelve parameters for 36 points.  A parameter of a CPU is shared by the
-machines with that CPU, a parameter of the kernel by all machines:
+There are twelve parameters for 36 points.  A parameter of a CPU is shared by the machines with that CPU, a
+parameter of the kernel by all machines:
 
 - time per page: one for each CPU, and one more for the small Haswell guest,
   whose pages cost 2.7 times those of the same CPU on bare metal (perhaps its host
@@ -16,8 +15,8 @@ machines with that CPU, a parameter of the kernel by all machines:
   can do;
 - SMT gain, serial time of a node, knee: one of each.
 
-The objective is the relative error, with less weight on what is far off (soft
-L1 at 10 %): some rows are averages over runs that took 70 or 130 ms.
+The objective is the relative error, with less weight on what is far off (soft L1 at 10 %): some rows are
+averages over runs that took 70 or 130 ms.
 
 The sweeps do not tell helpers' start or the lock from the rest, so these are not fitted, see
 data/assumptions.toml: whatever they are, the median leave-one-out error is 5 to 8 %.
@@ -29,7 +28,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from padlab.measure import published
+from padlab.measure import sweep
 from padlab.predict.simulate import Engine, Hardware, Shape, deferred_range, simulate
 from padlab.vm import machine as machines
 
@@ -49,9 +48,8 @@ MACHINES = tuple(_PAGE_OF)
 _Span = tuple[float, float, float]
 # Initialising a struct page takes at least its stores (4 to 6 ns on CPUs of today).
 _PAGE_NS: _Span = (18.0, 4.0, 80.0)
-# At most what the channels can do: six of DDR4-2666, four of DDR4-2400, four of
-# DDR4-2133, and for Zen, whose guest may have memory of all four dies, eight of
-# DDR4-2666.
+# At most what the channels can do: six of DDR4-2666, four of DDR4-2400, four of DDR4-2133, and for Zen, whose
+# guest may have memory of all four dies, eight of DDR4-2666.
 _BANDWIDTH: dict[str, _Span] = {
     "Skylake": (80.0, 15.0, 128.0),
     "Broadwell": (50.0, 15.0, 76.8),
@@ -72,8 +70,6 @@ _MAX_TRIES = 60
 
 @dataclass(frozen=True)
 class Point:
-    """A published time: a machine's slowest node with so many threads per node."""
-
     machine: str
     threads: int
     ms: float
@@ -98,7 +94,6 @@ class Calibration:
     checked: tuple[Checked, ...]
 
     def median_error(self, left_out: bool = True) -> float:
-        """Median of the absolute errors in per cent."""
         times = ((c.left_out_ms if left_out else c.fitted_ms, c.point.ms) for c in self.checked)
         return statistics.median(100 * abs(ms / published_ms - 1) for ms, published_ms in times)
 
@@ -130,12 +125,11 @@ def slowest_ms(nodes: tuple[Shape, ...], threads: int, kind: Hardware, engine: E
 
 
 def predict(point: Point, fit: Fit, engine: Engine) -> float:
-    """The simulated time of a published machine with a point's threads."""
     return slowest_ms(_published_shapes(point.machine), point.threads, hardware(fit, point.machine), engine)
 
 
 def published_points() -> list[Point]:
-    return [Point(name, row.threads, row.deferred_ms) for name in MACHINES for row in published.rows(name)]
+    return [Point(name, row.threads, row.deferred_ms) for name in MACHINES for row in sweep.published(name)]
 
 
 def fit(points: Sequence[Point], engine: Engine) -> Fit:
@@ -176,7 +170,6 @@ def parameters(points: Sequence[Point]) -> dict[str, _Span]:
 def calibrate(
     points: Sequence[Point], engine: Engine, report: Callable[[str], None] = lambda text: None
 ) -> Calibration:
-    """Fit to all points, then once more without each of them."""
     report("all points")
     whole = fit(points, engine)
     checked = []

@@ -20,9 +20,12 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
+
+from padlab.core import toml
 
 SECTION = 32768  # pages, 128 MiB: both engines align chunks to it, and claim no less
 BLOCK = 1024  # pages, 4 MiB: the most that the buddy allocator takes at once
@@ -108,8 +111,7 @@ class Run:
 def stock_chunk_end(start: int, end: int, pos: int, threads: int) -> int:
     """6.12's kernel/padata.c: chunks of one size, which end on multiples of it.
 
-    One thread gets its range whole.  A job that ends inside a section is rounded
-    up for the division only.
+    One thread gets its range whole.  A job that ends inside a section is rounded up for the division only.
     """
     if threads == 1:
         return end
@@ -157,7 +159,6 @@ def chunks(chunk_end: ChunkEnd, pfns: Range, threads: int) -> tuple[tuple[int, i
 
 
 def simulate(shape: Shape, threads: int, hardware: Hardware, engine: Engine) -> Run:
-    """Run a node's job with ``threads``, the caller among them."""
     if not 1 <= threads <= shape.cpus or not 1 <= shape.threads_per_core <= 2:
         raise ValueError(f"{threads} threads on {shape.cores} cores of {shape.threads_per_core}")
     serial_ms = hardware.serial_ms * engine.serial_ratio
@@ -171,11 +172,10 @@ def simulate(shape: Shape, threads: int, hardware: Hardware, engine: Engine) -> 
 def slowdown(weight: float, hardware: Hardware, engine: Engine) -> float:
     """How much longer a page takes while threads of ``weight`` cores are at work.
 
-    With u the share of a limit that they would use if it did not hold them up,
-    the slowdown is (1 + u^knee)^(1/knee): about 1 while u is small and about u
-    once it is large, so that no limit is ever exceeded.  Infinite ``knee`` is
-    max(1, u): no thread waits before the limit is met.  But memory requests come
-    unevenly, and wait for one another before that.
+    With u the share of a limit that they would use if it did not hold them up, the slowdown is (1 +
+    u^knee)^(1/knee): about 1 while u is small and about u once it is large, so that no limit is ever
+    exceeded.  Infinite ``knee`` is max(1, u): no thread waits before the limit is met.  But memory requests
+    come unevenly, and wait for one another before that.
     """
     rate = weight / (hardware.page_ns * engine.page_ratio)
     memory = rate * engine.bytes_per_page / hardware.bandwidth
@@ -189,11 +189,10 @@ def slowdown(weight: float, hardware: Hardware, engine: Engine) -> float:
 class _Team:
     """The threads of a node at work.
 
-    Time is kept twice: in ns, and as ``clock``, the pages that a thread with a
-    core to itself would have done by now.  Between two events each thread
-    advances in proportion to its weight, 1 or smt_gain / 2, whatever all are
-    slowed down by.  So what happens next is at the top of a heap of clock
-    values.  An entry whose thread has changed weight since is stale.
+    Time is kept twice: in ns, and as ``clock``, the pages that a thread with a core to itself would have done
+    by now.  Between two events each thread advances in proportion to its weight, 1 or smt_gain / 2, whatever
+    all are slowed down by.  So what happens next is at the top of a heap of clock values.  An entry whose
+    thread has changed weight since is stale.
     """
 
     def __init__(self, shape: Shape, threads: int, hardware: Hardware, engine: Engine) -> None:
@@ -275,3 +274,38 @@ class _Team:
             if old != weight and peer in self.due:
                 self._push(peer, (self.due[peer] - self.clock) * old)
         self.ns_per_clock = self.page_ns * slowdown(sum(self.weight.values()), self.hardware, self.engine)
+
+
+ASSUMPTIONS = Path(__file__).parent / "data" / "assumptions.toml"
+
+
+class Stores(Struct, frozen=True, forbid_unknown_fields=True):
+    page_ratio: float
+    page_ratio_range: tuple[float, float]
+    bytes_per_page: float
+
+
+class Engines(Struct, frozen=True, forbid_unknown_fields=True):
+    """``ours`` is that on AMD's CPUs; see on()."""
+
+    stock: Engine
+    ours: Engine
+    intel: Stores
+
+    def on(self, machine: str) -> "Engines":
+        if not machine.startswith("xeon"):
+            return self
+        return structs.replace(self, ours=structs.replace(self.ours, **structs.asdict(self.intel)))
+
+    @property
+    def ours_span(self) -> list[Engine]:
+        return [structs.replace(self.ours, page_ratio=ratio) for ratio in self.ours.page_ratio_range]
+
+    @property
+    def ours_stock_stores(self) -> Engine:
+        stock = self.stock
+        return structs.replace(self.ours, page_ratio=stock.page_ratio, bytes_per_page=stock.bytes_per_page)
+
+
+def load_engines(path: Path = ASSUMPTIONS) -> Engines:
+    return toml.load(path, Engines)

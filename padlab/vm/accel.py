@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What runs a guest's CPUs here: KVM where it works, else TCG, QEMU's emulator.
 
-Whether KVM works is found out by running a guest under it, and by how long that
-takes: there are machines, themselves guests, where every page that a guest
-touches costs KVM so much that Linux boots 70 times slower than under TCG.
+Whether KVM works is found out by running a guest under it, and by how long that takes: there are machines,
+themselves guests, where every page that a guest touches costs KVM so much that Linux boots 70 times slower
+than under TCG.
 
-There are machines with a /dev/kvm that opens and on which no guest gets
-anywhere, so neither the device nor QEMU's word is proof.  The guest is a boot
-sector of a few bytes, which asks QEMU to exit with a status that nothing else
-gives.  It needs the firmware to bring it up: code at the reset vector alone
-runs on such machines too, and stops where the firmware leaves real mode.
+There are machines with a /dev/kvm that opens and on which no guest gets anywhere, so neither the device nor
+QEMU's word is proof.  The guest is a boot sector of a few bytes, which asks QEMU to exit with a status that
+nothing else gives.  It needs the firmware to bring it up: code at the reset vector alone runs on such
+machines too, and stops where the firmware leaves real mode.
 """
 
 import contextlib
@@ -71,36 +70,30 @@ class Accel:
         return self.name == "kvm" or self.threads == "multi"
 
     def as_dict(self) -> dict[str, str]:
-        """For results: what ran the CPUs, and which QEMU."""
         details = {None: "", "single": ", one thread for all CPUs", "multi": ", a thread for each CPU"}
         kind = "tcg, icount" if self.exact else self.name + details[self.threads]
         return {"accelerator": kind, "qemu": self.qemu}
 
 
 def choose(qemu: Path, exact: bool = False, arch: Arch = X86_64) -> Accel:
-    """KVM where a guest runs under it, else TCG; exact mode is always emulated."""
     if arch.foreign:
         return _emulated(qemu, "the host is of another architecture")
     if exact:
         version = emulator.version(qemu)
         return Accel("tcg", "TCG, exact: guest instructions are counted", version, "single", exact=True)
-    against = _against_kvm(qemu)
-    return _emulated(qemu, against) if against else Accel("kvm", "KVM", emulator.version(qemu))
+    if not KVM.exists():
+        return _emulated(qemu, "there is no /dev/kvm")
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return _emulated(qemu, "/dev/kvm may not be opened by this user")
+    if not _works(qemu):
+        return _emulated(qemu, "/dev/kvm opens, but no guest gets anywhere under it")
+    return Accel("kvm", "KVM", emulator.version(qemu))
 
 
 def _emulated(qemu: Path, why: str) -> Accel:
     version = emulator.version(qemu)
     threads: Threads = "multi" if emulator.is_parallel(version) else "single"
     return Accel("tcg", f"TCG, emulated ({why})", version, threads)
-
-
-def _against_kvm(qemu: Path) -> str | None:
-    """Why KVM is not used; None if it is."""
-    if not KVM.exists():
-        return "there is no /dev/kvm"
-    if not os.access(KVM, os.R_OK | os.W_OK):
-        return "/dev/kvm may not be opened by this user"
-    return None if _works(qemu) else "/dev/kvm opens, but no guest gets anywhere under it"
 
 
 def _works(qemu: Path) -> bool:
@@ -110,18 +103,12 @@ def _works(qemu: Path) -> bool:
         cached = json.loads(CACHE.read_text())
         if cached["host_boot"] == host_boot and isinstance(cached["kvm"], bool):
             return bool(cached["kvm"])
-    works = _kvm_is_of_use(qemu)
+    kvm = probe(qemu, "kvm")
+    tcg = probe(qemu, "tcg") if kvm else None
+    works = kvm is not None and (tcg is None or kvm <= max(PROBE_MOST * tcg, PROBE_FLOOR_S))
     CACHE.parent.mkdir(parents=True, exist_ok=True)
     CACHE.write_text(json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
     return works
-
-
-def _kvm_is_of_use(qemu: Path) -> bool:
-    kvm = probe(qemu, "kvm")
-    if kvm is None:
-        return False
-    tcg = probe(qemu, "tcg")
-    return tcg is None or kvm <= max(PROBE_MOST * tcg, PROBE_FLOOR_S)
 
 
 def probe(qemu: Path, accel: Name) -> float | None:

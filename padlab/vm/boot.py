@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot one kernel on one machine in QEMU and tell how it ended.
 
-Each boot has a folder under build/boots: ``command`` (the QEMU line),
-``console.log`` (kernel messages), ``guest.log`` (what the guest's programs say, see
-channel.py), and ``qemu.log`` (QEMU's own messages).
+Each boot has a folder under build/boots: ``command`` (the QEMU line), ``console.log`` (kernel messages),
+``guest.log`` (what the guest's programs say, see channel.py), and ``qemu.log`` (QEMU's own messages).
 
-A guest ends well by saying "done N" and powering off.  Whatever else it does
-(panic, hang, reset) is a LabError with the end of the console.
+A guest ends well by saying "done N" and powering off.  Whatever else it does (panic, hang, reset) is a
+LabError with the end of the console.
 """
 
 import contextlib
 import os
-import re
 import shlex
 import sys
 import time
@@ -26,11 +24,11 @@ from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
 from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
 from padlab.vm.accel import Accel
-from padlab.vm.hostclock import HostClock
 from padlab.vm.machine import Machine
-from padlab.vm.spec import SYNC as SYNC
-from padlab.vm.spec import BootSpec as BootSpec
-from padlab.vm.spec import default_limit_s as default_limit_s
+from padlab.vm.qemu import SYNC as SYNC
+from padlab.vm.qemu import BootSpec as BootSpec
+from padlab.vm.qemu import default_limit_s as default_limit_s
+from padlab.vm.watch import HostClock
 
 # A built kernel and its initramfs.
 Ready = tuple[builds.Build, Path]
@@ -44,8 +42,6 @@ _HOST_EXTRA_MIB = 1024
 
 @dataclass(frozen=True)
 class BootResult:
-    """A boot that came to its end: what ran, how, and what it said."""
-
     spec: BootSpec
     build: builds.Build
     accel: Accel
@@ -68,22 +64,11 @@ class BootResult:
     def deferred_ms(self) -> float | None:
         """How long deferred init took by the guest's clock.
 
-        In exact mode the guest traces when its threads were woken, by the TSC.  That
-        counts then: until later in the boot, the clock of kernel messages is
-        corrected by timer ticks, and can be off by 8 ms.
+        In exact mode the guest traces when its threads were woken, by the TSC.  That counts then: until later
+        in the boot, the clock of kernel messages is corrected by timer ticks, and can be off by 8 ms.
         """
         traced = trace.deferred_ms(self.guest.trace) if self.accel.exact else None
         return self.dmesg.deferred_ms if traced is None else traced
-
-
-def parse_threads(text: str) -> str:
-    """Check a thread count, N or N%, as the kernel parameter takes it."""
-    match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
-    number, percent = (int(match[1]), match[2]) if match else (0, "")
-    if number < 1 or (percent and number > 100):
-        todo = "give 1 or more threads per node, or 1% to 100% of a node's CPUs"
-        raise LabError(f"--threads {text}", "not a number of threads", todo)
-    return f"{number}{percent}"
 
 
 def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
@@ -126,16 +111,12 @@ def _key(spec: BootSpec, build: builds.Build) -> str:
 
 
 def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:
-    """QEMU, and what it runs the CPUs with."""
     binary = emulator.ensure(spec.machine.arch)
     return binary, accels.choose(binary, spec.exact, spec.machine.arch)
 
 
 def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> tuple[Path, Accel, list[str]]:
-    """All but the boot itself: its folder, what runs its CPUs, and its QEMU line.
-
-    ``console`` is where kernel messages go, if not to a file in the folder.
-    """
+    """All but the boot: its folder, what runs its CPUs, its QEMU line with messages to ``console``."""
     check_config(spec)
     binary, accel = _runs_with(spec)
     if spec.machine.firmware:
@@ -157,7 +138,6 @@ def host_mib(machine: Machine) -> int:
 
 
 def check_memory(machine: Machine, available: int) -> None:
-    """Stop if that does not fit into ``available`` MiB."""
     need = host_mib(machine)
     if available < need:
         why = f"its memmap needs {need / 1024:.1f} GiB of host memory and {available / 1024:.1f} GiB are free"
@@ -165,7 +145,6 @@ def check_memory(machine: Machine, available: int) -> None:
 
 
 def check_config(spec: BootSpec) -> None:
-    """Stop if the kernel is not of the machine's architecture, or that cannot be booted so."""
     machine = spec.machine
     if spec.config.arch is not machine.arch:
         why = f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not"
@@ -187,7 +166,6 @@ def _folder(spec: BootSpec) -> Path:
 
 
 def prepare(kernel: str, config: Config = PERF, role: str = "boot") -> Ready:
-    """A built kernel and its initramfs: everything a boot needs."""
     build = builds.ensure_build(kernel, config)
     return build, initramfs.ensure(build, role)
 

@@ -55,11 +55,9 @@ class Guest:
         return values
 
     def values(self, key: str) -> list[str]:
-        """What was said under ``key``, in order."""
         return self._by_key.get(key, [])
 
     def value(self, key: str) -> str | None:
-        """What was said last under ``key``."""
         values = self.values(key)
         return values[-1] if values else None
 
@@ -97,6 +95,5 @@ class Guest:
 
     @property
     def total_pages(self) -> int | None:
-        """MemTotal in pages: what the kernel believes the page allocator was given."""
         kib = self.number("memtotal-kib")
         return None if kib is None else kib // 4

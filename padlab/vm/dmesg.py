@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the kernel says: the messages on a guest's console, and the patterns they are found by.
 
-Text in, dataclasses out.  Boot firmware and early consoles can leave half a line before
-a message, so messages are searched for anywhere in the text, each with the time stamp
-right before it.
+Text in, dataclasses out.  Boot firmware and early consoles can leave half a line before a message, so
+messages are searched for anywhere in the text, each with the time stamp right before it.
 
 Deferred init is reported by two different lines::
 
@@ -16,9 +15,9 @@ init it says for how long it waited for that in the end, and for whom before::
 
     [    0.941001] boot waited 3ms for struct pages at its end, others 12ms before, longest memory hotplug
 
-The time that both kernels' lines can be compared by is that of their stamps: from the
-last message before deferred init starts, which is SMP_DONE in both, to the last node
-line.  (Stock counts jiffies, which an emulated guest loses.)
+The time that both kernels' lines can be compared by is that of their stamps: from the last message before
+deferred init starts, which is SMP_DONE in both, to the last node line.  (Stock counts jiffies, which an
+emulated guest loses.)
 """
 
 import re
@@ -65,8 +64,6 @@ _LINE = re.compile(_STAMP + r"(?P<text>[^\n]*)")
 
 @dataclass(frozen=True)
 class NodeLine:
-    """One node's line on its deferred init."""
-
     node: int
     ms: int  # as the kernel says it
     at: float | None  # its time stamp, seconds
@@ -84,7 +81,6 @@ class Dmesg:
 
     @cached_property
     def nodes(self) -> tuple[NodeLine, ...]:
-        """The node lines in node order."""
         return tuple(sorted(map(_node_line, _NODE.finditer(self.text)), key=lambda line: line.node))
 
     @cached_property
@@ -93,7 +89,6 @@ class Dmesg:
 
     @cached_property
     def cpus(self) -> int | None:
-        """CPUs that were brought up."""
         return _int(self._group(BROUGHT_UP, "cpus"))
 
     @cached_property
@@ -118,10 +113,7 @@ class Dmesg:
 
     @cached_property
     def deferred_ms(self) -> float | None:
-        """From the last message before deferred init to the last node line; 0 if there is none.
-
-        In exact mode the trace tells it better: see BootResult.deferred_ms.
-        """
+        """To the last node line; 0 if there is none.  In exact mode see BootResult.deferred_ms."""
         start, ends = self._stamp(SMP_DONE), [line.at for line in self.nodes if line.at is not None]
         if start is None or len(ends) < len(self.nodes):
             return None
@@ -130,7 +122,6 @@ class Dmesg:
 
     @cached_property
     def boot_ms(self) -> float | None:
-        """From the kernel's start to that of init."""
         at = self._stamp(RUN_INIT)
         return None if at is None else round(1e6 * at) / 1000
 
@@ -144,7 +135,6 @@ class Dmesg:
 
 
 def parse(text: str) -> Dmesg:
-    """Read a console log, as it comes off the serial port."""
     return Dmesg(text.replace("\r", ""))
 
 

@@ -16,15 +16,13 @@ NAME = "qemu-system-x86_64"
 OVERRIDE = "PADLAB_QEMU"
 NAMES = {X86_64: NAME, ARM64: "qemu-system-aarch64"}
 
-# Earlier ones translate code without locking its page: while one emulated CPU
-# patches an instruction, as jump labels do, another can keep the old one for
-# good.  Linux then dies of a breakpoint that is not there ("Oops: int3"): one
-# boot in six with 8 CPUs on 2 host cores.
+# Earlier ones translate code without locking its page: while one emulated CPU patches an instruction, as jump
+# labels do, another can keep the old one for good.  Linux then dies of a breakpoint that is not there ("Oops:
+# int3"): one boot in six with 8 CPUs on 2 host cores.
 PARALLEL_SINCE = (8, 1)
 
 
 def ensure(arch: Arch = X86_64) -> Path:
-    """The QEMU to run for guests of an architecture, installed if there is none."""
     if arch.foreign or not os.environ.get(OVERRIDE):
         packages.ensure("qemu-arm64" if arch.foreign else "qemu")
     path = find(arch)
@@ -40,13 +38,9 @@ def find(arch: Arch = X86_64) -> Path | None:
         if not os.access(path, os.X_OK) or not path.is_file():
             raise LabError(f"{OVERRIDE}={named}", "there is no such program", f"give the path of {NAME}")
         return path
-    return _newest(NAMES[arch])
-
-
-def _newest(name: str) -> Path | None:
     programs: dict[Path, Path] = {}
     for folder in os.environ.get("PATH", "").split(os.pathsep):
-        path = Path(folder) / name
+        path = Path(folder) / NAMES[arch]
         if path.is_file() and os.access(path, os.X_OK):
             programs.setdefault(path.resolve(), path)  # /bin and /usr/bin are one folder
     # Of equal ones, the first in PATH.
@@ -70,7 +64,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def is_parallel(text: str) -> bool:
-    """Whether QEMU of that version can be trusted with a host thread for each emulated CPU."""
     return _numbers(text) >= PARALLEL_SINCE
 
 

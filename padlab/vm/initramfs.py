@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Initramfs images: busybox, one script per role, and the modules it loads.
 
-Images are written here in cpio's newc format, with fixed times and owners and
-no compression, so that equal input gives an equal file and the kernel under
-test spends its time on memory, not on gunzip.  A file's name carries the hash
-of its content: an image that exists is the right one.
+Images are written here in cpio's newc format, with fixed times and owners and no compression, so that equal
+input gives an equal file and the kernel under test spends its time on memory, not on gunzip.  A file's name
+carries the hash of its content: an image that exists is the right one.
 """
 
 import hashlib
@@ -55,7 +54,6 @@ def char_device(name: str, major: int, minor: int) -> Entry:
 
 
 def cpio(entries: Iterable[Entry]) -> bytes:
-    """The newc archive of ``entries``; missing parent folders are added."""
     out = bytearray()
     for ino, entry in enumerate(_with_parents(entries), start=1):
         _append(out, entry, ino)
@@ -84,7 +82,6 @@ def _append(out: bytearray, entry: Entry, ino: int) -> None:
 
 
 def ensure(build: builds.Build, role: str) -> Path:
-    """The image of ``role`` for guests that run ``build``, made if missing."""
     if role not in ROLES:
         raise LabError("initramfs", f"no role '{role}'", f"use one of: {', '.join(ROLES)}")
     packages.ensure("guest")
@@ -136,7 +133,6 @@ def _program(name: str) -> Path:
 
 
 def _extras(build: builds.Build, role: str) -> list[Entry]:
-    """What a role needs besides its script."""
     if role == "oracle":
         modules = [builds.ensure_module(build, GUEST / name) for name in ("oracle", "online")]
         return [

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is not run again while nothing that it saw has changed: boots, and verdicts of some checks.
 
-A check judges what guests said.  If the check passes, what they said is kept, each under a key of
-all that the guest could see: the kernel's image, the initramfs, QEMU's command line and QEMU
-itself.  A later run of a check reads what is kept instead of booting, and judges it anew.  So a
-change of the kernel or of a guest's script boots again, and a change of a judge does not.
+A check judges what guests said.  If the check passes, what they said is kept, each under a key of all that
+the guest could see: the kernel's image, the initramfs, QEMU's command line and QEMU itself.  A later run of a
+check reads what is kept instead of booting, and judges it anew.  So a change of the kernel or of a guest's
+script boots again, and a change of a judge does not.
 
-What was kept is never the last word on a failure: a check that fails by it is run again with real
-boots, and what it had is dropped (runner.py).
+What was kept is never the last word on a failure: a check that fails by it is run again with real boots, and
+what it had is dropped (runner.py).
 
 A check that boots nothing may say itself what it sees (runner.Check): then its verdict is kept.
 
-A boot's entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is
-written under another name and renamed when it is whole; one that does not agree with its digest
-is not believed.
+A boot's entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is written
+under another name and renamed when it is whole; one that does not agree with its digest is not believed.
 """
 
 import contextlib
@@ -49,7 +48,6 @@ class Keeper:
     read: list[str] = field(default_factory=list)  # keys
 
     def keep(self, logs: Sequence[str]) -> None:
-        """The check has passed: keep what its guests said in the files named ``logs``."""
         for key, (folder, status) in self.booted.items():
             _write(key, folder, status, logs)
 
@@ -69,7 +67,6 @@ def current() -> Keeper | None:
 
 @contextlib.contextmanager
 def by(keeper: Keeper) -> Iterator[Keeper]:
-    """Boots of this thread in the with block are the keeper's."""
     token = _keeper.set(keeper)
     try:
         yield keeper

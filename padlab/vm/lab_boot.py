@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab boot``: boot once and print what came of it, or give a shell in the guest; ``./lab machines``."""
 
-import contextlib
 import json as jsonlib
 import shlex
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,9 @@ from padlab.vm import accel as accels
 from padlab.vm import boot as boots
 from padlab.vm import emulator, initramfs, qemu, summary
 from padlab.vm import machine as known
+
+# A person at the console has QEMU's keys, too: Ctrl-A X ends it, Ctrl-C is the guest's.
+_SHELL = "mon:stdio"
 
 
 def main(spec: boots.BootSpec, shell: bool = False, json: bool = False, dry_run: bool = False) -> int:
@@ -41,11 +42,6 @@ def main(spec: boots.BootSpec, shell: bool = False, json: bool = False, dry_run:
     return 0 if told.ok else 1
 
 
-def _console(role: str) -> str:
-    """A person at the console has QEMU's keys, too: Ctrl-A X ends it, Ctrl-C is the guest's."""
-    return "mon:stdio" if role == "shell" else "stdio"
-
-
 def _planned(spec: boots.BootSpec, role: str) -> list[str]:
     """The QEMU line, with the console here; nothing is built, installed or started for it."""
     boots.check_config(spec)
@@ -56,11 +52,11 @@ def _planned(spec: boots.BootSpec, role: str) -> list[str]:
         accel = accels.choose(binary, spec.exact, arch)
     spec = replace(spec, initrd=initramfs.planned(role, arch))
     kernel = builds.image(spec.kernel, spec.config)
-    return qemu.command(spec, kernel, binary or emulator.NAMES[arch], accel, qemu.Ports(_console(role)))
+    ports = qemu.Ports(_SHELL if role == "shell" else "stdio")
+    return qemu.command(spec, kernel, binary or emulator.NAMES[arch], accel, ports)
 
 
 def gdb_line(obj: Path) -> str:
-    """What to type for a debugger on the kernel built in ``obj``."""
     args = ["gdb"]
     if (obj / "vmlinux-gdb.py").exists():  # its config has the kernel's commands for gdb
         args += ["-iex", f"add-auto-load-safe-path {obj.parent}"]
@@ -68,12 +64,15 @@ def gdb_line(obj: Path) -> str:
 
 
 def _shell(spec: boots.BootSpec, build: builds.Build) -> int:
-    """Run QEMU on this terminal until the person is done."""
-    folder, _, cmd = boots.set_up(spec, build, _console("shell"))
+    folder, _, cmd = boots.set_up(spec, build, _SHELL)
     progress.note("a shell in the guest: 'poweroff -f' or Ctrl-A X ends it")
-    with _terminal_kept():
+    mode = termios.tcgetattr(sys.stdin) if sys.stdin.isatty() else None
+    try:
         # In this process group, or it could not read from the terminal.
         status = subprocess.run(["setpriv", "--pdeathsig", "KILL", *cmd], check=False).returncode
+    finally:
+        if mode:  # QEMU makes the terminal raw, however it ends
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, mode)
     if status:
         why = process.describe_status([emulator.NAME], status)
         log = folder / "command"
@@ -81,21 +80,7 @@ def _shell(spec: boots.BootSpec, build: builds.Build) -> int:
     return 0
 
 
-@contextlib.contextmanager
-def _terminal_kept() -> Iterator[None]:
-    """Have the terminal as it was, however QEMU ends, which makes it raw."""
-    if not sys.stdin.isatty():
-        yield
-        return
-    mode = termios.tcgetattr(sys.stdin)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, mode)
-
-
 def machines() -> int:
-    """Print every machine of machines/, and what it takes of the host."""
     names = ("machine", "kind", "host GiB", "what it is", "why it is here")
     grid = table.grid(names, left=set(names) - {"host GiB"})
     for machine in map(known.load, known.names()):

@@ -50,8 +50,6 @@ PAGES_PER_MIB = 256
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node; ``cpus`` counts hardware threads and may be 0."""
-
     mib: int
     cpus: int
     distances: tuple[int, ...] = ()  # to each node, if not what QEMU makes them
@@ -59,16 +57,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Dimm:
-    """Memory in a slot of ``node``: no part of the map that the kernel boots with."""
-
     mib: int
     node: int
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine to boot, as its file under machines/ describes it."""
-
     name: str
     description: str
     kind: str

@@ -1,23 +1,72 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A machine as QEMU arguments: a pure function, so that it is tested on text.
+"""What is booted: a machine, a kernel, and how; and that as QEMU arguments.  Pure: it is tested on text.
 
-The chipset is ``pc`` rather than ``q35``, but for EFI: it has RAM up to 3 GiB below the PCI
-hole where q35 has 2, as the published KVM guests had, and half the devices to
-probe.  Its 255 CPUs are enough for every published machine.
+The chipset is ``pc`` rather than ``q35``, but for EFI: it has RAM up to 3 GiB below the PCI hole where q35
+has 2, as the published KVM guests had, and half the devices to probe.  Its 255 CPUs are enough for every
+published machine.
 
-Guest RAM is ``reserve=off``, one backend per NUMA node: only what the guest
-touches (the memmap, 1.6 % of its RAM, and little else) takes host memory, so
-that machines far larger than the host boot.
+Guest RAM is ``reserve=off``, one backend per NUMA node: only what the guest touches (the memmap, 1.6 % of its
+RAM, and little else) takes host memory, so that machines far larger than the host boot.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages
 from padlab.kernel.arch import ARM64
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
-from padlab.vm.spec import BootSpec
+
+# On the command line: boot waits for deferred init at once, as stock's always does.
+SYNC = "deferred_init=sync"
+
+
+@dataclass(frozen=True)
+class BootSpec:
+    """What to boot.  ``threads`` is a value of deferred_init_threads=, checked before."""
+
+    machine: Machine
+    kernel: str
+    config: Config = PERF
+    threads: str | None = None
+    exact: bool = False
+    all_cpus: bool = False  # in exact mode: see command()
+    shift: int = 0  # as well
+    sync: bool = False  # see SYNC
+    append: tuple[str, ...] = ()
+    initrd: Path | None = None
+    time_limit_s: float | None = None
+    disk: Path | None = None  # as well
+    gdb: bool = False  # waits for a debugger, and is not in time for anything
+
+    @property
+    def name(self) -> str:
+        exact = "-exact" if self.exact else ""
+        return f"{self.machine.name}-{self.kernel}-{self.config}{exact}"
+
+    @property
+    def limit_s(self) -> float:
+        if self.gdb:
+            return math.inf
+        return self.time_limit_s or default_limit_s(self.machine, self.config, self.exact)
+
+    def kernel_args(self) -> list[str]:
+        threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
+        # What a part of the boot costs can be told where parts come one after the other.
+        sync = [SYNC] if self.sync and self.kernel != "stock" else []
+        return [*threads, *sync, *self.append]
+
+
+def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False) -> float:
+    """How long a boot may take, generously: several times what two slow cores need under TCG."""
+    limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
+    limit *= config.slowness
+    if exact:
+        limit *= 2
+    return limit
+
 
 # Every line on the first serial port, with times; reboot at once on a panic, which
 # -no-reboot turns into QEMU's exit.
@@ -33,12 +82,10 @@ TCG_ARGS = ("lpj=4000000", "tsc=reliable", "no_timer_check")
 CROWD_ARGS = ("nolapic_timer",)
 CROWD_CPUS = 8
 
-# Exact mode repeats to the digit only if nothing depends on chance.
-# When the threads of deferred init are woken and wake who waits for them, by the
-# TSC, which counts instructions then.  The kernel log's clock is corrected by ticks
-# this early, and off by some.
-# Messages wait until the guest prints them all: the serial port takes thousands of
-# instructions for each.
+# Exact mode repeats to the digit only if nothing depends on chance.  When the threads of deferred init are
+# woken and wake who waits for them, by the TSC, which counts instructions then.  The kernel log's clock is
+# corrected by ticks this early, and off by some.  Messages wait until the guest prints them all: the serial
+# port takes thousands of instructions for each.
 EXACT_ARGS = ("nokaslr", "loglevel=4", "trace_clock=x86-tsc", "trace_event=sched:sched_waking")
 
 # Translated code; QEMU's default is a share of the host's memory.
@@ -59,8 +106,6 @@ OVMF = packages.GROUPS["ovmf"]["ovmf"]
 
 @dataclass(frozen=True)
 class Ports:
-    """QEMU's devices behind the guest's serial ports."""
-
     console: str = "stdio"  # kernel messages: ttyS0
     channel: str = "null"  # what the guest's programs say: ttyS1 (see channel.py)
     monitor: str = "padlab"  # an abstract socket's name, if the machine has the monitor at ttyS2
@@ -69,11 +114,10 @@ class Ports:
 def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, ports: Ports) -> list[str]:
     """The QEMU command line of a boot.
 
-    If ``accel`` is exact, instructions are counted: one emulated CPU, one virtual
-    nanosecond per guest instruction, or 2 to the power of ``spec.shift`` for tests that are
-    about time; the machine keeps all of its memory and nodes.  With ``spec.all_cpus`` it
-    keeps its CPUs, too: they take turns, and what one of them does is counted together
-    with what others do meanwhile.
+    If ``accel`` is exact, instructions are counted: one emulated CPU, one virtual nanosecond per guest
+    instruction, or 2 to the power of ``spec.shift`` for tests that are about time; the machine keeps all of
+    its memory and nodes.  With ``spec.all_cpus`` it keeps its CPUs, too: they take turns, and what one of
+    them does is counted together with what others do meanwhile.
 
     ``spec.disk`` is the image of a disk, /dev/vda in a guest that knows virtio.
     """
@@ -81,9 +125,18 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
     args = [str(binary), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     one_cpu = accel.exact and not spec.all_cpus
     args += [*_board(machine), *_accel(accel, spec.shift)]
-    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine), *_backends(machine)]
+    args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine)]
+    for i, node in enumerate(machine.nodes):
+        if node.mib:
+            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
     args += _numa_of_arm64(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
-    args += [*_distances(machine), *_dimms(machine)]
+    for i, node in enumerate(machine.nodes):
+        for j, distance in enumerate(node.distances):
+            args += ["-numa", f"dist,src={i},dst={j},val={distance}"]
+    # Not in the firmware's memory map: the guest's ACPI code finds and adds them.
+    for i, dimm in enumerate(machine.dimms):
+        args += ["-object", f"memory-backend-ram,id=dimm{i},size={dimm.mib}M,reserve=off"]
+        args += ["-device", f"pc-dimm,id=slot{i},memdev=dimm{i},node={dimm.node}"]
     args += ["-serial", ports.console]
     args += _channel_of_arm64(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
     args += _monitor(ports.monitor) if machine.monitor else []
@@ -124,10 +177,7 @@ def _board(machine: Machine) -> list[str]:
 
 
 def _monitor(socket: str) -> list[str]:
-    """QEMU's monitor, as people type at it, at the other end of a socket: the third serial port.
-
-    That has an interrupt of its own, since Linux lets none of the first two share theirs.
-    """
+    """QEMU's monitor at the third serial port, with an interrupt of its own: the first two share none."""
     place = f"path={socket},abstract=on"
     return [
         *("-chardev", f"socket,id=monitor,server=on,wait=off,{place}", "-mon", "monitor"),
@@ -148,9 +198,8 @@ def _accel(accel: Accel, shift: int) -> list[str]:
 def _sockets(machine: Machine) -> tuple[int, int]:
     """Sockets and cores per socket.
 
-    A socket per node with CPUs where these are equal, as in real machines;
-    else a socket per core, since QEMU's sockets all have the same size and
-    Linux warns of a socket that spans nodes.
+    A socket per node with CPUs where these are equal, as in real machines; else a socket per core, since
+    QEMU's sockets all have the same size and Linux warns of a socket that spans nodes.
     """
     cores = machine.cores_per_node
     if cores is None:
@@ -171,31 +220,6 @@ def _memory(machine: Machine) -> str:
     # A slot's address is a multiple of a gibibyte, so it may take up to one more.
     most = machine.mib + machine.dimm_mib + 1024 * len(machine.dimms)
     return f"{machine.mib}M,slots={len(machine.dimms)},maxmem={most}M"
-
-
-def _dimms(machine: Machine) -> list[str]:
-    """Not in the firmware's memory map: the guest's ACPI code finds and adds them."""
-    args = []
-    for i, dimm in enumerate(machine.dimms):
-        args += ["-object", f"memory-backend-ram,id=dimm{i},size={dimm.mib}M,reserve=off"]
-        args += ["-device", f"pc-dimm,id=slot{i},memdev=dimm{i},node={dimm.node}"]
-    return args
-
-
-def _backends(machine: Machine) -> list[str]:
-    args = []
-    for i, node in enumerate(machine.nodes):
-        if node.mib:
-            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
-    return args
-
-
-def _distances(machine: Machine) -> list[str]:
-    args = []
-    for i, node in enumerate(machine.nodes):
-        for j, distance in enumerate(node.distances):
-            args += ["-numa", f"dist,src={i},dst={j},val={distance}"]
-    return args
 
 
 def _numa(machine: Machine, one_cpu: bool) -> list[str]:

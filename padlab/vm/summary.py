@@ -43,9 +43,8 @@ class Threads:
 class Pages:
     """Where the machine's pages are.  All counts are the guest kernel's own.
 
-    MemTotal is counted over memblock's ranges, before deferred init; a zone's
-    managed pages are counted one free at a time, early or deferred.  They are
-    equal only if every page was freed, and freed once.
+    MemTotal is counted over memblock's ranges, before deferred init; a zone's managed pages are counted one
+    free at a time, early or deferred.  They are equal only if every page was freed, and freed once.
     """
 
     machine: int  # of the machine as QEMU has it
@@ -72,16 +71,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        return (
-            self.result.exit == 0
-            and self.pages is not None
-            and self.pages.ok
-            and all(node.ok for node in self.threads)
-        )
+        pages_ok = self.pages is not None and self.pages.ok
+        return self.result.exit == 0 and pages_ok and all(node.ok for node in self.threads)
 
     @property
     def emulated(self) -> bool:
-        """Then the guest's clock loses time (see hostclock.py)."""
+        """Then the guest's clock loses time (see watch.HostClock)."""
         return self.result.accel.emulated
 
     @property
@@ -153,12 +148,10 @@ def expected_threads(machine: Machine, node: int, threads: str | None, exact: bo
 
 
 def threads_of_percent(percent: int, cpus: int) -> int:
-    """N% of a node's CPUs as the kernel rounds it: to nearest, and 1 at least."""
     return max(1, (percent * cpus + 50) // 100)
 
 
 def account(result: BootResult) -> Pages | None:
-    """The machine's pages, or None if the guest did not report them."""
     nodes, zones, total = result.dmesg.nodes, result.guest.zones, result.guest.total_pages
     if total is None or not zones:
         return None
@@ -173,7 +166,6 @@ def account(result: BootResult) -> Pages | None:
 
 
 def show(report: Report) -> None:
-    """Print the kernel's node lines as they were, then a summary."""
     result, dmesg, spec = report.result, report.result.dmesg, report.result.spec
     console = table.console()
     for node in report.threads:

@@ -63,7 +63,6 @@ class Trace:
 
 
 def parse(lines: Iterable[str]) -> Trace:
-    """Read a trace; comments and what is no event are passed over."""
     events, lost = [], []
     for line in lines:
         if match := _EVENT.match(line):

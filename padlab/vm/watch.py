@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Running QEMU until a guest comes to its end, and telling how it ended.
+"""Running QEMU until a guest comes to its end, telling how it ended, and when its console lines came.
 
 Console and channel are files that are read while they grow, not pipes: nothing
 here can slow the guest down, and the logs are whole whatever ends the run.
@@ -10,23 +10,63 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from padlab.core import process, progress
 from padlab.core.errors import LabError
-from padlab.vm import channel
+from padlab.vm import channel, dmesg
 from padlab.vm import dmesg as messages
 from padlab.vm.dmesg import Dmesg
-from padlab.vm.hostclock import HostClock
+
+_MARKS = {
+    "start": re.compile(dmesg.LINUX_VERSION.encode()),
+    "smp": re.compile(dmesg.SMP_DONE.encode()),
+    "node": re.compile(dmesg.NODE_DONE.encode()),
+    "init": re.compile(dmesg.RUN_INIT.encode()),
+}
+
+
+@dataclass
+class HostClock:
+    """When console lines came, by the host's clock; times are of any monotonic one, in seconds.
+
+    Until late in boot an emulated guest's time stamps are held back to its timer ticks, of which it
+    loses most when its CPUs outnumber the host's: it may call half a minute 0.7 seconds.
+    """
+
+    _came: dict[str, float] = field(default_factory=dict)
+    _rest: bytes = b""
+
+    def feed(self, data: bytes, now: float) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            for name, pattern in _MARKS.items():
+                # The last node line ends deferred init.
+                if (name == "node" or name not in self._came) and pattern.search(line):
+                    self._came[name] = now
+
+    @property
+    def deferred_ms(self) -> float | None:
+        return self._between("smp", "node" if "node" in self._came else "smp")
+
+    @property
+    def boot_ms(self) -> float | None:
+        return self._between("start", "init")
+
+    def _between(self, first: str, last: str) -> float | None:
+        if first not in self._came or last not in self._came:
+            return None
+        return round(1000 * (self._came[last] - self._came[first]), 1)
+
 
 # A boot's logs, in its folder.
 CONSOLE, GUEST, QEMU = "console.log", "guest.log", "qemu.log"
 
 TAIL_LINES = 20
 _TAIL_BYTES = 4096
-# Short, since lines are timed by when they are seen (see hostclock.py).
+# Short, since lines are timed by when they are seen (HostClock).
 _POLL_S = 0.004
 # From the last word, of the guest or of a kernel that still has something to do, to QEMU's exit.
 _EXIT_GRACE_S = 15.0
@@ -60,7 +100,6 @@ class _Tail:
 def run(
     cmd: list[str], what: str, folder: Path, limit_s: float, show: Callable[[str], None], clock: HostClock
 ) -> End:
-    """Run QEMU until it exits, is done but does not exit, or reaches the time limit."""
     deadline = time.monotonic() + limit_s
     last_word: float | None = None
     shown = "starting"

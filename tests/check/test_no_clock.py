@@ -33,22 +33,15 @@ ALLOWED = {
     "padlab/check/deferred/beside.py": (2, "a lost wake-up: half a minute for what takes milliseconds"),
     # Guests
     "padlab/guest/boot.sh": (1, REPORTED),
-    "padlab/guest/oracle/memmap_oracle.c": (2, REPORTED),
     "padlab/guest/users.sh": (1, "between looks at what is awaited"),
     # The kernel's own tests
     "linux/lib/test_padata_mt.c": (6, WORK),
     "linux/kernel/padata_mt_kunit.c": (8, HANGS),
     "linux/mm/memmap_bulk_kunit.c": (2, REPORTED),
-    "linux/tools/testing/selftests/padata/functions.sh": (
-        3,
-        "between looks at what is awaited; for test_time_*",
-    ),
+    "linux/tools/testing/selftests/padata/functions.sh": (3, "between looks at what is awaited; of time"),
     "linux/tools/testing/selftests/padata/test_nodes_change.sh": (2, WORK),
     "linux/tools/testing/selftests/padata/test_oom.sh": (1, WORK),
-    "linux/tools/testing/selftests/padata/test_priority.sh": (
-        1,
-        "before a job, which is repeated without help",
-    ),
+    "linux/tools/testing/selftests/padata/test_priority.sh": (1, "before a job, repeated without help"),
     "linux/tools/testing/selftests/padata/hugepages.c": (1, REPORTED),
     "linux/tools/testing/selftests/padata/load.c": (1, "for test_time_*"),
     "checks/faults/test-beside.patch": (2, HANGS),

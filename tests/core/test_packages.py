@@ -17,7 +17,7 @@ GROUPS = {"tools": {"saw": "saw", "nails": "/usr/include/nails.h"}}
     "text, why",
     [
         (
-            "E: Failed to fetch x  Temporary failure resolving 'deb'\nE: Some",
+            "E: Failed to fetch x  Temporary failure resolving 'd'\nE: x",
             "the Debian mirror cannot be reached",
         ),
         ("E: You don't have enough free space in /var/cache/apt/archives/.", "no room on disk"),
@@ -88,11 +88,10 @@ class TestInstall:
         assert ran == ["install"]
 
 
-class TestWithoutRoot:
-    def test_one_line_says_what_to_run(self, monkeypatch: pytest.MonkeyPatch, root: None) -> None:
-        monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        with pytest.raises(LabError, match=r"needs root; run as root: apt-get install -y .* saw$"):
-            packages.install(["saw"])
+def test_without_root_one_line_says_what_to_run(monkeypatch: pytest.MonkeyPatch, root: None) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(LabError, match=r"needs root; run as root: apt-get install -y .* saw$"):
+        packages.install(["saw"])
 
 
 class TestMissing:

@@ -34,15 +34,9 @@ def shown(base: str | None = None, before: str = "") -> list[str]:
     return [name, *(os.path.relpath(place, paths.ROOT) for place in places)]
 
 
-FOLDERS = ("trees", "logs", "boots", "initramfs")
-DEFAULT = ["6.12", "patches", "results", "build", *(f"build/{name}" for name in FOLDERS)]
-MAINLINE = [
-    "7.3",
-    "bases/7.3/patches",
-    "results/7.3",
-    "build/7.3",
-    *(f"build/7.3/{name}" for name in FOLDERS),
-]
+IN_BUILD = ("/trees", "/logs", "/boots", "/initramfs")
+DEFAULT = ["6.12", "patches", "results", *(f"build{name}" for name in ("", *IN_BUILD))]
+MAINLINE = ["7.3", "bases/7.3/patches", "results/7.3", *(f"build/7.3{name}" for name in ("", *IN_BUILD))]
 
 
 @pytest.mark.parametrize("base", [None, "", "9.9"])

@@ -17,13 +17,6 @@ def test_too_few_runs_mean_nothing(runs: int) -> None:
     assert found.noise is not None and "no spread" in found.noise
 
 
-def test_speedup_as_published() -> None:
-    # The published tables' first rows: 4089.7 -> 2662.7 is 34.9%.
-    assert stats.saved(4089.7, 2662.7) == pytest.approx(34.9, abs=0.05)
-    assert stats.saved(100, 110) == pytest.approx(-10)
-    assert stats.saved(0, 1) is None
-
-
 class TestPaired:
     def test_median_of_the_rounds(self) -> None:
         found = stats.paired([100, 200, 100], [50, 100, 300])

@@ -32,17 +32,17 @@ def test_tables_are_replaced_and_nothing_else(style: Style) -> None:
         f"{begin(style, 'b')}\n", f"{begin(style, 'b')}\nb\n"
     )
     assert markers.rewrite("d", renewed, style, render) == renewed
-    assert [line for _, line in markers.prose("d", renewed, style)] == ["Before.", "After."]
+    assert [line for _, line in markers.prose(renewed, style)] == ["Before.", "After."]
 
 
 @styles
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["one", "BEGIN", "two"], "d:2: this table has no end"),
-        (["one", "END"], "d:2: this ends a table that has no beginning"),
-        (["BEGIN", "BEGIN", "END"], "d:1: this table has no end"),
-        (["BEGIN", "END", "END"], "d:3: this ends a table that has no beginning"),
+        (["one", "BEGIN", "two"], "d:2: this marker"),
+        (["one", "END"], "d:2: this marker"),
+        (["BEGIN", "BEGIN", "END"], "d:1: this marker"),
+        (["BEGIN", "END", "END"], "d:3: this marker"),
     ],
 )
 def test_faults_name_file_line_and_what_to_do(style: Style, lines: list[str], message: str) -> None:

@@ -50,11 +50,8 @@ def zeroed(kib: int, threads: int, way: str, us: float) -> dict[str, object]:
 
 
 def test_a_table_follows_its_record(results: Path) -> None:
-    rows = [
-        zeroed(1 << 20, 1, "stock", 2e5),
-        zeroed(1 << 20, 1, "ours", 1e5),
-        zeroed(1 << 20, 2, "ours", 5e4),
-    ]
+    timed = ((1, "stock", 2e5), (1, "ours", 1e5), (2, "ours", 5e4))
+    rows = [zeroed(1 << 20, *row) for row in timed]
     record(results, "hugepages.json", native=rows)
     assert tables.make(["zeroing-1-gib", "6.12"]).rows == [
         ["AMD EPYC (family 25, Zen 3), 2 CPUs", "200.0", "100.0 (0.50)", "50.0 (0.25)", "", "", ""]

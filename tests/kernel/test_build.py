@@ -12,7 +12,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
 from padlab.kernel import build, kconfig, state
 from padlab.kernel.arch import ALL, Arch
-from padlab.kernel.kconfig import DEBUG, PERF, Config
+from padlab.kernel.kconfig import PERF, Config
 from tests.conftest import write
 
 MAKE_OUTPUT = """\
@@ -121,7 +121,6 @@ class TestConfig:
         files = [tuple(config.files(series=True)) for config in configs]
         assert len(set(files)) == len(files)
         assert all(file.exists() for each in files for file in each)
-        assert {config for config in configs if config.watched} == {DEBUG, kconfig.RT}
 
     @pytest.mark.parametrize("arch", ALL.values(), ids=ALL)
     def test_what_an_architecture_adds_undoes_nothing_of_perf(self, arch: Arch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from padlab.core import paths
+from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import mailseries, state, steps, tree
 from tests.conftest import write, write_all
@@ -53,7 +53,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -
 @pytest.mark.usefixtures("installed")
 class TestExport:
     def test_git_am_gives_the_patched_tree(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
         mails = mailseries.export(clone / "out")
         assert [mail.name for mail in mails] == [
             "0000-cover-letter.patch",
@@ -75,7 +75,7 @@ class TestExport:
 
     @pytest.mark.parametrize("name", ["kernel/padata_mt.c", "kernel/fork.c", "kernel/new.c"])
     def test_check_sees_any_difference(self, clone: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
         mailseries.export(clone / "out")
         (tree.ensure_tree("patched") / name).write_text("other\n")
         with pytest.raises(LabError) as error:
@@ -106,18 +106,16 @@ class TestExport:
 
 @pytest.fixture
 def parts(clone: Path) -> Path:
-    """The same in two parts, of which the second adds to a file of the first."""
+    """The same in two parts."""
     series = clone / "series"
     (series / "00-cover.msg").unlink()
     files = {
         "parts.toml": '[[part]]\nname = "engine"\nsteps = ["01-engine.msg"]\n'
-        '[[part]]\nname = "tests"\nsteps = ["03-rest.msg", "02-tests.msg"]\n',
+        '[[part]]\nname = "tests"\nsteps = ["02-tests.msg"]\n',
         "cover-engine.msg": "Subject: the engine\n\nWhat it is.\n",
         "cover-tests.msg": "Subject: tests\n\nWhat they are.\n",
         "01-engine.msg": "Subject: padata: new engine\nOwns: kernel/padata_mt.c\n"
-        "Without: half.patch\nHook: makefile.patch\n\nWhy.\n",
-        "03-rest.msg": "Subject: padata: the rest\nOwns: kernel/padata_mt.c\n\nWhy.\n",
-        "half.patch": "--- a/kernel/padata_mt.c\n+++ b/kernel/padata_mt.c\n@@ -1 +1 @@\n-engine\n+half\n",
+        "Hook: makefile.patch\n\nWhy.\n",
     }
     write_all(series, files)
     return clone
@@ -126,14 +124,13 @@ def parts(clone: Path) -> Path:
 @pytest.mark.usefixtures("installed")
 class TestParts:
     def test_git_am_of_all_gives_the_patched_tree(self, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
         mails = mailseries.export(parts / "out")
         assert [str(mail.relative_to(parts / "out")) for mail in mails] == [
             "1-engine/0000-cover-letter.patch",
             "1-engine/0001-padata-new-engine.patch",
             "2-tests/0000-cover-letter.patch",
-            "2-tests/0001-padata-the-rest.patch",
-            "2-tests/0002-selftests-padata.patch",
+            "2-tests/0001-selftests-padata.patch",
         ]
         mailseries.check(parts / "out")
         assert (parts / "work/check/kernel/padata_mt.c").read_text() == "engine\n"
@@ -141,14 +138,9 @@ class TestParts:
     def test_each_says_what_it_is_against(self, parts: Path) -> None:
         mails = mailseries.export(parts / "out")
         first, second = mails[0].read_text(), mails[2].read_text()
-        assert "[PATCH 0/1] the engine" in first and "[PATCH 0/2] tests" in second
+        assert "[PATCH 0/1] the engine" in first and "[PATCH 0/1] tests" in second
         assert "This is part 1 of 2, against Debian's linux-source-6.12, version 6.12.1-1." in first
         assert "version 6.12.1-1 with part 1 applied." in second
-
-    def test_a_file_is_without_what_a_later_step_adds(self, parts: Path) -> None:
-        mails = mailseries.export(parts / "out")
-        assert "+half\n" in mails[1].read_text()
-        assert "-half\n+engine\n" in mails[3].read_text()
 
     def test_older_ones_go(self, parts: Path) -> None:
         old = parts / "out/9-old"
@@ -165,7 +157,7 @@ class TestParts:
     "message", sorted({*paths.ROOT.glob("series/*.msg"), *paths.ROOT.glob("bases/*/series/*.msg")}), ids=str
 )
 def test_no_line_of_a_message_is_too_long_to_be_mailed(message: Path) -> None:
-    no_text = rf"^(?:(?:Subject|Owns|Hook|Without|Link): .*|{steps.TABLE})$"
+    no_text = rf"^(?:(?:Subject|Owns|Hook|Link): .*|{steps.TABLE})$"
     lines = re.sub(no_text, "", message.read_text(), flags=re.MULTILINE)
     assert [line for line in lines.splitlines() if len(line) > 74] == []
 
@@ -176,3 +168,56 @@ def test_the_real_series(tmp_path: Path) -> None:
     """git am on the package's source gives ./lab tree, byte for byte; checkpatch --strict is clean."""
     mailseries.export(tmp_path)
     mailseries.check(tmp_path)
+
+
+SCRIPT = """\
+print "ran\\n";
+for (grep {/patch$/} @ARGV) { open F, $_; while (<F>) { print "$ARGV[-1]:1: ERROR: bad\\n" if /bad/ } }
+"""
+
+
+@pytest.fixture
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(packages, "ensure", lambda *groups: None)
+    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(mailseries, "_CLEAN", tmp_path / "clean")
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/checkpatch.pl").write_text(SCRIPT)
+    return tmp_path
+
+
+def mail_of(top: Path, body: str, sender: str = "a") -> list[Path]:
+    path = top / "0001.patch"
+    path.write_text(f"From {sender}\nFrom: {sender}\nSubject: x\n\n{body}\n")
+    return [path]
+
+
+def runs(top: Path) -> bool:
+    """Whether it has run since the last time."""
+    log = top / "logs/checkpatch.log"
+    ran = log.exists()
+    log.unlink(missing_ok=True)
+    return ran
+
+
+def test_a_clean_patch_is_looked_at_once(top: Path) -> None:
+    mailseries.run_checkpatch(top, mail_of(top, "good"))
+    assert runs(top)
+    mailseries.run_checkpatch(top, mail_of(top, "good", sender="another commit"))
+    assert not runs(top)
+    mailseries.run_checkpatch(top, mail_of(top, "good as well"))
+    assert runs(top)
+
+
+def test_so_it_is_by_another_script(top: Path) -> None:
+    mailseries.run_checkpatch(top, mail_of(top, "good"))
+    assert runs(top)
+    (top / "scripts/spelling.txt").write_text("goood||good\n")
+    mailseries.run_checkpatch(top, mail_of(top, "good"))
+    assert runs(top)
+
+
+def test_a_remark_is_an_error_each_time(top: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(LabError, match="1 remarks on the series"):
+            mailseries.run_checkpatch(top, mail_of(top, "bad"))

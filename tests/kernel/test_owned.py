@@ -188,7 +188,7 @@ class TestSeries:
     def series(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(steps, "STEPS", clone / "series")
         monkeypatch.setattr(mailseries, "_WORK", clone / "work")
-        monkeypatch.setattr(mailseries.checkpatch, "check", lambda *args: None)
+        monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
         write(clone / "series/00-cover.msg", "Subject: the cover\n\nFor 6.12.\n")
         write(clone / "series/01-engine.msg", "Subject: engine\nOwns: kernel/engine.c\n\nWhy.\n")
         write(clone / "series/02-old.msg", "Subject: old\nOwns: mm/old.c\n\nWhy.\n")

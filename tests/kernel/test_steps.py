@@ -12,8 +12,7 @@ from padlab.kernel.steps import Step
 from tests.conftest import write
 
 MESSAGE = (
-    "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nWithout: b.patch\n"
-    "Hook: a.patch\n\nThe problem.\n\nMore.\n"
+    "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nHook: a.patch\n\nThe problem.\n\nMore.\n"
 )
 
 
@@ -23,7 +22,6 @@ class TestDescriptions:
         assert step.subject == "padata: new"
         assert step.owns == ("kernel/a.c", "tools/x/")
         assert step.hooks == ("a.patch",)
-        assert step.without == ("b.patch",)
         assert step.body == "The problem.\n\nMore.\n"
 
     def test_folders_stand_for_their_files(self) -> None:
@@ -48,38 +46,12 @@ class TestDescriptions:
 
 class TestCoverage:
     def test_everything_is_in_exactly_one_step(self) -> None:
-        made = [
-            Step("1", "s", ("a.c", "b.c"), ("x.patch",), "b"),
-            Step("2", "s", ("b.c", "gone.c"), (), "b"),
-        ]
+        made = [Step("1", "s", ("a.c", "b.c"), ("x.patch",), "b"), Step("2", "s", ("b.c", "gone.c"), (), "b")]
         assert steps.coverage(made, {"a.c", "b.c", "new.c"}, {"x.patch", "y.patch"}) == [
             "linux/new.c: in no step",
             "linux/gone.c: does not exist",
             "linux/b.c: in 2 steps",
             "patches/y.patch: in no step",
-        ]
-
-    @staticmethod
-    def without(*owns: tuple[str, ...]) -> list[str]:
-        """Steps with these files, the first of which is without a part of a.c."""
-        made = [
-            Step(str(number), "s", files, (), "b", () if number else ("half.patch",))
-            for number, files in enumerate(owns)
-        ]
-        return steps.coverage(made, {"a.c", "b.c"}, set(), {"half.patch": ["a.c"]}.__getitem__)
-
-    def test_a_later_step_adds_to_a_file(self) -> None:
-        assert self.without(("a.c", "b.c"), ("a.c",)) == []
-
-    def test_but_it_has_to(self) -> None:
-        assert self.without(("a.c",), ("b.c",)) == ["0: no later step adds the rest of linux/a.c"]
-
-    def test_and_only_one(self) -> None:
-        assert self.without(("a.c", "b.c"), ("a.c",), ("a.c",)) == ["linux/a.c: in 3 steps"]
-
-    def test_who_is_without_owns_it(self) -> None:
-        assert self.without(("b.c",), ("a.c",)) == [
-            "0: it is without a part of linux/a.c, which it does not own"
         ]
 
     @pytest.mark.usefixtures("installed")
@@ -142,13 +114,3 @@ class TestParts:
         (base / "series/cover-first.msg").unlink()
         with pytest.raises(LabError, match="no cover letter"):
             steps.cover_letter(part)
-
-    def test_contents_grow(self, base: Path) -> None:
-        write(base / "series/half.patch", "--- a/a.c\n+++ b/a.c\n@@ -1,2 +1 @@\n one\n-two\n")
-        first = Step("1", "s", ("a.c",), (), "b", ("half.patch",))
-        second = Step("2", "s", ("a.c",), (), "b")
-        assert steps.contents([first])["a.c"].read_text() == "one\n"
-        assert steps.contents([first, second])["a.c"].read_text() == "one\ntwo\n"
-        write(paths.LINUX / "a.c", "one\ntwo\nthree\n")
-        with pytest.raises(LabError, match="half.patch"):
-            steps.contents([first])

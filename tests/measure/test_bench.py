@@ -7,7 +7,7 @@ import pytest
 
 from padlab.core.errors import LabError
 from padlab.kernel import native
-from padlab.measure import structpages, tools, uml
+from padlab.measure import bench, structpages, tools
 from padlab.measure.structpages import Measured, Timing
 from padlab.measure.verdict import Limit, Verdict
 
@@ -56,7 +56,7 @@ memmap_bench: ok
 
 
 def parse_uml(text: str) -> Measured:
-    return uml.parse(text.splitlines())
+    return bench.parse_uml(text.splitlines())
 
 
 def parse_userspace(text: str) -> Measured:

@@ -58,7 +58,6 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
     build = Build("steps", PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     monkeypatch.setattr(steps, "read_parts", lambda: [Part("1-a", "", (FIRST,)), Part("2-b", "", (SECOND,))])
-    monkeypatch.setattr(steps, "contents", lambda _steps: {})
     monkeypatch.setattr(parts.boot, "prepare", lambda _kernel: (build, tmp_path))
     monkeypatch.setattr(parts, "measure", measure)
     monkeypatch.setattr(parts.provenance, "provenance", lambda *_args: {"command": "./lab parts"})

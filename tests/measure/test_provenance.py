@@ -10,18 +10,6 @@ import pytest
 from padlab.core import host, paths
 from padlab.measure import provenance
 
-DATA = {"command": "./lab growth", "unit": "ms"}
-
-
-def test_a_result_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    provenance.record("x.json", DATA)
-    assert json.loads((tmp_path / "x.json").read_text()) == DATA
-    assert capsys.readouterr().out == f"recorded in {tmp_path / 'x.json'}\n"
-
-
 CPUINFO = """\
 processor\t: 0
 vendor_id\t: AuthenticAMD

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Native programs: what all of them say, and their time limits."""
+"""Native programs: what all of them say."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from padlab.core import process
 from padlab.core.errors import LabError
 from padlab.measure import tools
 
@@ -40,26 +38,8 @@ def test_what_a_program_says(
     assert parsed.problems(status) == ([problem] if problem else [])
 
 
-class TestLimit:
-    def test_a_program_that_says_its_work_has_that_limit(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        limits: list[float] = []
-
-        def stream(
-            _cmd: object, on_line: Callable[[str], None], *, timeout: process.Deadline, **_options: object
-        ) -> int:
-            for line in ("bench: starting", "bench: work: 1 rounds, 20000000000 bytes", "bench: ok"):
-                on_line(line)
-                limits.append(timeout.seconds)
-            return 0
-
-        monkeypatch.setattr(tools.process, "stream", stream)
-        assert tools.run(tmp_path / "bench", what="working", log=tmp_path / "log").ended
-        assert limits == [tools.START_S, tools.START_S + 20, tools.START_S + 20]
-
-    def test_its_failure_is_an_error_with_its_log(self, tmp_path: Path) -> None:
-        fails = program(tmp_path, "echo 'bench: a'; echo 'bench: FAILED: because'; exit 1")
-        with pytest.raises(LabError, match="bench: because") as err:
-            tools.run(fails, what="failing", log=tmp_path / "log")
-        assert err.value.log == tmp_path / "log"
+def test_its_failure_is_an_error_with_its_log(tmp_path: Path) -> None:
+    fails = program(tmp_path, "echo 'bench: a'; echo 'bench: FAILED: because'; exit 1")
+    with pytest.raises(LabError, match="bench: because") as err:
+        tools.run(fails, what="failing", log=tmp_path / "log")
+    assert err.value.log == tmp_path / "log"

@@ -9,10 +9,9 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.measure import firstuse, tools, zeroing
-from padlab.measure.firstuse import Use
+from padlab.measure import tools, zeroing
 from padlab.measure.verdict import Limit, Verdict
-from padlab.measure.zeroing import GIB, Timing
+from padlab.measure.zeroing import GIB, Timing, Use
 
 NATIVE = """\
 zero_bench: work: 1 rounds, 3000000 bytes
@@ -53,7 +52,7 @@ def test_check(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = {"zero_check": (lacks, "checked 200 folios, store stosb"), "zero_check-generic": ("checked 9",)}
     notes["copy_check"] = ("checked 7",)
     monkeypatch.setattr(
-        zeroing, "run_program", lambda program: zeroing.Measured(notes=notes.get(program.name, ()))
+        zeroing.tools, "run", lambda program, **_more: tools.Said(notes.get(program.name, ()), ())
     )
     monkeypatch.setattr(zeroing.native, "make", lambda _tool, program: Path(program))
     outcome = zeroing.check()
@@ -95,7 +94,7 @@ def test_what_stock_does(base: str, extents: bool, monkeypatch: pytest.MonkeyPat
 
 
 SAME = {"stock": 80, "mainline": 80}  # Then there is nothing to gain but by threads and CLZERO.
-HALF = "2 threads, of two with half of it each"
+HALF, LOOP = "2 threads, of two with half of it each", "1 thread, of stock's loop"
 
 
 class TestGib:
@@ -105,14 +104,10 @@ class TestGib:
             ({}, False, []),
             ({"ours": 85, "ours2": 40}, False, ["1 thread, of whole: 1.062, at most 1.05"]),
             ({"clzero": 40, "ours": 41, "ours2": 24, "split": 24}, False, []),
-            (
-                {"clzero": 50, "ours": 50, "ours2": 30, "split": 30},
-                False,
-                ["1 thread, of stock's loop: 0.500, at most 0.45"],
-            ),
+            ({"clzero": 50, "ours": 50, "ours2": 30, "split": 30}, False, [f"{LOOP}: 0.500, at most 0.45"]),
             (SAME, True, []),
             (SAME | {"clzero": 80}, True, []),
-            (SAME | {"clzero": 80}, False, ["1 thread, of stock's loop: 1.000, at most 0.45"]),
+            (SAME | {"clzero": 80}, False, [f"{LOOP}: 1.000, at most 0.45"]),
             (
                 SAME | {"stock": 70},
                 True,
@@ -202,34 +197,22 @@ zero_bench: round 2 kib 2048 page 0 forward ours zero 290000 ns use 24000 ns
 zero_bench: ok
 """
 NAME = "2048 KiB touched at page 0, used forward"
-
-
 USES = parsed(USE).uses
 
 
-def use_slow(uses: Sequence[Use], extents: bool = False) -> list[str]:
-    return too_slow(firstuse.limits(firstuse.rows(uses), extents))
+def ours(uses: Sequence[Use], ns: int) -> list[Use]:
+    return [replace(use, ns=ns) if use.way == "ours" else use for use in uses]
 
 
-def ours(uses: Sequence[Use], **times: int) -> list[Use]:
-    return [replace(use, **times) if use.way == "ours" else use for use in uses]
-
-
-EQUAL = [replace(use, zero=90_000, use=9000) for use in USES]
+EQUAL = [replace(use, ns=99_000) for use in USES]
 
 
 class TestFirstUse:
-    def test_both_count(self) -> None:
-        stock, ours = firstuse.rows(USES)
-        assert (stock.way, stock.both.median, stock.of_stock) == ("stock", 256, None)
-        assert (ours.zero.low, ours.use.low, ours.both.low) == (200, 24, 224)
-        assert ours.of_stock is not None and ours.of_stock.value == pytest.approx(269 / 256)
-
-    def test_ratios_are_of_the_same_round(self) -> None:
-        """A round that is slow for both says as much as any other."""
-        slow = [replace(use, zero=10 * use.zero, use=10 * use.use) for use in USES]
-        _stock, ours = firstuse.rows((*USES, *slow, *USES))
-        assert ours.of_stock is not None and ours.of_stock.value == pytest.approx((224 + 314) / 512)
+    def test_both_parts_count_round_by_round(self) -> None:
+        assert [use.ns for use in USES] == [256_000, 224_000, 256_000, 314_000]
+        slow = [replace(use, ns=10 * use.ns) for use in USES]  # for both, which says as much as any other
+        (limit,) = zeroing.use_limits([*USES, *slow, *USES])
+        assert limit.ratio.value == pytest.approx((224 + 314) / 512)
 
     @pytest.mark.parametrize(
         ("uses", "extents", "slow"),
@@ -238,16 +221,16 @@ class TestFirstUse:
             (USES[:2], False, []),
             # With extents, both do the same.
             (EQUAL, True, []),
-            (ours(EQUAL, zero=96_000), True, [": 1.061, at most 1.05"]),
-            (ours(USES, zero=90_000), False, []),
+            (ours(EQUAL, 105_000), True, [": 1.061, at most 1.05"]),
+            (ours(USES, 115_000), False, []),
         ],
     )
     def test_limits(self, uses: Sequence[Use], extents: bool, slow: list[str]) -> None:
-        assert use_slow(uses, extents) == [f"{NAME}{line}" for line in slow]
+        assert too_slow(zeroing.use_limits(uses, extents)) == [f"{NAME}{line}" for line in slow]
 
     def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """0.875 and 1.227 are on both sides of 1.02."""
-        monkeypatch.setattr(firstuse, "WANTED", set())
+        monkeypatch.setattr(zeroing, "wanted_uses", set)
         runs = [zeroing.Measured(uses=timed) for timed in (USES, USES[:2] * 40)]
         limits = zeroing.first_use_gate().limits
         assert [limits(some)[0].verdict for some in (runs[:1], runs)] == [Verdict.OPEN, Verdict.PASSED]

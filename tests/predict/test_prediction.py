@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from padlab.measure import provenance
-from padlab.predict import assumptions, calibrate, cores, lab_predict, prediction
+from padlab.predict import calibrate, prediction, simulate
 from padlab.predict.calibrate import Calibration, Fit, Point
 from padlab.vm import machine
 
-KERNELS = assumptions.load()
+KERNELS = simulate.load_engines()
 
 TRUE: Fit = {
     "page_ns Skylake": 14.0,
@@ -102,7 +102,7 @@ class TestCommand:
     def test_records_tables_that_say_that_they_are_predicted(
         self, quick: Path, capsys: pytest.CaptureFixture
     ) -> None:
-        assert lab_predict.main() == 0
+        assert prediction.main() == 0
         out = capsys.readouterr().out
         assert "predicted: by a model, not measured" in out and "cannot show: clocks" in out
         texts = [(quick / f"predict-{what}.csv").read_text() for what in ("published", "large")]
@@ -115,7 +115,7 @@ class TestCommand:
 
 
 def test_cores_that_were_timed() -> None:
-    found = cores.rows(KERNELS)
+    found = prediction.core_rows(KERNELS)
     assert [row.threads for row in found] == [1, 2, 4, 8, 16]
     for row in found:
         assert row.stock_fitted == pytest.approx(row.stock, rel=0.1)

@@ -8,7 +8,6 @@ import math
 import pytest
 from msgspec import structs
 
-from padlab.predict import assumptions
 from padlab.predict.simulate import (
     SECTION,
     ChunkEnd,
@@ -19,13 +18,14 @@ from padlab.predict.simulate import (
     Shape,
     chunks,
     deferred_range,
+    load_engines,
     our_chunk_end,
     simulate,
     slowdown,
     stock_chunk_end,
 )
 
-KERNELS = assumptions.load()
+KERNELS = load_engines()
 BOTH = [KERNELS.stock, KERNELS.ours]
 
 # A node of 64 GiB on 8 cores, whose threads never meet a limit.
@@ -87,11 +87,9 @@ class TestClaims:
 
 
 class TestPages:
-    # What kernels booted on these machines print, within 0.3 %: firmware and kernel
-    # image take a little more.
+    # What kernels booted on these machines print, within 0.3 %: firmware and kernel image take a little more.
     @pytest.mark.parametrize(
-        ("gib", "first", "pages"),
-        [(16, True, 3302906), (384, True, 98235537), (384, False, 99020352)],
+        ("gib", "first", "pages"), [(16, True, 3302906), (384, True, 98235537), (384, False, 99020352)]
     )
     def test_are_those_of_a_real_boot(self, gib: int, first: bool, pages: int) -> None:
         assert deferred_range(gib, first).pages == pytest.approx(pages, rel=0.003)
@@ -174,3 +172,10 @@ class TestSimulation:
         with_serial = dataclasses.replace(FREE, serial_ms=7)
         more = simulate(NODE, 4, with_serial, KERNELS.stock).ms - simulate(NODE, 4, FREE, KERNELS.stock).ms
         assert more == pytest.approx(7)
+
+
+def test_kernels() -> None:
+    assert KERNELS.stock.chunk_end is stock_chunk_end
+    assert KERNELS.ours.chunk_end is KERNELS.ours_stock_stores.chunk_end is our_chunk_end
+    assert [ours.page_ratio for ours in KERNELS.ours_span] == list(KERNELS.ours.page_ratio_range)
+    assert KERNELS.ours_stock_stores.bytes_per_page == KERNELS.stock.bytes_per_page

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from padlab.cli.tree import parse_threads
 from padlab.core import paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import ARM64, DEBUG, PERF, Config
-from padlab.vm import boot, channel, dmesg, hostclock, machine, summary, watch
+from padlab.vm import boot, channel, dmesg, machine, summary, watch
 from padlab.vm.qemu import Ports
 from tests.conftest import EMULATED, EXACT, is_gone
 
@@ -160,7 +161,7 @@ def test_a_kernel_of_another_architecture(name: str, config: Config, exact: bool
 
 def test_thread_counts() -> None:
     for text, value in (("1", "1"), ("1000", "1000"), ("1%", "1%"), ("100%", "100%"), ("007", "7")):
-        assert boot.parse_threads(text) == value
+        assert parse_threads(text) == value
     ours, stock = (boot.BootSpec(THREE, kernel, threads="2", sync=True) for kernel in ("patched", "stock"))
     # Stock always waits.
     assert ours.kernel_args() == [*stock.kernel_args(), boot.SYNC] == ["deferred_init_threads=2", boot.SYNC]
@@ -169,7 +170,7 @@ def test_thread_counts() -> None:
 @pytest.mark.parametrize("text", ["0", "0%", "101%", "abc", "-1", "1.5", "", "4 ", "4%%", "٣", "9" * 10])
 def test_bad_thread_counts(text: str) -> None:
     with pytest.raises(LabError) as err:
-        boot.parse_threads(text)
+        parse_threads(text)
     assert text in err.value.what
 
 
@@ -183,7 +184,7 @@ class TestReport:
     def told(cls, text: str, said: str = SAID, **spec: object) -> summary.Report:
         booted = boot.BootSpec(THREE, "patched", **spec)
         accel = EXACT if booted.exact else EMULATED
-        clock = hostclock.HostClock()
+        clock = watch.HostClock()
         parsed = dmesg.parse(text), channel.Guest(said)
         return summary.describe(boot.BootResult(booted, BUILD, accel, 0, *parsed, clock, 3.2, Path("/b")))
 
@@ -275,7 +276,7 @@ def test_expected_threads(name: str, node: int, threads: str | None, exact: bool
 
 
 def test_host_clock() -> None:
-    clock = hostclock.HostClock()
+    clock = watch.HostClock()
     assert clock.deferred_ms is None
     for now, text in (
         (1.0, "SeaBIOS\n[    0.0] Linux ver"),
@@ -288,6 +289,6 @@ def test_host_clock() -> None:
         clock.feed(text.encode(), now)
     assert clock.deferred_ms == 1250.0
     assert clock.boot_ms == 3000.0
-    clock = hostclock.HostClock()  # without node lines
+    clock = watch.HostClock()  # without node lines
     clock.feed(b"smpboot: Total of 1 processors activated\n", 1.0)
     assert clock.deferred_ms == 0.0

@@ -19,8 +19,6 @@ FILE = "checks.toml"
 
 
 class CaseOf(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a case of the matrix has instead."""
-
     says: tuple[str, ...]
     stock_breaks: bool
 

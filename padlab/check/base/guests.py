@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the checks that boot share: builds and images made once, and what a guest said judged.
 
-Checks run in several threads: what is made for one of them is made once, and the
-others wait for it.
+Checks run in several threads: what is made for one of them is made once, and the others wait for it.
 """
 
 import contextlib
@@ -56,14 +55,12 @@ def arguments(kernel: str) -> tuple[str, ...]:
     return _arguments.get() if tree.is_changing(kernel) else ()
 
 
-@once
-def _build(kernel: str, config: kconfig.Config) -> builds.Build:
-    return builds.ensure_build(kernel, config)
+_build_once = once(builds.ensure_build)
 
 
 def build(kernel: str, config: kconfig.Config) -> builds.Build:
     if not tree.is_changing(kernel):
-        return _build(kernel, config)
+        return _build_once(kernel, config)
     with _building:
         return builds.ensure_build(kernel, config)
 
@@ -83,7 +80,6 @@ def built(kernel: str, config: kconfig.Config) -> builds.Build:
 
 
 def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> tuple[builds.Build, Path]:
-    """What boot.prepare() gives: a build, and the image of a role for it."""
     build = built(kernel, config)
     with _making:
         return build, initramfs.ensure(build, role)
@@ -121,7 +117,6 @@ def boot(
 
 
 def trouble(result: boots.BootResult) -> list[str]:
-    """What no boot may have: kernel reports, and roles that did not end well."""
     problems = [*result.dmesg.trouble, *(f"the guest says: {value}" for value in result.guest.trouble)]
     if result.spec.config.watched:
         checked = set(result.guest.values("checked"))
@@ -138,7 +133,6 @@ def reports(result: boots.BootResult) -> tuple[str, ...]:
 
 
 def new_reports(stock: Iterable[str], patched: Iterable[str]) -> list[str]:
-    """Kernel reports of patched that stock does not have; numbers and addresses apart."""
     of_stock = {_masked(report) for report in stock}
     return [report for report in dict.fromkeys(patched) if _masked(report) not in of_stock]
 
@@ -152,7 +146,6 @@ def results(result: boots.BootResult) -> Outcome:
 
 
 def of_guest(guest: channel.Guest) -> Outcome:
-    """All KTAP that a guest printed."""
     total = Outcome()
     for name, lines in guest.ktap.items():
         total += ktap.parse(lines, patched_tree()).named(name)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Test results in KTAP, as KUnit and the kselftests print them.
 
-The kernel tree has a parser, tools/testing/kunit/kunit_parser.py, which knows
-nested subtests, results that are missing after a crash, and skips.  It is used
-here as a library; added are the few things that kselftests do and KUnit does
-not, and a result that says which case failed and why.
+The kernel tree has a parser, tools/testing/kunit/kunit_parser.py, which knows nested subtests, results that
+are missing after a crash, and skips.  It is used here as a library; added are the few things that kselftests
+do and KUnit does not, and a result that says which case failed and why.
 """
 
 import io
@@ -29,7 +28,6 @@ _MAX_REASON = 4  # lines of a failed case's output that say why
 
 
 def parse(lines: Iterable[str], tree: Path) -> Outcome:
-    """The outcome of ``lines``, with the parser of the kernel tree ``tree``."""
     lines = [line.rstrip() for line in lines]
     skip_all = next((m for line in lines if (m := _SKIP_ALL.match(line.strip()))), None)
     if skip_all:
@@ -63,7 +61,6 @@ def _below(test: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _broken(lines: list[str], test: Any, nr_failed: int) -> list[str]:
-    """What is wrong with the output as a whole rather than with one case."""
     problems = [f"bailed out: {m['reason']}" for line in lines if (m := _BAIL_OUT.match(line.strip()))]
     if not test.subtests:
         problems.append("no test results in the output")

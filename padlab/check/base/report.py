@@ -18,10 +18,7 @@ AGAIN_LINES = 6  # of the same at the end
 
 @dataclass(frozen=True)
 class Report:
-    """How a check went, in seconds; ``detail`` is what else its error had to say.
-
-    ``kept`` says what was not run again: see kept.py.
-    """
+    """How a check went, in seconds; ``detail`` is what else its error said, ``kept`` what did not run."""
 
     name: str
     outcome: Outcome
@@ -32,7 +29,6 @@ class Report:
 
 
 def tell(report: Report, place: str) -> None:
-    """One check, when it has ended; ``place`` is its number in the list."""
     outcome = report.outcome
     verdict = "FAILED" if outcome.failures else "ok" if outcome.passed else "skipped"
     elapsed = progress.seconds(report.elapsed)

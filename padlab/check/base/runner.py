@@ -33,18 +33,13 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True)
 class Check:
-    """``alone``: it takes all cores of the host.
-
-    ``sees``: a digest of all that it depends on, if it is not to be run again while that is the
-    same (kept.py).
-    """
-
     name: str
     run: Callable[[], Outcome]
     limit_s: float
-    alone: bool = False
+    alone: bool = False  # it takes all cores of the host
     mib: int = 0  # of the host's memory, at most
     cpus: int = 1  # of its guests
+    # A digest of all that it depends on, if it is not to be run again while that is the same (kept.py).
     sees: Callable[[], str] | None = None
 
 
@@ -64,8 +59,6 @@ def this_host(checks: Sequence[Check]) -> Host:
 
 @dataclass
 class _Running:
-    """A check under way, in ``thread``; its children are those of ``scope``."""
-
     nr: int
     check: Check
     until: float  # what is done apart comes on top
@@ -133,7 +126,6 @@ class Runner:
             self._done.put((running.nr, run_one(running.check, self._again)))
 
     def _wait(self) -> None:
-        """Until a check ends or is late."""
         due = min(running.deadline for running in self._running.values())
         with contextlib.suppress(queue.Empty):
             nr, report = self._done.get(timeout=max(0.0, due - time.monotonic()))

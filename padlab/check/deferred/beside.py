@@ -182,7 +182,6 @@ def pool(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
 
 
 def pool_problems(console: Dmesg) -> list[str]:
-    """What is wrong with a pool, and with when it was filled.  Pure."""
     filled = re.search(rf"registered 2.00 MiB page size, pre-allocated {POOL_PAGES} pages", console.text)
     done = re.search(NODE_DONE, console.text)
     if not (filled and done):
@@ -214,22 +213,17 @@ def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
 
 
 def begun_with(console: str) -> int:
-    """How many deferred pages of each node were initialised when boot went on.  Pure."""
     match = re.search(r"deferred_init_ahead: at least (\d+) pages", console)
     return int(match[1]) if match else 0
 
 
 def grown(console: str) -> tuple[int, int]:
-    """How often zones grew in atomic context, and by how many pages at most.  Pure.
-
-    As a faulty kernel says.
-    """
+    """How often zones grew in atomic context, and by how many pages at most, as the kernel says.  Pure."""
     match = re.search(r"deferred_grow: (\d+) times in atomic context, by at most (\d+) pages", console)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def grown_by_init(console: str) -> int:
-    """How often the thread of initcalls itself grew a zone in atomic context.  Pure."""
     match = re.search(r"deferred_grow: .* (\d+) by init", console)
     return int(match[1]) if match else 1  # a kernel that does not say so is not the one that was built
 
@@ -243,7 +237,6 @@ def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
 
 
 def asked() -> dict[str, tuple[Config, str]]:
-    """Checks by name: the configuration and the machine."""
     return {
         f"struct pages asked for beside deferred init, {name}" + (config is not PERF) * f" ({config})": (
             config,
@@ -255,10 +248,7 @@ def asked() -> dict[str, tuple[Config, str]]:
 
 
 def asked_for(config: Config, name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
-    """Who asks for struct pages gets them, and who looks at what is online finds it initialised.
-
-    Threads are at the lowest priority until somebody waits for all pages.
-    """
+    """Who asks for struct pages gets them, and who looks at what is online finds it initialised."""
     result = guests.boot(name, kernel, config, append=ASKED_ARGS, limit=limit_s)
     who = (*ASKS, *ASKED[config][1])
     problems = guests.trouble(result) + asked_problems(result.dmesg.text, who, result.spec.machine.cpus)
@@ -280,7 +270,6 @@ def asked_problems(console: str, asks: Iterable[str], cpus: int) -> list[str]:
 
 
 def said_problems(console: str, asks: Iterable[str]) -> list[str]:
-    """What is wrong with what checks/faults/test-beside.patch says.  Pure."""
     problems = [match[0] for match in re.finditer(r"test_beside: .*: WRONG.*", console)]
     return problems + [f"{who} was not tried" for who in asks if f"test_beside: {who}: " not in console]
 
@@ -332,7 +321,6 @@ def pressure(
 
 
 def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
-    """Checks by name: the machine, what is taken, and the command line of jobs that may be slow."""
     title = f"{PERCENT} % of memory taken beside"
     fast = {f"{title} deferred init, {kind}": (guests.SMALL, kind, ()) for kind in TAKEN}
     slow = {f"{title} slow jobs, {kind}": (SLOW_MACHINE, kind, (SLOWER,)) for kind in TAKEN_SLOW}
@@ -340,7 +328,6 @@ def pressures() -> dict[str, tuple[str, str, tuple[str, ...]]]:
 
 
 def taken_problems(console: str, kind: str) -> list[str]:
-    """What is wrong with what the initcall says of its allocations.  Pure."""
     match = re.search(rf"test_take: (\d+) of (\d+) pages, {kind}, (\d+) failed", console)
     if match is None:
         return ["the initcall does not say what it took"]

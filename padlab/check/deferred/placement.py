@@ -68,7 +68,6 @@ def cpulist(text: str) -> frozenset[int]:
 
 
 def parse(guest: Guest) -> Trace:
-    """Read what role "trace" says."""
     trace = Trace(lost=list(guest.trace.lost))
     spans: dict[int, list[tuple[int, int]]] = {}
     for value in guest.values("cpu"):
@@ -108,7 +107,6 @@ def _event(trace: Trace, event: Event) -> None:
 
 
 def problems(trace: Trace) -> list[str]:
-    """Everything that is wrong with the jobs of a boot; empty when all is well."""
     wrong = [f"events were lost: {what}" for what in trace.lost]
     if not trace.cpus or not trace.nodes:
         return [*wrong, "the guest did not tell its CPUs and nodes"]

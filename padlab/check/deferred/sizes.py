@@ -26,12 +26,9 @@ _OURS = "vm/huge_page_"
 
 
 def same(name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
-    """What the kernel sizes by memory is the same whether boot waits or not, and as in stock.
-
-    With jobs that are still at work when it is sized.
-    """
-    ours, waiting = (_sizes(name, kernel, args, limit_s) for args in ((SLOW,), (SYNC,)))
-    stock = _sizes(name, "stock", (), limit_s)
+    """What the kernel sizes by memory is the same whether boot waits or not, and as in stock."""
+    boot = partial(guests.boot, name, role="sizes", limit=limit_s)
+    stock, ours, waiting = boot("stock"), boot(kernel, append=(SLOW,)), boot(kernel, append=(SYNC,))
     problems = [f"beside the jobs: {text}" for text in differences(_told(waiting), _told(ours), 0)]
     problems += [f"against stock: {text}" for text in differences(_told(stock), _told(ours), MAX_OFF)]
     if ours.dmesg.waited is None or waiting.dmesg.waited is not None:
@@ -39,17 +36,10 @@ def same(name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
     return judge(problems, ours.log)
 
 
-def _sizes(name: str, kernel: str, append: tuple[str, ...], limit_s: float | None) -> BootResult:
-    return guests.boot(name, kernel, role="sizes", append=append, limit=limit_s)
-
-
 def _told(result: BootResult) -> dict[str, str]:
     pairs = (value.partition(" ") for value in result.guest.values("size"))
-    return {
-        name: value.strip()
-        for name, _, value in pairs
-        if not _OTHER.match(name) and not name.startswith(_OURS)
-    }
+    sizes = {name: value.strip() for name, _, value in pairs if not name.startswith(_OURS)}
+    return {name: value for name, value in sizes.items() if not _OTHER.match(name)}
 
 
 def differences(theirs: dict[str, str], ours: dict[str, str], most: float) -> list[str]:

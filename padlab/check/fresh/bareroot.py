@@ -5,22 +5,82 @@ What is mounted in a root is mounted in a mount namespace of the processes in it
 goes with them: on the host's side nothing is ever mounted there.
 """
 
+import ast
 import contextlib
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from padlab.check.fresh import hostconfig
+from padlab.core import aptsuite, packages, paths, process, progress
 from padlab.core import host as hosts
-from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
+
+_PASSED_ON = re.compile(
+    r"(?:(?:https?|ftp|all|no)_proxy|SSL_CERT_FILE|(?:REQUESTS|CURL)_CA_BUNDLE|CI|TERM)", re.IGNORECASE
+)
+# What a host adds to Debian's certificates, and where programs find them all.
+_CERTIFICATES = (Path("/usr/local/share/ca-certificates"), Path("/etc/ssl/certs/ca-certificates.crt"))
+_RESOLVER = (Path("/etc/resolv.conf"), Path("/etc/hosts"))
+
+
+@dataclass(frozen=True)
+class HostConfig:
+    targets: str  # apt-get indextargets
+    apt: list[str]  # lines for apt.conf
+    environment: dict[str, str]
+
+    def sources(self, suite: str) -> list[str]:
+        mirrors = aptsuite.mirrors(self.targets)
+        if "" not in mirrors:
+            why = "apt's sources have no Debian mirror"
+            raise LabError("./lab fresh", why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
+        return [f"deb {uri} {suite}{pocket} main" for pocket, uri in mirrors.items()]
+
+    def files(self) -> list[Path]:
+        """Files and folders that a root needs at the same paths."""
+        named = (word.strip('";') for line in self.apt for word in line.split())
+        values = (word for value in self.environment.values() for word in value.split())
+        wanted = dict.fromkeys([*_RESOLVER, *_CERTIFICATES, *map(Path, (*named, *values))])
+        return [path for path in wanted if path.is_absolute() and path.exists()]
+
+
+def read_host() -> HostConfig:
+    what = "reading apt's configuration"
+    targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
+    settings = process.run(["apt-config", "dump"], what=what)
+    return HostConfig(
+        targets, aptsuite.acquire_settings(settings), {**passed_on(os.environ), **pip_environment(_pip())}
+    )
+
+
+def _pip() -> str:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables that concern the network, and that this is a CI."""
+    return {name: value for name, value in environment.items() if value and _PASSED_ON.fullmatch(name)}
+
+
+def pip_environment(config: str) -> dict[str, str]:
+    """``pip config list`` as environment variables, which a pip elsewhere understands."""
+    variables: dict[str, str] = {}
+    # Later ones win, as in pip: global, for installing, from the environment.
+    for section in ("global", "install", ":env:"):
+        for name, value in re.findall(rf"^{section}\.([\w.-]+)=(.*)$", config, re.MULTILINE):
+            key = "PIP_" + name.lstrip(".").upper().replace("-", "_")
+            variables[key] = " ".join(str(ast.literal_eval(value)).split())
+    return variables
+
 
 ROOTS = paths.BUILD / "fresh"
 # The two commands leave 5 GiB with ./lab test --quick; the whole test has many builds.
@@ -42,7 +102,7 @@ def namespaces() -> list[str]:
     return [_NAMESPACES[0], *own, *_NAMESPACES[1:], "--"]
 
 
-def prepared(room: int) -> hostconfig.HostConfig:
+def prepared(room: int) -> HostConfig:
     """What bare roots are made from; what cannot end well is refused at once."""
     if os.geteuid():
         packages.ensure("fresh-user")
@@ -54,7 +114,7 @@ def prepared(room: int) -> hostconfig.HostConfig:
     ROOTS.mkdir(parents=True, exist_ok=True)
     hosts.check_room(ROOTS, room, _WHAT)
     packages.ensure("fresh")
-    host = hostconfig.read()
+    host = read_host()
     remove_leftovers()
     return host
 
@@ -67,17 +127,15 @@ class Root:
     binds: Mapping[Path, str] = field(default_factory=dict)
 
     def inside(self, place: str) -> Path:
-        """``place`` of the root as the host sees it."""
         return self.path / place.lstrip("/")
 
     def command(self, cwd: str, command: Sequence[str]) -> list[str]:
-        """The command line that runs ``command`` in the root's folder ``cwd``."""
         pairs = [word for source, place in self.binds.items() for word in (str(source), place)]
         return [*namespaces(), "sh", str(_ENTER), str(self.path), *pairs, "", cwd, *command]
 
 
 @contextlib.contextmanager
-def made(suite: str, host: hostconfig.HostConfig, binds: Mapping[Path, str]) -> Iterator[Root]:
+def made(suite: str, host: HostConfig, binds: Mapping[Path, str]) -> Iterator[Root]:
     """A bare root of ``suite``, which is gone when the block ends, however it does."""
     ROOTS.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f"{suite}-", dir=ROOTS))
@@ -91,7 +149,7 @@ def made(suite: str, host: hostconfig.HostConfig, binds: Mapping[Path, str]) -> 
         remove(place)
 
 
-def _debootstrap(root: Root, suite: str, host: hostconfig.HostConfig) -> None:
+def _debootstrap(root: Root, suite: str, host: HostConfig) -> None:
     what = f"making a bare Debian {suite}"
     log = paths.LOGS / f"fresh-{suite}-root.log"
     options = [f"--aptopt={line.rstrip(';')}" for line in host.apt]
@@ -107,8 +165,7 @@ def _debootstrap(root: Root, suite: str, host: hostconfig.HostConfig) -> None:
         raise LabError(what, why, todo, log=log, detail=err.detail) from None
 
 
-def _furnish(root: Root, host: hostconfig.HostConfig) -> None:
-    """Give a root the host's network configuration, and folders to mount things on."""
+def _furnish(root: Root, host: HostConfig) -> None:
     for path in host.files():
         copy(path, root.inside(str(path)))
     for place in root.binds.values():
@@ -155,9 +212,6 @@ def remove(place: Path) -> None:
 
 def mounted_below(place: Path, mountinfo: str) -> list[Path]:
     """What is mounted on or below ``place``, by /proc/self/mountinfo."""
-    points = (Path(_unescaped(line.split()[4])) for line in mountinfo.splitlines())
+    names = (line.split()[4] for line in mountinfo.splitlines())
+    points = (Path(re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), name)) for name in names)
     return [point for point in points if point.is_relative_to(place)]
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

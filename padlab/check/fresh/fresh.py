@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab fresh``: the README's commands on a bare Debian, as a newcomer's machine has them.
 
-HEAD is cloned into a bare root and the commands run there one after another.  Of the
-host they have the network, the devices, and the lab's cache of downloads and compiler
-results, unless the run is a cold one.
+HEAD is cloned into a bare root and the commands run there one after another.  Of the host they have the
+network, the devices, and the lab's cache of downloads and compiler results, unless the run is a cold one.
 """
 
 import contextlib
@@ -16,7 +15,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from padlab.check.base.report import summary
-from padlab.check.fresh import bareroot, hostconfig
+from padlab.check.fresh import bareroot
 from padlab.core import paths, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
@@ -57,7 +56,7 @@ def proof(suite: str) -> Outcome:
     return _prove(suite, _host(full=False), readme_commands(full=False), cold=False)
 
 
-def _host(full: bool) -> hostconfig.HostConfig:
+def _host(full: bool) -> bareroot.HostConfig:
     return bareroot.prepared(bareroot.ROOM_FULL if full else bareroot.ROOM)
 
 
@@ -65,8 +64,7 @@ def readme_commands(full: bool) -> list[list[str]]:
     return [paths.command(words).split() for words in ("boot", "test" if full else "test --quick")]
 
 
-def _prove(suite: str, host: hostconfig.HostConfig, commands: list[list[str]], cold: bool) -> Outcome:
-    """Run the commands in a root of ``suite``, up to the first that fails."""
+def _prove(suite: str, host: bareroot.HostConfig, commands: list[list[str]], cold: bool) -> Outcome:
     total = Outcome()
     if not cold:
         paths.CACHE.mkdir(parents=True, exist_ok=True)

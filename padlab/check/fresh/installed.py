@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The packages of ./lab package on a bare Debian: apt installs them, the kernel boots, apt removes them.
 
-With perf, the installed kernel and its initrd boot as far as the initrd goes.  With
-Debian's configuration for clouds, the root that they were installed in is a disk, and the
-system on it comes up and looks at itself.
+With perf, the installed kernel and its initrd boot as far as the initrd goes.  With Debian's configuration
+for clouds, the root that they were installed in is a disk, and the system on it comes up and looks at itself.
 """
 
 import re
@@ -75,9 +74,6 @@ def of_cloud() -> Outcome:
     return judge(problems, result.log)
 
 
-# Judging
-
-
 def booted_problems(result: BootResult, release: str) -> list[str]:
     """The kernel is the one that was installed, and has initialised all nodes.  Pure."""
     problems = guests.trouble(result)
@@ -114,9 +110,6 @@ def _installed_problems(root: Root, debs: Packages) -> list[str]:
     files += [f"{build}/{name}" for name in ("Makefile", "Module.symvers", "include/config/kernel.release")]
     problems += [f"{name} is not there" for name in files if not root.inside(name).exists()]
     return problems
-
-
-# Installing
 
 
 @contextmanager
@@ -167,7 +160,6 @@ def _seen(root: Root) -> set[str]:
 
 
 def _older(path: Path, place: Path) -> Path:
-    """The same package with a lower version."""
     folder, old = place / "old-content", place / f"old-{path.name}"
     shutil.rmtree(folder, ignore_errors=True)
     what = f"packing {old.name}"
@@ -179,11 +171,7 @@ def _older(path: Path, place: Path) -> Path:
     return old
 
 
-# Booting
-
-
 def _disk(root: Root, path: Path) -> Path:
-    """All files of a root in a file system on a disk."""
     packages.ensure("disk")
     what = "making a disk of a bare root"
     with path.open("wb") as file:
@@ -197,7 +185,6 @@ def _disk(root: Root, path: Path) -> Path:
 def _boot(
     root: Root, place: Path, debs: Packages, name: str, append: tuple[str, ...], disk: Path | None = None
 ) -> BootResult:
-    """What was installed in ``root``, as a boot loader would start it."""
     image, initrd = (place / kind for kind in ("vmlinuz", "initrd.img"))
     for path in (image, initrd):
         bareroot.copy(root.inside(f"/boot/{path.name}-{debs.release}"), path)

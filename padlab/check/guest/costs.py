@@ -13,7 +13,7 @@ from padlab.core import progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import DEBUG, FEATURES, Config
-from padlab.measure import growth, hugepages, jobcost
+from padlab.measure import growth, hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
 from padlab.vm.boot import BootResult, BootSpec
@@ -23,8 +23,7 @@ MAX_COST = 1.01  # of stock's
 # How often zone->lock is taken.  Lockdep's trace events record each acquisition from early boot on,
 # and printk's where deferred init begins and ends; the guest counts (guest/locks.sh).
 LOCK_CONFIG = DEBUG
-# One CPU, so that the only helper is the thread that starts the job, and nobody else
-# allocates meanwhile.
+# One CPU, so that the only helper is the thread that starts the job, and nobody else allocates meanwhile.
 LOCK_MACHINE = "memory-64"
 LOCK_ARGS = ("trace_event=lock:lock_acquire,printk:console", "trace_buf_size=250M")
 
@@ -99,11 +98,8 @@ def never_slower(config: Config) -> Outcome:
 def _reached(all_goals: Sequence[growth.Goal]) -> Outcome:
     skips = expected.left_out(goal.name for goal in all_goals)
     goals = [goal for goal in all_goals if not expected.why_left_out(goal.name)]
-    failures = tuple(
-        f"{goal.name}: {goal.patched:.4g} {goal.unit}, at most {goal.limit:.4g}"
-        for goal in goals
-        if not goal.ok
-    )
+    bad = (goal for goal in goals if not goal.ok)
+    failures = tuple(f"{goal.name}: {goal.patched:.4g} {goal.unit}, at most {goal.limit:.4g}" for goal in bad)
     for goal in goals:
         progress.note(f"{goal.name}: stock {goal.stock:.4g}, patched {goal.patched:.4g} {goal.unit}")
     return Outcome(len(goals) - len(failures), failures, tuple(skips))
@@ -112,8 +108,8 @@ def _reached(all_goals: Sequence[growth.Goal]) -> Outcome:
 def job() -> Outcome:
     """What a caller does before the first byte of 1 GiB is zeroed, and a helper for each chunk."""
     build, _ = guests.ready("patched", "hugecost")
-    cost, result = jobcost.boot_exactly(build, "hugecost", hugepages.parse_cost)
-    helpers, helpers_result = jobcost.measure(build)
+    cost, result = hugepages.boot_exactly(build, "hugecost", hugepages.parse_cost)
+    helpers, helpers_result = hugepages.helpers_cost(build)
     progress.note(str(cost))
     progress.note(str(helpers))
     problems = []
@@ -121,7 +117,7 @@ def job() -> Outcome:
         problems.append(f"{cost.fault:,} instructions, at most {hugepages.MAX_COST:,}")
     if not cost.helpers:
         problems.append("no helper was woken")
-    return judge(problems, result.log) + judge(jobcost.too_much(helpers), helpers_result.log)
+    return judge(problems, result.log) + judge(hugepages.too_much(helpers), helpers_result.log)
 
 
 def zone_lock() -> Outcome:
@@ -147,7 +143,6 @@ def taken(result: BootResult) -> int:
 
 
 def taken_problems(stock: int, patched: int, most: int = MOST_TAKEN) -> list[str]:
-    """What is wrong with the numbers of the two kernels."""
     wrong = []
     if patched > most:
         wrong.append(f"zone->lock was taken {patched} times, more than {most}; stock {stock}")

@@ -30,7 +30,6 @@ def _fails(what: str, expected: str, action: Callable[[], object]) -> Outcome:
 
 
 def _tiny(*append: str, limit_s: float | None = None) -> Callable[[], object]:
-    """A boot of the smallest machine, prepared and not begun."""
     build, initrd = guests.ready("patched", "boot")
     spec = BootSpec(machine.load(MACHINE), "patched", append=append, initrd=initrd, time_limit_s=limit_s)
     return partial(boots.boot, spec, build)

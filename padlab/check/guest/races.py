@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Data races that KCSAN reports: none of them may be ours.
 
-The kernel has many that nobody minds, and with KCSAN's strictest rules it tells of those,
-too, in stock as in patched.  So a report counts if one of our functions makes one of the
-two accesses, or calls the function that does, unless checks/races.toml says why that race
-is none.
+The kernel has many that nobody minds, and with KCSAN's strictest rules it tells of those, too, in stock as in
+patched.  So a report counts if one of our functions makes one of the two accesses, or calls the function that
+does, unless checks/races.toml says why that race is none.
 """
 
 import re
@@ -60,8 +59,6 @@ class Report:
 
 
 class Known(Struct, forbid_unknown_fields=True):
-    """A table of races.toml: what one of our functions and another one may do."""
-
     ours: str
     other: str
     why: str
@@ -107,7 +104,6 @@ def known(path: Path = KNOWN) -> dict[str, Known]:
 
 
 def counts(report: Report, ours: set[str], table: Iterable[Known]) -> bool:
-    """Whether it is a race of ours that nobody has accounted for."""
     functions = report.functions()
     if not functions & ours:
         return False

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's own test suites: KUnit, under UML and in a guest, and the kselftests."""
 
+from functools import partial
+
 from padlab.check.base import expected, guests, ktap
 from padlab.check.base.guests import KMEMLEAK_OFF, SMT
+from padlab.check.base.runner import Check
+from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.core.paths import LOGS
 from padlab.kernel import build as builds
-from padlab.kernel import tree
+from padlab.kernel import kconfig, tree
 from padlab.kernel.kconfig import DEBUG, KASAN, Config
 from padlab.measure import hugepages
 from padlab.vm import boot as boots
@@ -25,7 +29,7 @@ CACHES = "caches"
 
 UML_LIMIT_S = 300  # the kernel's own default
 
-# Skipped in other kernels.
+# What only a debug kernel has: faults of allocations, a disk in memory, core scheduling.
 DEBUGGING = ("test_no_memory", "test_core_sched")
 
 # Some cases want a CPU that is offline, some a pool of huge pages.
@@ -78,17 +82,14 @@ def _whole(result: boots.BootResult) -> Outcome:
     return outcome + judge([*outcome.skips, *guests.trouble(result)], result.log)
 
 
-def selftests(config: Config) -> Outcome:
+def selftests(config: Config, only: tuple[str, ...] = ()) -> Outcome:
+    if only:
+        return _selftests(config, f"padlab_only={','.join(only)}")
     # One of them looks at what the kernel made of its command line.
     threads = "abc" if config is DEBUG else "50%"
     # They would bring the last CPU online, which the arm64 kernel cannot.
     online = ("maxcpus=8",) if config.arch.foreign else ()
     return _selftests(config, f"deferred_init_threads={threads}", *online)
-
-
-def selftests_of_debugging() -> Outcome:
-    """What only a debug kernel has: faults of allocations, a disk in memory, core scheduling."""
-    return _selftests(DEBUG, f"padlab_only={','.join(DEBUGGING)}")
 
 
 def _boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> boots.BootResult:
@@ -118,11 +119,6 @@ def kasan() -> Outcome:
     return _judged(guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_pages")))
 
 
-def selftests_of_caches(config: Config) -> Outcome:
-    """On a machine where cores of a node do not all share a cache."""
-    return _whole(guests.boot(CACHES, "patched", config, "selftest", ("padlab_only=test_helper_cpus",)))
-
-
 def selftests_of(
     kind: str, config: Config, kernel: str = "patched", only: str = "", limit_s: float | None = None
 ) -> Outcome:
@@ -133,14 +129,14 @@ def selftests_of(
     if kind == "report":  # they look for reports themselves, of which no other boot may have any
         append = ("maxcpus=7", tests, KMEMLEAK_OFF)
         return guests.results(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
-    # With memory for pages of 1 GiB, or a node whose only memory can be taken away.
-    name = {"huge": hugepages.MACHINE, "nodes": LATE}[kind]
+    # With memory for pages of 1 GiB, a node whose only memory can be taken away, or caches in a node.
+    name = {"huge": hugepages.MACHINE, "nodes": LATE, "caches": CACHES}[kind]
     return _whole(guests.boot(name, kernel, config, "selftest", (tests,), limit_s))
 
 
 def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
     """``name`` is that of its file without the ending; its first word may say what kind it is."""
-    kind = name.split("_")[1]
+    kind = kind_of(name)
     if kind in ("time", "report", "huge", "nodes"):
         return selftests_of(kind, config, kernel, name, limit_s)
     append = (*GIVEN, *preempt(config), f"padlab_only={name}")
@@ -150,3 +146,31 @@ def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
 def kunit(config: Config, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
     return _judged(guests.boot(guests.machine_of(config), kernel, config, "kunit", append, limit_s))
+
+
+TESTS = paths.LINUX / "tools/testing/selftests/padata"
+SINGLE_CONFIGS = (kconfig.PERF, kconfig.DEBUG)
+MORE_CONFIGS = (kconfig.RT, kconfig.KCSAN)  # with --full
+# Reports are of the kernel that has all of them; the realtime kernel has no transparent huge pages.
+ONLY = {"report": (kconfig.DEBUG,), "huge": (kconfig.PERF, kconfig.DEBUG, kconfig.KCSAN)}
+SINGLE_LIMIT_S = 900
+
+
+def singles(everything: bool = False) -> list[Check]:
+    configs = (*SINGLE_CONFIGS, *MORE_CONFIGS) if everything else SINGLE_CONFIGS
+    checks = []
+    for name in sorted(path.stem for path in TESTS.glob("test_*.sh")):
+        huge = kind_of(name) == "huge"
+        guest = machine.load(hugepages.MACHINE if huge else SMT)
+        mib = boots.host_mib(guest) + (guest.mib if huge else 0)
+        for config in configs:
+            if config in ONLY.get(kind_of(name), configs):
+                limit_s = SINGLE_LIMIT_S - kconfig.TEST_S + config.test_s
+                run = partial(selftest, name, config, "patched", limit_s)
+                checks.append(Check(f"{name} ({config})", run, limit_s, mib=mib, cpus=guest.cpus))
+    return checks
+
+
+def kind_of(name: str) -> str:
+    """Of a test: the first word of its name, which may say where it runs (selftest())."""
+    return name.split("_")[1]

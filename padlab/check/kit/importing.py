@@ -4,39 +4,29 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from padlab.check.kit import times, verdicts
-from padlab.core import git, paths, progress, stats, table
-from padlab.core.outcome import Outcome
-from padlab.docs import boots, records
-from padlab.measure import provenance, zeroing
-from padlab.measure.structpages import OURS
-from padlab.vm.machine import plural
+from padlab.check.base import guests
+from padlab.check.kit import form, times
+from padlab.check.memmap import oracle
+from padlab.core import git, paths, progress, stats
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.measure import provenance, tools
+from padlab.vm import channel, dmesg
 
 
 def main(path: Path) -> int:
-    """The exit status is 1 if something that was tested is wrong."""
     run = times.read(path)
     progress.result(f"{run.host}: a run of {run.kit['run']}, with a kit of commit {run.kit['commit']}")
     if run.kit["commit"] != (here := git.commit()):
         progress.result(f"note: this commit is {here}; the records name that of the kit")
     for line in missing(run):
         progress.result(line)
-    grid = table.grid(("median", "n", "stock", "ours", "of stock"), left={"median"})
     for base, name, record in times.records(run):
         progress.result(keep(run.slug, base, name, record))
-        for what, stock, ours in figures(name, record):
-            of_stock = stats.ratio(stats.Summary(**stock), stats.Summary(**ours))
-            both = (f"{summary['median']:,.1f}" for summary in (stock, ours))
-            grid.add_row(f"{base}: {what}", str(ours["n"]), *both, table.marked(of_stock))
-    outcomes = list(verdicts.outcomes(run.file))
-    if grid.row_count:
-        table.console().print(grid)
-        progress.result(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open")
-    return show(outcomes)
+    return show(list(outcomes(run.file)))
 
 
 def missing(run: times.Run) -> Iterator[str]:
-    """What the file lacks, a line each."""
     if run.file.cut:
         yield f"left out, as the file ends in it: section {run.file.cut}"
     kinds = {section.kind for section in run.file.sections}
@@ -60,38 +50,13 @@ def keep(slug: str, base: str, name: str, record: times.Record) -> str:
     return f"{paths.shown(path)}: recorded"
 
 
-def figures(name: str, record: times.Record) -> Iterator[tuple[str, times.Record, times.Record]]:
-    """What was timed, with the summaries of stock's times and of ours."""
-    if name == "bench.json":
-        rows = record["benches"][0]["rows"]
-        for threads, ours in _first_and_last(rows, OURS):
-            if stock := records.find(rows, way="stock", threads=threads):
-                yield f"a struct page, {plural(threads, 'thread')}, ns", stock["ns"], ours["ns"]
-    elif name == "hugepages.json":
-        rows = [row for row in record["native"] if row["kib"] == zeroing.GIB]
-        for threads, ours in _first_and_last(rows, zeroing.OURS):
-            if stock := records.find(rows, way=zeroing.STOCK, threads=1):
-                yield f"1 GiB zeroed, {plural(threads, 'thread')}, us", stock["us"], ours["us"]
-    else:
-        for ours in record["boots"]:
-            stock = records.find(record["boots"], gib=ours["gib"], kernel="stock")
-            if stock and ours != stock:
-                for key, what in boots.FIGURES.items():
-                    yield f"{ours['gib']} GiB, {ours['boot']}, {what}, ms", stock[key], ours[key]
-
-
-def _first_and_last(rows: list[times.Record], way: str) -> Iterator[tuple[int, times.Record]]:
-    of_way = {row["threads"]: row for row in rows if row["way"] == way}
-    return ((threads, of_way[threads]) for threads in sorted({min(of_way), max(of_way)} if of_way else ()))
-
-
 def show(outcomes: list[tuple[str, Outcome]]) -> int:
-    maps = [outcome for name, outcome in outcomes if name.startswith(verdicts.MAP)]
+    maps = [outcome for name, outcome in outcomes if name.startswith(MAP)]
     if maps:
         same = sum(outcome.passed for outcome in maps)
         progress.result(f"memory maps: {same} of {len(maps)} are as stock's")
     for name, outcome in outcomes:
-        if outcome.passed and name.startswith(verdicts.MAP):
+        if outcome.passed and name.startswith(MAP):
             continue
         said = "FAILED" if outcome.failures else "passed" if outcome.passed else "not complete"
         skipped = f", {len(outcome.skips)} skipped" if outcome.passed and outcome.skips else ""
@@ -99,3 +64,58 @@ def show(outcomes: list[tuple[str, Outcome]]) -> int:
         for failure in outcome.failures:
             progress.result(f"  {failure}")
     return 1 if any(outcome.failures for _, outcome in outcomes) else 0
+
+
+Said = tuple[dmesg.Dmesg, channel.Guest]
+MAP = "memory map, "
+CUT = Outcome(skips=("the guest was ended before its end",))
+
+
+def outcomes(file: form.File) -> Iterator[tuple[str, Outcome]]:
+    """By name; of native programs only those that say that something is wrong."""
+    for section in file.of("natives"):
+        said = tools.said(section.body.splitlines(), f"{section.words['program']}: ")
+        if said.failure:
+            yield section.name, judge([said.failure])
+    for (role,), one in _guests(file, "tests", "role").items():
+        yield role, _tested(*one)
+    maps = _guests(file, "oracle", "machine", "kernel")
+    for machine in dict.fromkeys(machine for machine, _ in maps):
+        both = [maps[machine, kernel] for kernel in ("stock", "patched") if (machine, kernel) in maps]
+        yield f"{MAP}{machine}", _mapped(*both) if len(both) == 2 else CUT
+
+
+def _guests(file: form.File, kind: str, *keys: str) -> dict[tuple[str, ...], Said]:
+    by = stats.group(file.of(kind), lambda section: tuple(section.words[key] for key in keys))
+    bodies = {name: {one.words["of"]: one.body for one in same} for name, same in by.items()}
+    return {
+        name: (dmesg.parse(said.get("console", "")), channel.Guest(said.get("guest", "")))
+        for name, said in bodies.items()
+    }
+
+
+def _trouble(log: dmesg.Dmesg, guest: channel.Guest) -> list[str]:
+    return [*log.trouble, *guest.trouble, *([f"panic: {log.panic}"] if log.panic else [])]
+
+
+def _tested(log: dmesg.Dmesg, guest: channel.Guest) -> Outcome:
+    trouble = _trouble(log, guest)
+    if guest.done is None:
+        return judge(trouble) if trouble else CUT
+    outcome = guests.of_guest(guest)
+    # A failed case also makes its guest's status one.
+    if guest.done and not trouble and not outcome.failures:
+        trouble = [f"what ran in the guest ended with status {guest.done}"]
+    return outcome if outcome.failures else outcome + judge(trouble)
+
+
+def _mapped(stock: Said, patched: Said) -> Outcome:
+    trouble = [problem for said in (stock, patched) for problem in _trouble(*said)]
+    if trouble:
+        return judge(trouble)
+    if stock[1].done is None or patched[1].done is None:
+        return CUT
+    try:
+        return judge(oracle.compare(oracle.parse(stock[1]), oracle.parse(patched[1])))
+    except LabError as err:
+        return judge([err.why])

@@ -17,15 +17,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from padlab.check.guest import suites
-from padlab.check.kit import form, portable
+from padlab.check.kit import form
 from padlab.check.memmap import memmap
-from padlab.core import git, packages, paths, process, progress
+from padlab.core import aptsuite, git, packages, paths, process, progress
 from padlab.core.errors import LabError
+from padlab.kernel import native, source, tree
 from padlab.kernel.kconfig import PERF
-from padlab.measure import provenance
+from padlab.measure import provenance, structpages, zeroing
 from padlab.vm import boot as boots
+from padlab.vm import emulator, initramfs, qemu
 from padlab.vm import machine as machines
-from padlab.vm import qemu
 from padlab.vm.accel import Accel
 
 MOST_BYTES = 40 << 20
@@ -37,7 +38,6 @@ _WHAT = "./lab kit"
 
 
 def main(folder: Path) -> int:
-    """Make the kit; a folder that has something else in it is left alone."""
     if folder.exists() and not (
         folder.is_dir() and (not any(folder.iterdir()) or (folder / "conf").exists())
     ):
@@ -72,8 +72,8 @@ def _fill(inside: Path) -> dict[str, str]:
     """Put all that the archive has into a folder; what the script is told of it."""
     sources = dict(_benches(inside))
     _kernels(inside)
-    shutil.copytree(portable.ensure(), inside, dirs_exist_ok=True)
-    version = portable.version(inside)
+    shutil.copytree(portable_qemu(), inside, dirs_exist_ok=True)
+    version = version_of(inside)
     _oracle(inside / "oracle", version)
     return {
         "FORMAT": str(form.FORMAT),
@@ -98,7 +98,7 @@ def _fill(inside: Path) -> dict[str, str]:
 def _benches(inside: Path) -> Iterator[tuple[str, str]]:
     """Those of each base, and the kernel source that it is of."""
     for base in paths.bases():
-        command, what = [sys.executable, "-m", "padlab.check.kit.benches", inside], f"benches of {base}"
+        command, what = [sys.executable, "-m", "padlab.check.kit.make", inside], f"benches of {base}"
         with progress.step(what) as step:
             log = paths.LOGS / f"kit-benches-{base}.log"
             env = {paths.BASE_VARIABLE: base}
@@ -146,3 +146,78 @@ def _of_nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
     return member
+
+
+# QEMU from Debian 13, with the libraries and the firmware that it needs: it runs on any x86-64 Linux.  An
+# older one cannot be trusted with a host thread for each emulated CPU (emulator.py).
+
+QEMU_SUITE = "trixie"
+QEMU_PLACE = paths.CACHE / f"qemu-{QEMU_SUITE}"  # kept: it is made again if it is removed
+LOADER = "lib/ld-linux-x86-64.so.2"
+_QEMU = f"QEMU of Debian {QEMU_SUITE}"
+_FIRMWARE = ("seabios/bios-256k.bin", "qemu/kvmvapic.bin", "qemu/linuxboot_dma.bin")
+# apt would take the lock of dpkg, of which this state has none.
+_INSTALL = ("apt-get", "-o", "Debug::NoLocking=1", "install", "-y", "--no-install-recommends")
+
+
+def portable_qemu() -> Path:
+    """A folder with the program, lib/ and share/: call it with LOADER --library-path lib PROGRAM -L share."""
+    if not QEMU_PLACE.exists():
+        aptsuite.update(QEMU_SUITE, _QEMU)
+        QEMU_PLACE.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            progress.step(f"fetching {_QEMU}"),
+            tempfile.TemporaryDirectory(prefix=".qemu-", dir=QEMU_PLACE.parent) as tmp,
+        ):
+            _collect(_unpack(Path(tmp)), Path(tmp, "new")).rename(QEMU_PLACE)
+    return QEMU_PLACE
+
+
+def _unpack(tmp: Path) -> Path:
+    """Its package and all that this depends on, in a folder as in a root."""
+    (tmp / "debs/partial").mkdir(parents=True)
+    command = [*_INSTALL, "-o", f"Dir::Cache::archives={tmp / 'debs'}", "--download-only", "qemu-system-x86"]
+    log = paths.LOGS / f"apt-{QEMU_SUITE}.log"
+    process.run(command, what=_QEMU, env=aptsuite.environment(QEMU_SUITE), log=log)
+    for deb in sorted((tmp / "debs").glob("*.deb")):
+        process.run(["dpkg-deb", "--extract", deb, tmp / "root"], what=f"unpacking {deb.name}")
+    return tmp / "root/usr"
+
+
+def _collect(usr: Path, place: Path) -> Path:
+    libraries, program = usr / "lib/x86_64-linux-gnu", usr / "bin" / emulator.NAME
+    loader = libraries / Path(LOADER).name
+    said = process.run([loader, "--library-path", libraries, "--list", program], what=_QEMU)
+    inside = (path for path in initramfs.libraries(said) if path.startswith(str(usr)))
+    for path in (loader, *map(Path, inside)):
+        _copy(path, place / "lib" / path.name)
+    for name in _FIRMWARE:
+        _copy(usr / "share" / name, place / "share" / Path(name).name)
+    _copy(program, place / program.name)
+    return place
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+
+
+def version_of(place: Path) -> str:
+    command = [place / LOADER, "--library-path", place / "lib", place / emulator.NAME, "--version"]
+    return process.run(command, what=_QEMU).split(" version ")[1].split()[0]
+
+
+def benches(folder: Path) -> None:
+    """Those of the base in use, linked statically: a process is on one base, a kit has those of all."""
+    for program, tool in {"memmap_bench": structpages.TOOL, "zero_bench": zeroing.TOOL}.items():
+        apart = native.Tool(tool.folder, tool.sources, "-static")
+        shutil.copy(native.make(apart, program, "STATIC=1"), folder / f"{program}-{paths.BASE}")
+    (folder / f"source-{paths.BASE}").write_text(source.name_of(tree.source_version()))
+
+
+if __name__ == "__main__":
+    try:
+        benches(Path(sys.argv[1]))
+    except LabError as err:
+        print(err.line(), *err.detail, sep="\n")
+        sys.exit(err.status)

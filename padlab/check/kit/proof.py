@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from padlab.check.fresh import bareroot
-from padlab.check.kit import importing, make, times, verdicts
+from padlab.check.kit import importing, make, times
 from padlab.core import process
 from padlab.core.outcome import Outcome, judge
 
@@ -46,6 +46,6 @@ def _run(root: bareroot.Root) -> times.Run:
 def _judged(run: times.Run) -> Outcome:
     total = judge([] if run.file.ended else ["the run did not come to its end"])
     total += Outcome(len(list(times.records(run))), skips=tuple(importing.missing(run)))
-    for name, outcome in verdicts.outcomes(run.file):
+    for name, outcome in importing.outcomes(run.file):
         total += outcome.named(name)
     return total

@@ -196,17 +196,9 @@ host() {
 	echo "total-mib $(($(awk '/^MemTotal:/ { print $2 }' /proc/meminfo) / 1024))"
 	echo "nodes $(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' 2>/dev/null | wc -l)"
 	awk '/^$/ { exit } 1' /proc/cpuinfo
-	grep -c ^processor /proc/cpuinfo
-	look /sys/devices/system/cpu/smt/active /sys/devices/system/cpu/online
-	look /sys/devices/system/cpu/cpu0/topology/*_list /sys/devices/system/cpu/cpu0/cache/index*/*
-	look /sys/devices/system/node/node*/cpulist /sys/devices/system/node/node*/distance /proc/self/cgroup
-	grep -h MemTotal /sys/devices/system/node/node*/meminfo
-	look /sys/fs/cgroup/cpu.max /sys/fs/cgroup/memory.max /sys/kernel/mm/transparent_hugepage/*
-	look /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor /proc/loadavg /proc/version /proc/cmdline
-	head -n 40 /proc/meminfo
-	ls -l /dev/kvm
-	if (: <>/dev/kvm); then echo "kvm opens"; fi
-	df -k "$work" /dev/shm
+	look /sys/devices/system/cpu/smt/active /sys/devices/system/cpu/cpu0/cache/index*/size
+	look /sys/devices/system/node/node*/cpulist /sys/devices/system/node/node*/distance
+	look /sys/fs/cgroup/cpu.max /sys/fs/cgroup/memory.max /proc/loadavg /proc/version /proc/cmdline
 }
 
 ended() { # status
@@ -218,23 +210,6 @@ ended() { # status
 }
 
 # Native programs
-
-# Means of a page of 1 GiB, and of struct pages that are freed together, by way and threads
-figures() {
-	awk '
-		$4 == "kib" && $5 == 1048576 && $8 ~ /^(stock|ours)$/ { add($8 "/" $7) }
-		$4 == "threads" && $10 == "ns" && $8 ~ /^(stock|movnti|limit)$/ { add($8 "/" $5) }
-		function add(name) {
-			if (!number[name]++)
-				names[++all] = name
-			ns[name] += $9
-		}
-		END {
-			for (i = 1; i <= all; i++)
-				printf "%s %s %.1f ms", (i > 1 ? "," : ";"), names[i], ns[names[i]] / number[names[i]] / 1e6
-		}
-	' native
-}
 
 natives() {
 	count=$(($(echo "$BASES" | wc -w) * 3))
@@ -259,7 +234,7 @@ natives() {
 			limited $share native "$kit/$program-$base" --rounds=5 "$@"
 			status=$?
 			section "natives base=$base program=$program" $status native "$program --rounds=5 $*"
-			say "$what of $base: $(grep -c ' reference ' native) rounds, $(ended "$status")$(figures)"
+			say "$what of $base: $(grep -c ' reference ' native) rounds, $(ended "$status")"
 		done
 	done
 }

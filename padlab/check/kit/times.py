@@ -43,7 +43,6 @@ class Run:
         return f"{self.cpu.slug}-{self.machine['cpus']}cpus"
 
     def made(self, command: str, base: str) -> Record:
-        """What each record begins with."""
         nodes, gib = max(int(self.machine["nodes"]), 1), round(int(self.machine["total-mib"]) / 1024)
         return {
             "command": command,
@@ -70,7 +69,6 @@ def _facts(text: str) -> dict[str, str]:
 
 
 def records(run: Run) -> Iterator[tuple[str, str, Record]]:
-    """Base, name and content of each record."""
     hugepages: dict[str, Record] = {}
     for section in run.file.of("natives"):
         base, program = section.words["base"], section.words["program"]
@@ -116,12 +114,7 @@ def _to_init(log: dmesg.Dmesg) -> float | None:
     return None if log.panic else log.boot_ms
 
 
-def _deferred(logs: list[dmesg.Dmesg]) -> Record:
-    return asdict(stats.summarize([max(node.ms for node in log.nodes) for log in logs]))
-
-
 def _boots(run: Run) -> Iterator[Record]:
-    """Of sizes of which all three ways were timed."""
     timed = _timed(run, "boots", "way")
     for gib in sorted({gib for gib, _ in timed if all((gib, way) in timed for way in WAYS)}):
         for way, (kernel, waits) in WAYS.items():
@@ -131,8 +124,9 @@ def _boots(run: Run) -> Iterator[Record]:
 
 
 def _both(logs: list[dmesg.Dmesg]) -> Record:
+    deferred = stats.summarize([max(node.ms for node in log.nodes) for log in logs])
     to_init = stats.summarize([ms for log in logs if (ms := _to_init(log))])
-    return {"deferred_ms": _deferred(logs), "boot_ms": asdict(to_init)}
+    return {"deferred_ms": asdict(deferred), "boot_ms": asdict(to_init)}
 
 
 def _sweep(run: Run, kind: str) -> Iterator[Record]:

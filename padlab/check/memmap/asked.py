@@ -19,8 +19,6 @@ LITTLE = "little"
 
 @dataclass(frozen=True)
 class Case:
-    """Boots of one machine with one command line."""
-
     name: str
     machine: str
     append: tuple[str, ...] = ()
@@ -77,18 +75,12 @@ def problems(case: Case, result: boots.BootResult) -> list[str]:
     text = f"{result.dmesg.text}\n{result.guest.text}"
     wrong = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
     wrong += [f"the console says: {said}" for said in case.never if _search(said, text)]
-    return wrong + _events(case.seen_per_page, result)
+    pages = sum(node.pages or 0 for node in result.dmesg.nodes)
+    events, least = result.guest.number("events") or 0, case.seen_per_page
+    if least and (not pages or events < least * pages):
+        wrong.append(f"{events} trace events, less than {least} for each of {pages} deferred pages")
+    return wrong
 
 
 def _search(pattern: str, text: str) -> re.Match[str] | None:
     return re.search(pattern, text, re.MULTILINE)
-
-
-def _events(per_page: float, result: boots.BootResult) -> list[str]:
-    if not per_page:
-        return []
-    pages = sum(node.pages or 0 for node in result.dmesg.nodes)
-    events = result.guest.number("events") or 0
-    if pages and events >= per_page * pages:
-        return []
-    return [f"{events} trace events, less than {per_page} for each of {pages} deferred pages"]

@@ -14,7 +14,6 @@ Not here, and why:
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from padlab.check.base import expected, guests
@@ -94,9 +93,8 @@ SHAPES = (
     Case("many ranges", LITTLE, (MANY_RANGES,), says=(r"oracle violations 0$",)),
 )
 
-# With kernelcore=mirror, zone Normal spans all of a node, and memory of it that is not
-# mirrored is of zone Movable: the zones overlap.  What stock does not get right, and
-# ours does the same:
+# With kernelcore=mirror, zone Normal spans all of a node, and memory of it that is not mirrored is of zone
+# Movable: the zones overlap.  What stock does not get right, and ours does the same:
 #
 #  - Zone Movable begins at a multiple of a block.  What is not mirrored before that
 #    is of zone Normal, whose present pages do not include it.
@@ -283,7 +281,16 @@ def cases(full: bool) -> list[Case]:
     """What ``./lab test`` boots, or with ``full`` all there is."""
     table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *DEVICES, *WATCHERS, *DEBUG]
     if full:
-        table += [*_everywhere(), *(_large(name) for name in large_machines())]
+        small = [machine for machine in map(machines.load, machines.names()) if machine.small]
+        for case in COMMAND_LINES:
+            # Whether there is a movable zone, or room for pages, is up to the machine.
+            others = (one for one in small if one.name != case.machine)
+            table += [
+                replace(case, machine=one.name, config=one.config, says=(), short=False) for one in others
+            ]
+        for name in large_machines():
+            most = allowance(machines.load(name))
+            table.append(Case("plain", name, LARGE_ARGS, short=False, allowance=most))
     return [_of_base(case) for case in table if full or case.short]
 
 
@@ -296,20 +303,6 @@ def large_machines() -> list[str]:
 def _of_base(case: Case) -> Case:
     other = expected.table().cases.get(case.title)
     return replace(case, says=other.says, stock_breaks=other.stock_breaks) if other else case
-
-
-def _everywhere() -> Iterator[Case]:
-    """Each command line on each small machine but those of the table itself."""
-    for case in COMMAND_LINES:
-        for name in machines.names():
-            if machines.load(name).small and name != case.machine:
-                # Whether there is a movable zone, or room for pages, is up to the machine.
-                config = machines.load(name).config
-                yield replace(case, machine=name, config=config, says=(), short=False)
-
-
-def _large(name: str) -> Case:
-    return Case("plain", name, LARGE_ARGS, short=False, allowance=allowance(machines.load(name)))
 
 
 def allowance(machine: machines.Machine) -> int:

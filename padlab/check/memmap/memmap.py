@@ -44,7 +44,7 @@ def _memmap(name: str, kernel: str, config: Config = PERF, append: tuple[str, ..
 
 
 def _report(result: BootResult, expected: str = "") -> oracle.Report:
-    """``known``: the report that the kernel has to have, and no other."""
+    """``expected``: the report that the kernel has to have, and no other."""
     trouble = guests.trouble(result)
     if expected:
         others = [line for line in trouble if expected not in line]
@@ -124,10 +124,8 @@ def none_left(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
 
 
 def fault(name: str) -> Outcome:
-    """The oracle is silent without a fault, and names the one that there is.
-
-    Boot waits for the jobs of a kernel that has one: fewer have allocated what is freed twice.
-    """
+    """The oracle is silent without a fault, and names the one that there is."""
+    # If boot waits for the jobs, fewer have allocated what is freed twice.
     append = (f"deferred_init_fault={name}", SYNC) if name else ()
     differences = oracle.compare(_memmap(guests.SMT, "stock"), _memmap(guests.SMT, "faulty", append=append))
     if not name:

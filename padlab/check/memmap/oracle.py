@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The memmap oracle: what boot made of memory, in one kernel and against another.
 
-A guest of role "oracle" loads guest/oracle/memmap_oracle.c before anything
-else happens in user space.  Its report has rules that one kernel broke by
-itself, and a signature for each block of the largest page order, by position.
-Two kernels are compared block by block:
+A guest of role "oracle" loads guest/oracle/memmap_oracle.c before anything else happens in user space.  Its
+report has rules that one kernel broke by itself, and a signature for each block of the largest page order, by
+position.  Two kernels are compared block by block:
 
  - blocks that are free as a whole and as boot left them, in both kernels, must
    have equal signatures: every word of every struct page, the pageblock types;
@@ -12,8 +11,8 @@ Two kernels are compared block by block:
    in part, but for the kernel's image, which is not the same program;
  - blocks without struct pages must be the same ones.
 
-What cannot be equal is where memory is used: the kernels are not the same
-program, and helper threads race for pages.  That part is bounded, by ALLOWANCE.
+What cannot be equal is where memory is used: the kernels are not the same program, and helper threads race
+for pages.  That part is bounded, by ALLOWANCE.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,10 +22,9 @@ from itertools import groupby
 from padlab.core.errors import LabError
 from padlab.vm.channel import Guest
 
-# Blocks of the largest order (4 MiB) that may be in use in one kernel and not in
-# the other.  Boots on the small machines, of one kernel or of both, differ by 0 to
-# 8, most with many CPUs, each of which caches free pages.  Twice that is allowed,
-# which is half a section, the least that deferred init works on.
+# Blocks of the largest order (4 MiB) that may be in use in one kernel and not in the other.  Boots on the
+# small machines, of one kernel or of both, differ by 0 to 8, most with many CPUs, each of which caches free
+# pages.  Twice that is allowed, which is half a section, the least that deferred init works on.
 ALLOWANCE = 16
 BLOCK_BYTES = 4 << 20
 
@@ -36,8 +34,6 @@ FreeLists = dict[tuple[int, str, str], list[int]]  # by zone and migratetype; pa
 
 @dataclass(frozen=True)
 class Block:
-    """What one block is; ``signature`` is empty where it means nothing."""
-
     kind: str  # see class_names in memmap_oracle.c
     signature: str = ""
 
@@ -60,7 +56,6 @@ class Report:
 
 
 def parse(guest: Guest) -> Report:
-    """Read what role "oracle" says; raise LabError if the report is missing or cut short."""
     report = Report()
     try:
         for line in guest.values("oracle"):
@@ -114,10 +109,7 @@ def _zone(words: list[str]) -> ZoneId:
 def compare(
     stock: Report, patched: Report, allowance: int = ALLOWANCE, stock_breaks: bool = False
 ) -> list[str]:
-    """Every difference that is one, a line each; ``allowance`` is in blocks.
-
-    ``stock_breaks``: stock is known to break rules here, and ours should break the same.
-    """
+    """A line for each; ``stock_breaks``: stock is known to break rules, and ours should break the same."""
     of_stock, of_ours = stock.violations, patched.violations
     differences = []
     if not stock_breaks or of_stock != of_ours or not of_stock:

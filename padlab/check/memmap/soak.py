@@ -41,7 +41,6 @@ class Drawn:
 
 
 def draw(seed: int) -> Drawn:
-    """The same for the same seed, on any host."""
     dice = random.Random(seed)
     config = dice.choice(CONFIGS)
     machine = _machine(dice, seed)
@@ -123,17 +122,6 @@ def _hole(dice: random.Random, above: int) -> str:
     return f"memmap={size:#x}${start:#x}"
 
 
-@dataclass(frozen=True)
-class Tried:
-    """What both kernels do not agree on, or complain of: nothing, if all is well.
-
-    ``neither``: why none of the two can boot on this machine, in the same words.
-    """
-
-    said: Sequence[str] = ()
-    neither: str = ""
-
-
 def problems(results: Sequence[boots.BootResult], allowance: int) -> list[str]:
     complaints = [f"{result.spec.kernel}: {line}" for result in results for line in guests.trouble(result)]
     if complaints:
@@ -148,7 +136,8 @@ def _boot(drawn: Drawn, kernel: str) -> boots.BootResult:
     return guests.boot(drawn.machine, kernel, drawn.config, ROLE, append)
 
 
-def _try(drawn: Drawn) -> Tried:
+def _try(drawn: Drawn) -> list[str]:
+    """What both kernels do not agree on, or complain of; none may be able to boot on this machine."""
     results, errors = [], []
     with progress.labelled(f"[seed {drawn.seed}]"):
         for kernel in KERNELS:
@@ -157,47 +146,39 @@ def _try(drawn: Drawn) -> Tried:
             except LabError as err:
                 errors.append(err)
         if len({err.why for err in errors}) == 1 and len(errors) == len(KERNELS):
-            return Tried(neither=errors[0].why)
+            progress.note(f"neither boots, {errors[0].why}")
+            return []
         if errors:
-            return Tried([line for err in errors for line in (err.line(), *err.detail)])
-        return Tried(problems(results, matrix.allowance(drawn.machine)))
+            return [line for err in errors for line in (err.line(), *err.detail)]
+        return problems(results, matrix.allowance(drawn.machine))
 
 
-def run(all_drawn: Sequence[Drawn], jobs: int) -> dict[Drawn, Tried]:
+def run(all_drawn: Sequence[Drawn], jobs: int) -> list[list[str]]:
+    """What is said of each machine that differs, in lines."""
     for config in dict.fromkeys(drawn.config for drawn in all_drawn):
         for kernel in KERNELS:
             guests.ready(kernel, ROLE, config)
-    all_tried = {}
-    for drawn, tried in zip(all_drawn, pool.in_order(_try, all_drawn, jobs), strict=True):
-        how = f"neither boots, {tried.neither}" if tried.neither else "equal"
-        progress.note(f"{drawn}: {'differs' if tried.said else how}")
-        all_tried[drawn] = tried
-    return all_tried
+    failures = []
+    for drawn, said in zip(all_drawn, pool.in_order(_try, all_drawn, jobs), strict=True):
+        progress.note(f"{drawn}: {'differs' if said else 'does not differ'}")
+        if said:
+            again = f"(again: ./lab soak --seed {drawn.seed} --boots 1)"
+            failures.append([f"{drawn}: {said[0]} {again}", *said[1:]])
+    return failures
 
 
 def check(nr: int) -> Outcome:
     """For ./lab test: other machines each time."""
     seed = int(time.time())
-    failures = tuple(lines[0] for lines in _failures(run([draw(seed + i) for i in range(nr)], 1)))
+    failures = tuple(lines[0] for lines in run([draw(seed + i) for i in range(nr)], 1))
     return Outcome(nr - len(failures), failures)
 
 
-def _failures(all_tried: dict[Drawn, Tried]) -> list[list[str]]:
-    """What is said of each machine that differs, in lines."""
-    return [
-        [f"{drawn}: {tried.said[0]} (again: ./lab soak --seed {drawn.seed} --boots 1)", *tried.said[1:]]
-        for drawn, tried in all_tried.items()
-        if tried.said
-    ]
-
-
 def main(seed: int | None = None, nr: int = 20, jobs: int = 1) -> int:
-    """The exit status is 1 if a machine differs."""
     first = int(time.time()) if seed is None else seed
     with boots.quiet_stdout():
         packages.ensure("build", "quilt", "qemu", "guest")
-        tried = run([draw(first + i) for i in range(nr)], jobs)
-    failures = _failures(tried)
+        failures = run([draw(first + i) for i in range(nr)], jobs)
     for lines in failures:
         print("\n  ".join(lines))
     print(f"{nr - len(failures)} of {plural(nr, 'machine')} equal, seeds {first} to {first + nr - 1}")

@@ -16,9 +16,8 @@ From the cheapest:
     test_NAME           a guest in which that kselftest runs and nothing else
     debug:...           the two before with the debug kernel, which takes longer
 
-A detector builds what it needs with a mutant in it, or without one, and can then run.
-Programs are built again only as far as the mutant makes that necessary, and kernels
-mostly not at all (mutantkernel.py).
+A detector builds what it needs with a mutant in it, or without one, and can then run.  Programs are built
+again only as far as the mutant makes that necessary, and kernels mostly not at all (mutantkernel.py).
 """
 
 import itertools
@@ -29,7 +28,7 @@ from functools import partial
 from pathlib import Path
 
 from padlab.check.base import guests
-from padlab.check.deferred import besideplan, deferred
+from padlab.check.deferred import deferred
 from padlab.check.guest import suites
 from padlab.check.memmap import asked, matrix, memmap
 from padlab.check.mutants import mutant, mutantkernel
@@ -62,8 +61,6 @@ Problems = list[str] | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Detector:
-    """A check that may notice a mutant."""
-
     name: str
     tier: str
     build: Callable[[mutant.Mutant | None], Run]
@@ -87,19 +84,15 @@ def named(name: str) -> Detector:
         tool = _PROGRAMS[name][0]
         return Detector(name, "userspace", partial(_programs, *_PROGRAMS[name]), _read_by_program(tool))
     if name.startswith("model:"):
-        return _of_model(name)
+        model = name.removeprefix("model:")
+        if model not in spin.models():
+            raise LabError(f"check {name}", "there is no such model", "see ./lab models --list")
+        return Detector(name, "userspace", partial(_model, model), lambda file: file in search.ENGINE)
     if name == "kunit-uml":
         return Detector(name, "uml", _uml, _read_by_kernel(*_KUNIT))
     if name == "fences":
         return Detector(name, "kernel", _fences, _read_by_kernel())
     return _of_boots().get(name) or _of_guest(name)
-
-
-def _of_model(name: str) -> Detector:
-    model = name.removeprefix("model:")
-    if model not in spin.models():
-        raise LabError(f"check {name}", "there is no such model", "see ./lab models --list")
-    return Detector(name, "userspace", partial(_model, model), lambda file: file in search.ENGINE)
 
 
 @once
@@ -115,7 +108,7 @@ def _of_boots() -> dict[str, Detector]:
         detectors.append(_booted(f"placement, {name}", PERF, partial(deferred.placed, name)))
     for value in deferred.PARAMETERS:
         detectors.append(_booted(value.title, value.config, partial(deferred.parameter, value)))
-    for beside in besideplan.checks():
+    for beside in deferred.beside_checks():
         detectors.append(_booted(beside.title, beside.config, beside.run, beside.faulty))
     detectors += [
         _booted("memmap oracle, a zone that grew on demand", PERF, memmap.grown),

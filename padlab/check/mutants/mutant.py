@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Mutants: small faults of the kernel side, each of which some check has to notice.
 
-``checks/mutants/`` has a table for each file, or for a few that go together; another base
-than 6.12 has what differs in its own folder (toml.load()).  A mutant
-replaces a text that is there exactly once.  Which checks are to notice it, its table says,
-or the mutant itself (detectors.py).  ``./lab mutants`` tries them.
+``checks/mutants/`` has a table for each file, or for a few that go together; another base than 6.12 has what
+differs in its own folder (toml.load()).  A mutant replaces a text that is there exactly once.  Which checks
+are to notice it, its table says, or the mutant itself (detectors.py).  ``./lab mutants`` tries them.
 
-Some are bugs of the engine that ``./lab test`` seeds as well, each by a check of its own:
-they say which build in userspace finds them, and in which words (fuzz.py).
+Some are bugs of the engine that ``./lab test`` seeds as well, each by a check of its own: they say which
+build in userspace finds them, and in which words (fuzz.py).
 """
 
 from pathlib import Path
@@ -62,7 +61,6 @@ class _Table(Struct, forbid_unknown_fields=True):
 
 
 def load(path: Path, over: Path | None = None) -> list[Mutant]:
-    """The mutants of a table, with what is laid ``over`` it."""
     table = toml.load(path, _Table, over)
     return [
         structs.replace(

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kernels that have mutants: one kernel with all that can be chosen (schema.py), and one for any other.
 
-Each has a tree, which is the series with a patch, or the faulty kernel with it for checks that
-boot that one.  Which mutant it is to have decides the patch, or what is on the kernel's command
-line.
+Each has a tree, which is the series with a patch, or the faulty kernel with it for checks that boot that one.
+Which mutant it is to have decides the patch, or what is on the kernel's command line.
 """
 
 import threading
@@ -50,7 +49,8 @@ def built(
             try:
                 make(kernel.name)
             except LabError as err:
-                named = schema.named_in(err.detail) if kernel.name == MANY[base] else set()
+                detail = err.detail if kernel.name == MANY[base] else []
+                named = {int(match[1]) for line in detail for match in schema.CLONE.finditer(line)}
                 if named <= _bad:
                     raise
                 _bad.update(named)
@@ -78,7 +78,6 @@ def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
 
 
 def can_be_chosen(fault: mutant.Mutant) -> bool:
-    """Whether it is in the kernel that has many."""
     return fault.id in _choices(frozenset(_bad), PATCHED)[1]
 
 

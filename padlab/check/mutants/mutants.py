@@ -6,22 +6,94 @@ counts.  That also tells how long it takes, so that one that hangs is ended in t
 mutants are tried on cheap checks before any is tried on a dear one.
 """
 
-import concurrent.futures
 import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from padlab.check.mutants import detectors, mutant, mutantkernel
 from padlab.check.mutants.detectors import TIERS, Detector
-from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OUTCOMES, SURVIVED, Attempt, Log, Verdict
+from padlab.check.mutants.mutant import Mutant
+from padlab.check.mutants.mutantkernel import PLACE
 from padlab.check.plan import selection
-from padlab.core import packages, process, progress
+from padlab.core import packages, pool, process, progress
 from padlab.core.errors import LabError
+from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
+from padlab.kernel.content import digest
+from padlab.measure import provenance
 from padlab.vm import boot as boots
+
+KEPT = PLACE / "kept.json"
+OUTCOMES = KILLED, EQUIVALENT, SURVIVED, OPEN = "killed", "equivalent", "survived", "not decided"
+
+
+class Attempt(Struct, frozen=True):
+    noticed: bool
+    said: str  # what it found, in a line
+    seconds: float  # with what had to be built
+
+
+class Verdict(Struct, frozen=True):
+    """What is known of a mutant: killed by which check, after all seconds of those up to it."""
+
+    mutant: str
+    fault: str
+    outcome: str
+    by: str = ""
+    seconds: float = 0.0
+    said: str = ""
+
+
+_sources = once(Detector.sources)
+
+
+class Log:
+    def __init__(self, path: Path = KEPT) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._attempts: dict[str, dict[str, Attempt]] = {}
+        with contextlib.suppress(OSError, msgspec.MsgspecError):  # none, or of another version of the lab
+            self._attempts = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Attempt]])
+
+    def find(self, detector: Detector, mutant: Mutant | None) -> Attempt | None:
+        return self._attempts.get(detector.name, {}).get(_key(detector, mutant))
+
+    def keep(self, detector: Detector, mutant: Mutant | None, attempt: Attempt) -> None:
+        with self._lock:
+            self._attempts.setdefault(detector.name, {})[_key(detector, mutant)] = attempt
+            text = msgspec.json.encode(self._attempts).decode()
+            provenance.write(self._path, msgspec.json.format(text, indent=1))
+
+    def forget(self, detector: Detector, mutant: Mutant) -> None:
+        """In this run; on disk until something else is kept."""
+        self._attempts.get(detector.name, {}).pop(_key(detector, mutant), None)
+
+    def verdict(self, mutant: Mutant, detectors: Iterable[Detector]) -> Verdict:
+        """What the attempts of ``detectors``, all that are to notice it, come to."""
+        if mutant.equivalent:
+            return Verdict(mutant.id, mutant.why, EQUIVALENT, said=mutant.equivalent)
+        seconds, outcome = 0.0, SURVIVED
+        for detector in detectors:
+            attempt = self.find(detector, mutant)
+            if attempt is None:
+                outcome = OPEN
+                continue
+            seconds = round(seconds + attempt.seconds, 1)
+            if attempt.noticed:
+                return Verdict(mutant.id, mutant.why, KILLED, detector.name, seconds, attempt.said)
+        return Verdict(mutant.id, mutant.why, outcome, seconds=seconds)
+
+
+def _key(detector: Detector, mutant: Mutant | None) -> str:
+    return digest([_sources(detector), mutant.key if mutant else ""])
+
 
 GROUPS = ("build", "quilt", "guest")
 FIRST_LIMIT_S = 900.0  # for a check without a mutant
@@ -49,7 +121,6 @@ def main(globs: Sequence[str], tier: str, jobs: int = 1, again: bool = False, li
 
 
 def choose(everything: Sequence[mutant.Mutant], globs: Sequence[str]) -> list[mutant.Mutant]:
-    """Those that any of ``globs`` names, all without any."""
     return selection.named(globs, {fault.id: fault for fault in everything}, "mutants", "mutant")
 
 
@@ -69,7 +140,6 @@ class Run:
     def __init__(self, log: Log, jobs: int = 1) -> None:
         self._log = log
         self._jobs = jobs
-        self._stopping = False
         self._alone = threading.Lock()
         self._first = threading.Lock()
         self.broken: dict[str, LabError] = {}
@@ -82,30 +152,19 @@ class Run:
     def try_all(self, chosen: Sequence[mutant.Mutant], tier: str) -> None:
         """Each that no check has noticed yet, on its checks of ``tier``."""
         verdicts = {fault.id: self._log.verdict(fault, checks_of(fault)).outcome for fault in chosen}
-        todo = [
-            fault
-            for fault in chosen
-            if fault.id not in self.broken and verdicts[fault.id] not in (KILLED, EQUIVALENT)
-        ]
+        alive = [fault for fault in chosen if verdicts[fault.id] not in (KILLED, EQUIVALENT)]
+        todo = [fault for fault in alive if fault.id not in self.broken]
         # By itself, unless all that is changed for it is a kernel's command line.
         alone = {fault.id: tier in TIERS[:2] or not mutantkernel.can_be_chosen(fault) for fault in todo}
         todo.sort(key=lambda fault: alone[fault.id])
 
-        def attempt(nr: int, fault: mutant.Mutant) -> None:
+        def attempt(numbered: tuple[int, mutant.Mutant]) -> None:
+            nr, fault = numbered
             turn = self._alone if alone[fault.id] else contextlib.nullcontext()
             with progress.labelled(f"[{nr}/{len(todo)}]"), turn:
                 self._try(tier, fault)
 
-        with concurrent.futures.ThreadPoolExecutor(self._jobs) as pool:
-            try:
-                list(pool.map(attempt, range(1, len(todo) + 1), todo))
-            except BaseException as err:
-                # What fails from now on has been ended by us.
-                self._stopping = True
-                pool.shutdown(wait=False, cancel_futures=True)
-                if not isinstance(err, Exception):
-                    process.kill_all()
-                raise
+        list(pool.in_order(attempt, enumerate(todo, 1), self._jobs))
 
     def _try(self, tier: str, fault: mutant.Mutant) -> None:
         """On its checks of ``tier``, until one notices it."""
@@ -122,7 +181,7 @@ class Run:
                     self.broken[fault.id] = err
                     progress.note(f"{fault.id} does not compile: {err.why}")
                     return
-                if self._stopping:
+                if process.all_ended():  # so this was by us
                     return
                 self._log.keep(check, fault, attempt)
             if attempt.noticed:
@@ -131,7 +190,6 @@ class Run:
             progress.note(f"{fault.id}: {check.name} does not notice it")
 
     def _limit_s(self, check: Detector) -> float:
-        """From a run without a mutant, which is to find nothing."""
         with self._first:
             first = self._log.find(check, None)
             if first is None:
@@ -169,7 +227,6 @@ def show(verdicts: Sequence[Verdict]) -> None:
 
 
 def conclude(verdicts: Sequence[Verdict], broken: dict[str, LabError], elapsed: float) -> int:
-    """The sums, and the exit status: all that are decided are killed or equivalent."""
     for name, err in broken.items():
         progress.note(f"{name} is no mutant, it does not compile: {err.why}")
         for line in err.detail[:5]:

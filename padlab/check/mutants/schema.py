@@ -28,7 +28,7 @@ early_param("{ARGUMENT}", {ARGUMENT}_setup);
 
 _BODY = re.compile(r"^\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"(\w+)\(")
-_CLONE = re.compile(r"(\w+)__mutant(\d+)")
+CLONE = re.compile(r"\w__mutant(\d+)")  # in what the compiler says
 _BEFORE = ("#", "/*", " *", "*/", "}", "__setup(", "EXPORT_")  # lines before a function begin so
 
 
@@ -63,7 +63,6 @@ def _parameters(header: str) -> list[str]:
 
 
 def combined(source: str, numbered: Mapping[int, Mutant]) -> tuple[str, set[int]]:
-    """The source of a file with all of its mutants that can be chosen, and their numbers."""
     chosen: set[int] = set()
     text, at = [_DECLARED], 0
     places = {number: source.index(fault.old) for number, fault in numbered.items()}
@@ -101,8 +100,3 @@ def diff(file: str, before: str, after: str) -> str:
     return "".join(
         difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{file}", f"b/{file}")
     )
-
-
-def named_in(lines: list[str]) -> set[int]:
-    """The mutants that the compiler's messages are about."""
-    return {int(match[2]) for line in lines for match in _CLONE.finditer(line)}

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from padlab.check.base import guests
 from padlab.core.errors import LabError
-from padlab.core.outcome import Outcome
+from padlab.core.outcome import Outcome, judge
 from padlab.kernel import othertests
-from padlab.kernel.kconfig import OUTSIDE
+from padlab.kernel.kconfig import DEBUG, OUTSIDE
 from padlab.vm.boot import BootResult
 from padlab.vm.channel import Guest
 
@@ -35,8 +35,6 @@ _SKIPPED = 4  # exit status
 
 @dataclass(frozen=True, order=True)
 class Ran:
-    """One try of a program: of two, the better one is greater."""
-
     ending: int  # 2 is good, 1 skipped, 0 any other
     passed: int  # cases, of those that print TAP
 
@@ -70,7 +68,7 @@ def read(guest: Guest) -> dict[str, Ran]:
 
 def jobs(guest: Guest) -> int:
     """In which a helper took part."""
-    return sum(int(said.split(" ")[2]) for said in guest.values("jobs"))
+    return sum(int(said.split(" ")[1]) for said in guest.values("jobs"))
 
 
 def arguments(kernel: str, chosen: Sequence[str]) -> tuple[str, ...]:
@@ -113,5 +111,49 @@ def check(suite: str) -> Outcome:
 
 
 def best(before: dict[str, Ran], now: dict[str, Ran]) -> dict[str, Ran]:
-    """Of each program, the better of two tries."""
     return before | {name: max(ran, before.get(name, ran)) for name, ran in now.items()}
+
+
+STRESS_CONFIG = DEBUG
+# Not MACHINE: pages of 1 GiB at boot are the end of stock's kernel if it checks page
+# flags (VM_BUG_ON_PAGE in hugetlb_folio_init_tail_vmemmap()).
+STRESS_MACHINE = guests.SMT
+STRESS_ROLE = "stress"
+SECONDS = 20  # for each stressor
+STRESSORS = 8  # and one that only newer versions have
+STRESS_LIMIT_S = 1800
+
+# What stress-ng ends with.
+_GOOD = 0
+_WORDS = {1: "wrong use", 2: "failed", 3: "no resources", 4: "not to be had here", 124: "did not end"}
+
+
+def stress_problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]:
+    wrong = [f"{name}: stock: {_word(status)}" for name, status in stock.items() if status != _GOOD]
+    wrong += [
+        f"{name}: patched: {_word(status)}, and passes on stock"
+        for name, status in patched.items()
+        if status != _GOOD and stock.get(name) == _GOOD
+    ]
+    for kernel, ran in (("stock", stock), ("patched", patched)):
+        if len(ran) < STRESSORS:
+            wrong.append(f"{kernel}: {len(ran)} of {STRESSORS} stressors ran")
+    return wrong
+
+
+def _word(status: int) -> str:
+    return f"{_WORDS.get(status, 'ended')} (status {status})"
+
+
+def _boot_stress(kernel: str) -> BootResult:
+    append = ["hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF]
+    if kernel == "patched":
+        append.append(f"padlab_threshold={LEAST_KIB}")
+    return guests.boot(STRESS_MACHINE, kernel, STRESS_CONFIG, STRESS_ROLE, tuple(append), STRESS_LIMIT_S)
+
+
+def stress() -> Outcome:
+    stock, patched = _boot_stress("stock"), _boot_stress("patched")
+    wrong = stress_problems(statuses(stock.guest), statuses(patched.guest))
+    outcome = judge([*wrong, *guests.trouble(patched)], patched.log)
+    return outcome + Outcome(sum(status == _GOOD for status in statuses(patched.guest).values()))

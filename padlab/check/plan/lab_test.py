@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from padlab.check.base import expected, guests, report, runner
-from padlab.check.guest import singles
+from padlab.check.guest import suites
 from padlab.check.plan import plan, selection
 from padlab.core import environment, exclusive, host, packages, paths, progress
 from padlab.core.errors import LabError
@@ -26,8 +26,8 @@ def checks(
     chosen = plan.quick() if quick else plan.full(full)
     if brief:
         chosen = [check for check in chosen if check.name in selection.BRIEF]
-    names_of_all = [check.name for check in (*plan.of_any_base(True), *singles.checks(True))]
-    return selection.choose(chosen, globs, names_of_all, [] if quick or brief else singles.checks(full))
+    names_of_all = [check.name for check in (*plan.of_any_base(True), *suites.singles(True))]
+    return selection.choose(chosen, globs, names_of_all, [] if quick or brief else suites.singles(full))
 
 
 def main(

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The checks of ``./lab test``, quickest first, with what each may take.
 
-Builds are checks of their own, made when first needed.  What depends on one that
-failed fails at once and says so.  Checks that are to be alone come before those that
-boot, which run at the same time.
+Builds are checks of their own, made when first needed.  What depends on one that failed fails at once and
+says so.  Checks that are to be alone come before those that boot, which run at the same time.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,15 +12,16 @@ from itertools import product
 from padlab.check.base import expected, guests
 from padlab.check.base.guests import ARM64, SMALL, SMT
 from padlab.check.base.runner import Check
-from padlab.check.deferred import besideplan, deferred
-from padlab.check.fresh import fresh, hostconfig
-from padlab.check.guest import costs, endings, races, stress, suites
+from padlab.check.deferred import deferred
+from padlab.check.fresh import fresh
+from padlab.check.guest import costs, endings, races, suites
 from padlab.check.kit import proof
 from padlab.check.memmap import asked, matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
 from padlab.check.users import used
 from padlab.check.userspace import charge, fuzz, memblock, spin
+from padlab.core import aptsuite
 from padlab.core.outcome import Outcome
 from padlab.kernel import kconfig
 from padlab.kernel.kconfig import DEBUG, KASAN, PERF, RT, Config
@@ -52,7 +52,6 @@ FULL_JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
 
 
 def quick() -> list[Check]:
-    """``./lab test --quick``: no kernel build and no boot."""
     jobs = dict.fromkeys(fuzz.SANITIZERS, QUICK_JOBS)
     return _of_base([*_lab(), *building.sources(), *_native(), *_userspace(jobs)])
 
@@ -105,7 +104,7 @@ def _lab() -> Iterator[Check]:
 
 
 def _fresh() -> Iterator[Check]:
-    for suite in hostconfig.SUITES:
+    for suite in aptsuite.SUITES:
         run = partial(fresh.proof, suite)
         yield Check(f"the README's commands on a bare {suite}", run, FRESH_LIMIT_S, alone=True)
     yield Check("a kit where nothing is installed", proof.check, SET_UP_LIMIT_S, alone=True)
@@ -165,7 +164,7 @@ def _suites(everything: bool) -> Iterator[Check]:
     yield from _selftests_elsewhere(PERF)
     yield from map(_kunit, (PERF, DEBUG))
     name = "kselftests that need a debug kernel"
-    yield _selftests(name, suites.selftests_of_debugging, SMT, DEBUG)
+    yield _selftests(name, partial(suites.selftests, DEBUG, suites.DEBUGGING), SMT, DEBUG)
     yield _selftests(
         "kselftests that provoke reports", partial(suites.selftests_of, "report", DEBUG), SMT, DEBUG
     )
@@ -186,7 +185,7 @@ def _selftests_elsewhere(config: Config) -> Iterator[Check]:
     yield _selftests("kselftests of huge pages", run, hugepages.MACHINE, config, mib)
     run = partial(suites.selftests_of, "nodes", config)
     yield _selftests("kselftests of memory that comes and goes", run, suites.LATE, config)
-    run = partial(suites.selftests_of_caches, config)
+    run = partial(suites.selftests_of, "caches", config, only="test_helper_cpus")
     yield _selftests("kselftests of where helpers go", run, suites.CACHES, config)
     title = f"kselftests that measure time, {suites.TIME} ({config})"
     run, mib = partial(suites.selftests_of, "time", config), boots.host_mib(machine.load(suites.TIME))
@@ -221,7 +220,7 @@ def _deferred(everything: bool) -> Iterator[Check]:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
     for value in deferred.PARAMETERS:
         yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=value.config)
-    for beside in besideplan.checks():
+    for beside in deferred.beside_checks():
         if beside.config is PERF or everything:
             config, boots_each = beside.config, beside.boots_each
             yield _guest(beside.title, beside.run, beside.machine, config=config, boots_each=boots_each)
@@ -283,11 +282,10 @@ def _costs(everything: bool) -> Iterator[Check]:
 
 
 def _others() -> Iterator[Check]:
-    """Tests that nobody here wrote."""
     mib, cpus = _whole(outside.MACHINE), machine.load(outside.MACHINE).cpus
     for suite in outside.suites():
         limit_s = OTHERS_MAKING_S + 2 * outside.TRIES * outside.limit_s(outside.names(suite))
         title = f"kselftests of others, {suite}: as in stock ({outside.CONFIG})"
         yield Check(title, partial(outside.check, suite), limit_s, mib=mib, cpus=cpus)
-    limit_s = OTHERS_MAKING_S + 2 * stress.LIMIT_S
-    yield Check("stress-ng (debug)", stress.check, limit_s, mib=_whole(stress.MACHINE))
+    limit_s = OTHERS_MAKING_S + 2 * outside.STRESS_LIMIT_S
+    yield Check("stress-ng (debug)", outside.stress, limit_s, mib=_whole(outside.STRESS_MACHINE))

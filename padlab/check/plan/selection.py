@@ -35,11 +35,7 @@ def matches(glob: str, name: str) -> bool:
 def choose(
     checks: Sequence[Check], globs: Sequence[str], everything: Iterable[str], singles: Sequence[Check] = ()
 ) -> list[Check]:
-    """The checks that any of ``globs`` names, all without any.
-
-    A glob that names none of them may name some of ``singles``.  ``everything`` has the names
-    of all checks that there are.
-    """
+    """Those of ``checks``, else of ``singles``, that any glob names; ``everything``: all names there are."""
     if not globs:
         return list(checks)
     chosen: set[str] = set()

@@ -4,14 +4,13 @@
 import re
 from collections.abc import Iterator
 from functools import cache, partial
-from pathlib import Path
 
 from padlab.check.base import guests
 from padlab.check.base.runner import Check
 from padlab.check.fresh import installed
 from padlab.check.guest import races
 from padlab.check.memmap import matrix
-from padlab.check.source import checkers, eachstep, remarks
+from padlab.check.source import checkers, remarks
 from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import kconfig
@@ -87,18 +86,14 @@ def unshared(patched: Build, stock: Build) -> list[str]:
     def differs(name: str) -> bool:
         return fingerprint(patched.obj / name) != fingerprint(stock.obj / name)
 
-    return [
-        name
-        for name, files in _objects(patched.obj)
-        if any(differs(file) for file in files if not file.startswith(("/", "$")))
-    ]
-
-
-def _objects(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    for path in sorted(folder.rglob(".*.o.cmd")):
-        name = path.with_name(path.name.removeprefix(".").removesuffix(".cmd"))
+    found = []
+    for path in sorted(patched.obj.rglob(".*.o.cmd")):
         command = path.read_text(errors="replace")
-        yield str(name.relative_to(folder)), [*_SOURCE.findall(command), *_READ.findall(command)]
+        files = (*_SOURCE.findall(command), *_READ.findall(command))
+        if any(differs(file) for file in files if not file.startswith(("/", "$"))):
+            name = path.with_name(path.name.removeprefix(".").removesuffix(".cmd"))
+            found.append(str(name.relative_to(patched.obj)))
+    return found
 
 
 def compilers(everything: bool) -> Iterator[Check]:
@@ -108,7 +103,7 @@ def compilers(everything: bool) -> Iterator[Check]:
         yield Check(f"gcc with W=1 and sparse say nothing new ({config})", run, BUILD_LIMIT_S, alone=True)
     if everything:
         name = "each step of the series builds without a new warning, and boots"
-        yield Check(name, eachstep.check, STEPS_LIMIT_S, alone=True)
+        yield Check(name, remarks.each_step, STEPS_LIMIT_S, alone=True)
 
 
 def installing(everything: bool) -> Iterator[Check]:

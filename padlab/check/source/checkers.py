@@ -44,7 +44,6 @@ def _files(top: Path) -> list[str]:
 
 
 def _kernel_doc(top: Path, _place: Path, log: Path, _step: progress.Step) -> list[str]:
-    """Comments of functions and structs: none is malformed, or lacks what it should have."""
     command = ["scripts/kernel-doc", "-none", "-Wall", *_files(top)]
     return process.run(command, what="kernel-doc", cwd=top, log=log, ok=range(256)).splitlines()
 
@@ -54,17 +53,13 @@ def _coccinelle(top: Path, place: Path, log: Path, step: progress.Step) -> Itera
     for name in _files(top):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(top / name, place / name)
-    rules = [path for path in sorted((top / "scripts/coccinelle").rglob("*.cocci")) if _reports(path)]
+    texts = {path: path.read_text() for path in sorted((top / "scripts/coccinelle").rglob("*.cocci"))}
+    # Not the two that are partly OCaml, whose compiler is no part of Coccinelle.
+    rules = [path for path, text in texts.items() if "virtual report" in text and ":ocaml" not in text]
     for nr, rule in enumerate(rules, 1):
         step.update(f"{rule.stem}, {nr} of {len(rules)}")
         for line in _rule(top, place, rule, log):
             yield line.removeprefix(f"{place}/")
-
-
-def _reports(rule: Path) -> bool:
-    """Not the two that are partly OCaml, whose compiler is no part of Coccinelle."""
-    text = rule.read_text()
-    return "virtual report" in text and ":ocaml" not in text
 
 
 def _rule(top: Path, place: Path, rule: Path, log: Path) -> list[str]:
@@ -95,7 +90,6 @@ def _htmldocs(top: Path, place: Path, log: Path, _step: progress.Step) -> list[s
 
 
 def pfn_users() -> Outcome:
-    """Who gets from a pfn to a struct page in the whole tree has a verdict in checks/pfn-users.toml."""
     found = pfnusers.scan(tree.ensure_tree("patched"))
     return judge(pfnusers.problems(found, pfnusers.read(), paths.BASE))
 

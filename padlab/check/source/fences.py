@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Weakly ordered stores of the kernel, in its object code: is each of them followed by a fence?
 
-CLZERO and non-temporal stores may become visible after plain stores that follow them.  No
-test notices that: it takes the right moment on another CPU, and the emulator, which does
-not know CLZERO at all, orders all stores.  So the code that was built is read: from each
-such store, every way to the end of its function has to lead over a fence, or, if a
-function leaves that to its callers, every way from each call of it.
+CLZERO and non-temporal stores may become visible after plain stores that follow them.  No test notices that:
+it takes the right moment on another CPU, and the emulator, which does not know CLZERO at all, orders all
+stores.  So the code that was built is read: from each such store, every way to the end of its function has to
+lead over a fence, or, if a function leaves that to its callers, every way from each call of it.
 """
 
 import re
@@ -71,18 +70,12 @@ def parse(lines: Iterable[str]) -> list[Function]:
             if last.name.startswith(("call", "j")) and not match[1].startswith("."):
                 last.target, last.calls = None, match[1]
         elif match := _INSTRUCTION.match(line):
-            last = _instruction(match[2], match[3], functions[-1].name)
+            name, last = match[2], Instruction(match[2])
+            if name.startswith(("call", "j")) and (to := _TARGET.search(match[3])):
+                within = to[2] == functions[-1].name and not name.startswith("call")
+                last = Instruction(name, int(to[1], 16)) if within else Instruction(name, calls=to[2])
             functions[-1].code[int(match[1], 16)] = last
     return functions
-
-
-def _instruction(name: str, operands: str, function: str) -> Instruction:
-    target = _TARGET.search(operands) if name.startswith(("call", "j")) else None
-    if target is None:
-        return Instruction(name)
-    if target[2] == function and not name.startswith("call"):
-        return Instruction(name, target=int(target[1], 16))
-    return Instruction(name, calls=target[2])
 
 
 def _next(function: Function, at: int, following: dict[int, int]) -> Iterator[int | None]:
@@ -145,10 +138,7 @@ def problems(functions: list[Function]) -> list[str]:
 
 
 def check(obj: Path | None = None) -> Outcome:
-    """Every CLZERO and non-temporal store of the perf kernel's page zeroing and struct pages.
-
-    ``obj``: where another kernel was built.
-    """
+    """Every CLZERO and non-temporal store of page zeroing and struct pages, of what was built in ``obj``."""
     packages.ensure("build")
     obj = obj or guests.build("patched", PERF).obj
     functions = []

@@ -20,7 +20,6 @@ _NOT_OURS = {"build", ".git", ".venv", "__pycache__"}
 
 
 def _python(module: str, *args: str, finding: str = _AT) -> Outcome:
-    """Run a module of the lab's Python environment on the repository."""
     name = " ".join([module, *(arg for arg in args if not arg.startswith("-"))])
     return _judged(name, [sys.executable, "-m", module, *args], finding)
 
@@ -103,7 +102,6 @@ def tests(part: str) -> Outcome:
 
 
 def junit(text: str, log: Path) -> Outcome:
-    """The outcome of a pytest run, from its JUnit report."""
     passed, failures, skips = 0, [], []
     for case in xml.fromstring(text).iter("testcase"):
         name = f"{case.get('classname')}.{case.get('name')}"

@@ -10,10 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from padlab.check.base import guests
+from padlab.check.memmap import memmap
+from padlab.check.memmap.asked import Case
 from padlab.core import packages, paths
+from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, mailseries, steps, tree
+from padlab.kernel.kconfig import PERF
 
 TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
@@ -28,7 +32,6 @@ _LINE = re.compile(r"\bline \d+")
 
 
 def parse(lines: Iterable[str], top: Path) -> set[str]:
-    """The remarks in the output of a compiler or checker that ran on the tree ``top``."""
     remarks = set()
     for line in lines:
         if match := _REMARK.match(line):
@@ -38,7 +41,6 @@ def parse(lines: Iterable[str], top: Path) -> set[str]:
 
 
 def have(variant: tree.Variant) -> Path:
-    """Give the tree what ``variant`` has of the series; return it."""
     tree.VARIANTS[TREE] = variant
     return tree.ensure_tree(TREE)
 
@@ -77,3 +79,48 @@ def compilers(config: kconfig.Config) -> Outcome:
     packages.ensure("sparse")
     stock, ours = (said(config, steps.variant(of_series), *STRICT) for of_series in ([], steps.read_steps()))
     return judge(sorted(ours - stock), paths.LOGS / f"objects-{TREE}-{config}.log")
+
+
+# Each step of the mailable series by itself: all are built in TREE, one after the other, so that only what
+# a step changes is compiled.
+
+# Deferred init runs on each node, with stock's messages or ours, and leaves what stock's does.
+BOOT = Case(
+    "a step", guests.SMT, says=tuple(rf"node {node} (deferred pages )?initialised" for node in (0, 1))
+)
+# Modules that a kernel has from the step on that has their source.
+_MODULES = {"padata_mt_kunit": "kernel/padata_mt_kunit.c", "test_padata_mt": "lib/test_padata_mt.c"}
+
+
+def each_step() -> Outcome:
+    """It builds without a new warning, boots, and leaves the memory map as stock's."""
+    packages.ensure("sparse")
+    of_stock = said(PERF, steps.variant([]), *STRICT)
+    all_steps = steps.read_steps()
+    total = Outcome()
+    for count in range(1, len(all_steps) + 1):
+        total += try_step(all_steps[:count], of_stock)
+    return total
+
+
+def try_step(done: list[steps.Step], of_stock: set[str]) -> Outcome:
+    """The last of ``done``, on top of those before it; ``of_stock`` is what is said of stock."""
+    subject = done[-1].subject
+    try:
+        variant = steps.variant(done)
+        top = have(variant)
+        build = guests.build(TREE, PERF)
+        log = paths.LOGS / f"build-{TREE}-{PERF}.log"
+        now = parse(log.read_text(errors="replace").splitlines(), top) | said(PERF, variant, *STRICT)
+        problems = [f"new: {remark}" for remark in sorted(now - of_stock)]
+        problems += missing_modules(top, set(builds.modules(build)))
+        booted = memmap.case(BOOT, TREE)
+        problems += booted.failures
+    except LabError as err:
+        return Outcome(failures=(f"{subject}: {err}",), log=err.log)
+    return judge([f"{subject}: {problem}" for problem in problems], booted.log)
+
+
+def missing_modules(top: Path, built: set[str]) -> list[str]:
+    there = (name for name, source in _MODULES.items() if (top / source).exists())
+    return [f"no module {name}" for name in there if name not in built]

@@ -74,13 +74,9 @@ def check() -> Outcome:
 
 
 def problems(lines: Iterable[str]) -> list[str]:
-    """What of the lines that a guest said is not as expected.  Pure."""
     told = {name: value for name, _, value in (line.partition(" ") for line in lines)}
-    return [
-        f"{name}: {told.get(name, 'not tried')}, not {value}"
-        for name, value in EXPECTED.items()
-        if told.get(name) != value
-    ]
+    missed = {name: value for name, value in EXPECTED.items() if told.get(name) != value}
+    return [f"{name}: {told.get(name, 'not tried')}, not {value}" for name, value in missed.items()]
 
 
 def poisoned() -> Outcome:

@@ -22,7 +22,9 @@ def check() -> Outcome:
 
 
 def check_program(program: Path) -> Outcome:
-    lines = tools.run(program, what="CPU time of helpers in userspace", log=LOG).lines
+    lines = tools.run(
+        program, what="CPU time of helpers in userspace", log=LOG, limit_s=tools.CHECK_LIMIT_S
+    ).lines
     for line in lines:
         progress.note(line)
     return Outcome(sum(line.startswith("checked ") for line in lines), log=LOG)

@@ -32,7 +32,6 @@ _PREFIX = "padata_fuzz: "
 # Kernels that place memory more at random than TSan's runtime can live with.
 _TSAN_LAYOUT = "unexpected memory mapping"
 _OK = re.compile(r"^ok: (?P<jobs>\d+) jobs, .*, seed (?P<seed>0x[0-9a-f]+)$")
-_PROGRESS = re.compile(r"^(?P<jobs>\d+) jobs in \d+ s$")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ class Result:
 
 
 def parse(lines: Iterable[str]) -> Result:
-    """Read the program's output; sanitizers' reports in it are passed over."""
     said = tools.said(lines, _PREFIX)
     if said.failure:
         return Result(failure=said.failure, ended=True)
@@ -54,13 +52,7 @@ def parse(lines: Iterable[str]) -> Result:
     return Result(int(good["jobs"]), good["seed"], ended=True) if good else Result()
 
 
-def jobs_so_far(line: str) -> int | None:
-    match = _PROGRESS.match(line.removeprefix(_PREFIX)) if line.startswith(_PREFIX) else None
-    return int(match["jobs"]) if match else None
-
-
 def problems(result: Result, jobs: int, status: int) -> list[str]:
-    """What is wrong with a run that was to do ``jobs``."""
     wrong = tools.Said((), (), result.failure, result.ended).problems(status)
     if result.ended and not result.failure and result.jobs < jobs:
         wrong.append(f"it did {result.jobs} jobs of {jobs}")
@@ -73,7 +65,6 @@ def bugs() -> dict[str, mutants.Mutant]:
 
 
 def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
-    """The program with ``sanitizer``, of the engine as it is or with ``bug``."""
     program = f"padata_fuzz-{sanitizer}"
     if bug is None:
         return native.make(TOOL, program)
@@ -88,14 +79,8 @@ def fuzz(sanitizer: str, jobs: int) -> Outcome:
     """Random jobs under ``sanitizer``; nothing may be found."""
     program = build(sanitizer)
     log = paths.LOGS / f"userspace-{sanitizer}.log"
-    with progress.step(f"engine in userspace, {SANITIZERS[sanitizer]}") as step:
-
-        def show(line: str) -> None:
-            done = jobs_so_far(line)
-            if done is not None:
-                step.update(f"{done} of {jobs} jobs")
-
-        status, lines = _run(program, [f"--jobs={jobs}"], log, show)
+    with progress.step(f"engine in userspace, {SANITIZERS[sanitizer]}, {jobs} jobs") as step:
+        status, lines = _run(program, [f"--jobs={jobs}"], log, step.update)
     result = parse(lines)
     if result.ended and not result.failure:
         progress.note(f"{SANITIZERS[sanitizer]}: {result.jobs} jobs, seed {result.seed}")
@@ -126,7 +111,6 @@ def find_all() -> Outcome:
 
 
 def seen_by_find() -> str:
-    """The engine, the program that has to find bugs in it, and the bugs."""
     table = [f"{bug.name} {bug.old} {bug.new} {bug.says}" for bug in bugs().values()]
     return digest([*native.marks(TOOL), *table, fingerprint(Path(__file__)) or ""])
 
@@ -140,24 +124,22 @@ def attempt(program: Path, log: Path) -> tuple[int, Result]:
 def _run(
     program: Path, args: list[str], log: Path, on_line: Callable[[str], None] = lambda _line: None
 ) -> tuple[int, list[str]]:
+    """The exit status may be any: what the program says is to be judged."""
+    what = f"running {program.name}"
+    # What the user has set for sanitizers does not count.
+    env = {f"{name}_OPTIONS": "" for name in ("ASAN", "TSAN", "UBSAN")}
     for how in ([], ["setarch", "-R"]):
-        status, lines = _run_once([*how, program, *args], log, on_line)
+        lines: list[str] = []
+
+        def keep(line: str, lines: list[str] = lines) -> None:
+            lines.append(line)
+            on_line(line)
+
+        command = [*how, program, *args]
+        status = process.stream(
+            command, keep, what=what, env=env, log=log, timeout=_RUN_LIMIT_S, ok=process.ANY
+        )
         if not any(_TSAN_LAYOUT in line for line in lines):
             return status, lines
     why = "ThreadSanitizer cannot work with this kernel's memory layout"
     raise LabError(program.name, why, "set it: sysctl vm.mmap_rnd_bits=28", log=log)
-
-
-def _run_once(command: list[object], log: Path, on_line: Callable[[str], None]) -> tuple[int, list[str]]:
-    """The exit status may be any: what the program says is to be judged."""
-    lines: list[str] = []
-
-    def keep(line: str) -> None:
-        lines.append(line)
-        on_line(line)
-
-    # What the user has set for sanitizers does not count.
-    env = {f"{name}_OPTIONS": "" for name in ("ASAN", "TSAN", "UBSAN")}
-    what = f"running {Path(str(command[0])).name}"
-    status = process.stream(command, keep, what=what, env=env, log=log, timeout=_RUN_LIMIT_S, ok=process.ANY)
-    return status, lines

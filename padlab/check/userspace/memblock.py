@@ -30,7 +30,6 @@ def passed(output: str) -> int:
 
 
 def problems(stock: tuple[int, int], patched: tuple[int, int]) -> list[str]:
-    """What is worse with our code, or shows that nothing was tested."""
     if not stock[0]:
         return ["no test passed with stock's code"]
     if patched[0] < stock[0] or (patched[1] and not stock[1]):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Searching a model: the programs of checks/models, what spin's search prints, and traces.
 
-Each program has spin's search in it and some models, of which MODEL in its environment
-names one.  It stops at the first error and leaves a trail, along which it can go again
-and tell each step.
+Each program has spin's search in it and some models, of which MODEL in its environment names one.  It stops
+at the first error and leaves a trail, along which it can go again and tell each step.
 """
 
 import contextlib
@@ -65,7 +64,6 @@ def parse(lines: Iterable[str]) -> Result:
 
 
 def problems(result: Result, says: str, status: int) -> list[str]:
-    """What is wrong with a search that had to find ``says``, or nothing if that is empty."""
     if not result.ended:
         return [f"it ended with status {status} and no result"]
     if says and not re.search(says, result.found):

@@ -62,7 +62,6 @@ def variants() -> dict[str, Variant]:
 
 
 def without(name: str, variant: Variant, source: str) -> str:
-    """The source of ``variant.file`` without what the variant leaves out."""
     if (count := source.count(variant.old)) != 1:
         why = f"its old text is {count} times in {variant.file}, not once"
         raise LabError(f"variant {name}", why, f"correct it in {paths.shown(paths.table(VARIANTS))}")
@@ -70,7 +69,6 @@ def without(name: str, variant: Variant, source: str) -> str:
 
 
 def build(name: str, variant: Variant) -> Path:
-    """The program without what a variant leaves out."""
     source = paths.BUILD / "models-variants" / f"{name}.c"
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(without(name, variant, owned_files()[variant.file].read_text()))
@@ -114,7 +112,6 @@ def searches(full: bool = False) -> list[Search]:
 
 
 def seen(kind: str, full: bool) -> str:
-    """The code that is searched, the models, and what searches them."""
     modules = (Path(__file__), Path(search.__file__))
     sources = [path for path in sorted(search.SOURCES.iterdir()) if path.is_file()]
     marks = [f"{path.name} {fingerprint(path)}" for path in (*modules, *sources)]
@@ -124,20 +121,16 @@ def seen(kind: str, full: bool) -> str:
     return digest([kind, str(full), *versions, *marks, *engine])
 
 
-def do(wanted: Search) -> Searched:
-    program = wanted.build()
-    result, status, log = search.run(program, wanted.model, wanted.name)
-    if not wanted.keep:
-        program.unlink()
-    return Searched(wanted, result, search.problems(result, wanted.says, status), log)
-
-
 def do_all(chosen: Sequence[Search]) -> list[Searched]:
     done: list[Searched] = []
     with progress.step("searching models") as step:
         for nr, wanted in enumerate(chosen, start=1):
             step.update(f"{nr} of {len(chosen)}: {wanted.name}")
-            done.append(do(wanted))
+            program = wanted.build()
+            result, status, log = search.run(program, wanted.model, wanted.name)
+            if not wanted.keep:
+                program.unlink()
+            done.append(Searched(wanted, result, search.problems(result, wanted.says, status), log))
     return done
 
 
@@ -149,17 +142,12 @@ def check(kind: str, full: bool = False) -> Outcome:
     return outcome
 
 
-# ./lab models
-
-
 def choose(globs: Sequence[str], full: bool) -> list[Search]:
-    """Those that any of ``globs`` names, also of --full; without any, all."""
     searched = searches(full or bool(globs))
     return selection.named(globs, {wanted.name: wanted for wanted in searched}, "models", "model")
 
 
 def main(globs: Sequence[str] = (), full: bool = False, list_only: bool = False, trace: bool = False) -> int:
-    """Search and show.  The exit status is 1 if one is not as it has to be."""
     chosen = choose(globs, full)
     if list_only:
         print("".join(f"{wanted.name}\n" for wanted in chosen), end="")
@@ -171,18 +159,13 @@ def main(globs: Sequence[str] = (), full: bool = False, list_only: bool = False,
 
 
 def show(done: Sequence[Searched], trace: bool) -> None:
-    console = table.console()
-    names = ("model", "searched in", "states", "verdict", "what it is about")
-    for kind in (MEMORY, JOBS, LEFT_OUT):
-        grid = table.grid(names, left=set(names) - {"states"})
-        for searched in done:
-            wanted, states = searched.search, f"{searched.result.states:,}"
-            if wanted.kind.startswith(kind):
-                cells = (wanted.name, wanted.model, states, verdict(searched), wanted.why)
-                grid.add_row(*map(table.plain, cells))
-        if grid.row_count:
-            console.print(f"[bold]{kind}[/]")
-            console.print(grid)
+    names = ("kind", "model", "searched in", "states", "verdict", "what it is about")
+    grid = table.grid(names, left=set(names) - {"states"})
+    for searched in done:
+        wanted, states = searched.search, f"{searched.result.states:,}"
+        cells = (wanted.kind, wanted.name, wanted.model, states, verdict(searched), wanted.why)
+        grid.add_row(*map(table.plain, cells))
+    table.console().print(grid)
     for searched in done:
         for problem in searched.problems:
             progress.result(f"{searched.search.name}: {problem}\n  log: {searched.log}")
@@ -194,7 +177,6 @@ def show(done: Sequence[Searched], trace: bool) -> None:
 
 
 def verdict(searched: Searched) -> str:
-    """In few words: whether it is as it has to be, and what was found."""
     if searched.problems:
         return "WRONG"
     error = searched.result.found

@@ -50,11 +50,5 @@ static int __init memmap_online_init(void)
 }
 module_init(memmap_online_init);
 
-static void __exit memmap_online_exit(void)
-{
-	unregister_memory_notifier(&on_memory);
-}
-module_exit(memmap_online_exit);
-
 MODULE_DESCRIPTION("Says what struct pages of memory that comes online are like");
 MODULE_LICENSE("GPL");

@@ -20,7 +20,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/ioport.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/module.h>
@@ -87,14 +86,10 @@ enum rule {
 	NR_RULES
 };
 
-static const char * const rule_names[NR_RULES] = {
-#define R(name, text) [RULE_##name] = #name,
-	RULES(R)
-#undef R
-};
-
-static const char * const rule_texts[NR_RULES] = {
-#define R(name, text) [RULE_##name] = text,
+static const struct {
+	const char *name, *text;
+} rules[NR_RULES] = {
+#define R(id, says) [RULE_##id] = { .name = #id, .text = says },
 	RULES(R)
 #undef R
 };
@@ -744,27 +739,17 @@ static unsigned long end_of_memmap(void)
 	return ALIGN(end, PAGES_PER_SECTION);
 }
 
-static unsigned long pcp_pages(struct zone *zone)
-{
-	unsigned long count = 0;
-	int cpu;
-
-	for_each_online_cpu(cpu)
-		count += per_cpu_ptr(zone->per_cpu_pageset, cpu)->count;
-	return count;
-}
-
 static void emit_zone(struct zone *zone)
 {
 	struct tally *tally = zone_tally(zone);
 	int nid = zone_to_nid(zone);
 	int order, type;
 
-	emit("zone %d %s start=%lu spanned=%lu present=%lu managed=%lu cma=%lu reserved=%lu holes=%lu free=%lu pcp=%lu contiguous=%d\n",
+	emit("zone %d %s start=%lu spanned=%lu present=%lu managed=%lu cma=%lu reserved=%lu holes=%lu free=%lu contiguous=%d\n",
 	     nid, zone->name, zone->zone_start_pfn, zone->spanned_pages,
 	     zone->present_pages, zone_managed_pages(zone), zone_cma_pages(zone),
 	     tally->reserved, tally->holes, zone_page_state_snapshot(zone, NR_FREE_PAGES),
-	     pcp_pages(zone), zone->contiguous);
+	     zone->contiguous);
 	emit("pageblocks %d %s", nid, zone->name);
 	for (type = 0; type < MIGRATE_TYPES; type++) {
 		if (type_is_early(type))
@@ -788,8 +773,8 @@ static void emit_violations(void)
 		if (!broken[rule].count)
 			continue;
 		total += broken[rule].count;
-		emit("violation %s %lu (%s) at", rule_names[rule],
-		     broken[rule].count, rule_texts[rule]);
+		emit("violation %s %lu (%s) at", rules[rule].name,
+		     broken[rule].count, rules[rule].text);
 		for (i = 0; i < min(broken[rule].count, NR_EXAMPLES); i++)
 			emit(" %lx", broken[rule].example[i]);
 		emit("\n");
@@ -819,7 +804,6 @@ static int __init memmap_oracle_init(void)
 	unsigned long end = end_of_memmap();
 	unsigned long flags;
 	int nid, zid, i, ret;
-	ktime_t start;
 
 	ret = walk_iomem_res_desc(IORES_DESC_NONE,
 				  IORESOURCE_SYSTEM_RAM | IORESOURCE_BUSY,
@@ -829,7 +813,6 @@ static int __init memmap_oracle_init(void)
 
 	local_irq_save(flags);
 	lock_zones();
-	start = ktime_get();
 
 	emit("layout page_struct=%zu block_order=%d pageblock_order=%d section_pages=%lu end=%lx\n",
 	     sizeof(struct page), BLOCK_ORDER, pageblock_order,
@@ -846,8 +829,7 @@ static int __init memmap_oracle_init(void)
 	}
 	check_deferred();
 	emit_violations();
-	emit("walked %lu pages %lld ms\n", walk.pages,
-	     ktime_ms_delta(ktime_get(), start));
+	emit("walked %lu pages\n", walk.pages);
 
 	unlock_zones();
 	local_irq_restore(flags);
@@ -859,12 +841,6 @@ static int __init memmap_oracle_init(void)
 	return 0;
 }
 module_init(memmap_oracle_init);
-
-static void __exit memmap_oracle_exit(void)
-{
-	remove_proc_entry("memmap_oracle", NULL);
-}
-module_exit(memmap_oracle_exit);
 
 MODULE_DESCRIPTION("Checks and summarises the memmap after boot");
 MODULE_LICENSE("GPL");

@@ -301,14 +301,9 @@ def last_line(path: Path) -> str:
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all(tmp_path: Path, signum: int) -> None:
-    run = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, str(tmp_path)],
-        cwd=paths.ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+    command, pipe = [sys.executable, "-c", INTERRUPTED, str(tmp_path)], subprocess.PIPE
+    heed = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    run = subprocess.Popen(command, cwd=paths.ROOT, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed)
     children = [last_line(tmp_path / name) for name in "ab"]
     run.send_signal(signum)
     out, err = run.communicate(timeout=20)

@@ -89,12 +89,7 @@ WAITED = "boot waited 9ms for struct pages at its end, others 3ms before, longes
 
 @pytest.mark.parametrize(
     ("lines", "problems"),
-    [
-        ("{pool}{node}", 0),
-        ("{node}{pool}", 1),
-        ("{node}", 1),
-        ("{pool}{node}{waited}", 1),
-    ],
+    [("{pool}{node}", 0), ("{node}{pool}", 1), ("{node}", 1), ("{pool}{node}{waited}", 1)],
 )
 def test_pools_are_filled_while_jobs_are_at_work(lines: str, problems: int) -> None:
     console = lines.format(pool=POOL, node=NODE, waited=WAITED)

@@ -10,7 +10,7 @@ from padlab.kernel import build
 from padlab.kernel.kconfig import PERF
 from padlab.vm import channel, dmesg, machine
 from padlab.vm.boot import BootResult, BootSpec
-from padlab.vm.hostclock import HostClock
+from padlab.vm.watch import HostClock
 from tests.conftest import EMULATED
 
 RELEASE = "6.12.9-padata-mt-cloud-amd64"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from padlab.check.base import guests
-from padlab.check.kit import form, importing, make, times, verdicts
+from padlab.check.kit import form, importing, make, times
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.docs import boots, native
@@ -208,7 +208,7 @@ class TestImport:
                 section("natives base=6.12 program=zero_bench", "zero_bench: FAILED: not zero\n", 1),
             )
         )
-        outcomes = dict(verdicts.outcomes(form.read(file)))
+        outcomes = dict(importing.outcomes(form.read(file)))
         found = {name: (one.passed > 0, len(one.failures)) for name, one in outcomes.items()}
         assert found == {
             "natives base=6.12 program=zero_bench": (False, 1),

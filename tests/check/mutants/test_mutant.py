@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from padlab.check.base import expected
-from padlab.check.mutants import detectors, mutant, mutantlog, mutants
+from padlab.check.mutants import detectors, mutant, mutants
 from padlab.check.mutants.detectors import Detector
 from padlab.check.mutants.mutant import Mutant
-from padlab.check.mutants.mutantlog import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log, Verdict
+from padlab.check.mutants.mutants import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log, Verdict
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -122,22 +122,6 @@ def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         mutant.seeded(mutant.of_table("t")[0], "")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "why"),
-    [
-        ("old=", "odd=", "unknown field `odd`"),
-        ("why='w'\n", "", "missing required field `why`"),
-        ("file='f.c'\n", "", "missing required field `file`"),
-        ("['asan']", "[]", "checks: expected `array` of length >= 1"),
-        ("why='w'\n", "why='w'\nbuild='msan'\n", "build: invalid enum value 'msan'"),
-    ],
-)
-def test_bad_tables(tmp_path: Path, old: str, new: str, why: str) -> None:
-    (tmp_path / "t.toml").write_text(TABLE.replace(old, new))
-    with pytest.raises(LabError, match=why):
-        mutant.load(tmp_path / "t.toml")
-
-
 class Checks:
     """Checks that notice what they are told to, and note on what they were run."""
 
@@ -164,7 +148,7 @@ class Checks:
 def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
     checks = Checks()
     monkeypatch.setattr(detectors, "named", checks.named)
-    monkeypatch.setattr(mutantlog, "_sources", lambda check: check.name)
+    monkeypatch.setattr(mutants, "_sources", lambda check: check.name)
     return checks
 
 

@@ -11,7 +11,7 @@ from padlab.check.base import guests
 from padlab.check.others import outside
 from padlab.check.others.outside import Ran
 from padlab.core.errors import LabError
-from padlab.vm import channel, machine
+from padlab.vm import channel, initramfs, machine
 
 COMMAND_LINE = 2048  # characters that the kernel takes
 
@@ -22,10 +22,10 @@ ktap mm/cow not ok 2 b
 ktap mm/cow ok 3 c # SKIP no memory
 ktap mm/cow # ok 4 d
 status mm/cow 1
-jobs mm/cow 12 3
+jobs mm/cow 3
 running mm/thuge-gen
 status mm/thuge-gen 4
-jobs mm/thuge-gen 0 0
+jobs mm/thuge-gen 0
 done 0
 """
 GOOD, FEWER, SKIPPED, BAD = Ran(2, 3), Ran(2, 2), Ran(1, 3), Ran(0, 3)
@@ -119,3 +119,29 @@ def test_reports_are_compared_without_their_numbers() -> None:
     assert guests.new_reports(stock, [same, new, new]) == [new]
     bad = "BUG: Bad page state in process init  pfn:{}"
     assert guests.new_reports([bad.format("11b240")], [bad.format("1a2c0f")]) == []
+
+
+WELL = {str(nr): 0 for nr in range(outside.STRESSORS)}
+
+
+def test_statuses_by_stressor() -> None:
+    guest = channel.Guest("running a\nktap a text\nstatus a 0\nrunning b\nstatus b 2\ndone 0\n")
+    assert outside.statuses(guest) == {"a": 0, "b": 2}
+
+
+def test_all_have_to_run_and_to_pass() -> None:
+    assert outside.stress_problems(WELL, WELL) == []
+    assert outside.stress_problems(WELL, WELL | {"1": 2}) == [
+        "1: patched: failed (status 2), and passes on stock"
+    ]
+    assert outside.stress_problems(WELL | {"1": 3}, WELL | {"1": 3}) == ["1: stock: no resources (status 3)"]
+    some = dict(list(WELL.items())[:-1])
+    assert outside.stress_problems(WELL, some) == [
+        f"patched: {outside.STRESSORS - 1} of {outside.STRESSORS} stressors ran"
+    ]
+
+
+def test_the_role_has_as_many_stressors() -> None:
+    script = (initramfs.GUEST / "stress.sh").read_text()
+    assert sum(line.startswith("stress ") for line in script.splitlines()) == outside.STRESSORS
+    assert script.count("|| stress ") == 1

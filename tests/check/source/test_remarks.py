@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Remarks of compilers and checkers: told apart by file and text, and new ones are failures."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,10 @@ import pytest
 
 from padlab.check.source import checkers, remarks
 from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
 from padlab.kernel import mailseries, tree
+from padlab.kernel.build import Build
 from padlab.kernel.kconfig import DEBUG, Config
 from padlab.kernel.steps import Step
 from padlab.kernel.tree import Variant
@@ -113,11 +117,8 @@ grep -rHn "$(cat "$COCCI")" "$KBUILD_EXTMOD" | sed 's/\\(:[0-9]*\\):.*/\\1:1-2: 
 def test_coccinelle(trees: Path) -> None:
     for kernel in ("stock", "patched"):
         write(trees / kernel / "scripts/coccicheck", COCCICHECK, 0o755)
-        for rule, text in (
-            ("a", "virtual report$"),
-            ("b", "virtual org"),
-            ("c", ":ocaml virtual report too"),
-        ):
+        rules = {"a": "virtual report$", "b": "virtual org", "c": ":ocaml virtual report too"}
+        for rule, text in rules.items():
             write(trees / kernel / f"scripts/coccinelle/api/{rule}.cocci", text, 0o755)
     assert checkers.check("coccinelle").passed == 1
     for name in ("stock/mm/old.c", "patched/mm/old.c"):
@@ -155,7 +156,6 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     monkeypatch.setattr(
         remarks.steps, "read_steps", lambda: [Step("01-a.msg", "mm: a", ("mm/new.c",), (), "")]
     )
-    monkeypatch.setattr(remarks.steps, "contents", lambda _steps: {})
     monkeypatch.setattr(remarks.builds, "objects", objects)
     monkeypatch.setattr(remarks.builds, "is_built", lambda *_args: True)
     monkeypatch.setattr(remarks.guests, "built", lambda *_args: None)
@@ -163,3 +163,95 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     assert asked == [["mm/old.c"], ["mm/new.c", "mm/old.c"]]
     monkeypatch.setattr(remarks.builds, "is_built", lambda _kernel, _config, name: name == "mm/old.c")
     assert remarks.compilers(DEBUG).passed == 1
+
+
+STEPS = [
+    Step("01-a.msg", "sched: a", ("kernel/a.c",), ("a.patch",), "Text.\n"),
+    Step("02-b.msg", "mm: b", (), ("b.patch",), "Text.\n"),
+]
+
+
+class Lab:
+    """What the steps' kernels say and do, by the number of names that the tree has."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.had: list[list[str]] = []
+        self.builds: dict[int, str] = {}
+        self.remarks = {0: {"mm/x.c: warning: old"}}
+        self.boots: dict[int, Outcome] = {}
+        self.broken: set[int] = set()
+
+    def have(self, variant: Variant) -> Path:
+        assert variant.only is not None
+        self.had.append(sorted(variant.only))
+        return self.top
+
+    def build(self, kernel: str, config: str) -> Build:
+        count = len(self.had[-1])
+        if count in self.broken:
+            raise LabError(f"building {kernel}", "make ended with status 2", "fix the source")
+        log = paths.LOGS / f"build-{kernel}-{config}.log"
+        log.parent.mkdir(exist_ok=True)
+        log.write_text(self.builds.get(count, ""))
+        return Build(kernel, config, self.top, self.top / "obj-perf", self.top, "1", "6.12.1")
+
+    def said(self, config: str, variant: Variant, *variables: str) -> set[str]:
+        assert config == remarks.PERF and "W=1" in variables and variant.only is not None
+        return self.remarks.get(len(variant.only), set())
+
+    def boot(self, _case: object, kernel: str) -> Outcome:
+        assert kernel == remarks.TREE
+        return self.boots.get(len(self.had[-1]), Outcome(1))
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    fake = Lab(tmp_path)
+    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(remarks, "have", fake.have)
+    monkeypatch.setattr(remarks, "said", fake.said)
+    monkeypatch.setattr(remarks.packages, "ensure", lambda *groups: None)
+    monkeypatch.setattr(remarks.guests, "build", fake.build)
+    monkeypatch.setattr(remarks.memmap, "case", fake.boot)
+    monkeypatch.setattr(remarks.steps, "read_steps", lambda: STEPS)
+    return fake
+
+
+def test_each_has_its_own_and_those_before_it(lab: Lab) -> None:
+    assert remarks.each_step().passed == 2
+    assert lab.had == [["a.patch", "kernel/a.c"], ["a.patch", "b.patch", "kernel/a.c"]]
+
+
+def test_a_new_warning(lab: Lab) -> None:
+    lab.remarks[2] = {"mm/x.c: warning: old"}
+    assert remarks.each_step().passed == 2
+    lab.remarks[3] = {"mm/x.c: warning: old", "mm/y.c: warning: old"}
+    lab.builds[2] = "../fs/z.c:1:1: warning: unused variable 'z'\n"
+    assert remarks.each_step().failures == (
+        "sched: a: new: fs/z.c: warning: unused variable 'z'",
+        "mm: b: new: mm/y.c: warning: old",
+    )
+
+
+def test_one_that_does_not_build_or_boot_does_not_hide_the_next(lab: Lab) -> None:
+    lab.broken.add(2)
+    lab.boots[3] = Outcome(failures=("zone 0 Normal: free",))
+    (first, second) = remarks.each_step().failures
+    assert first.startswith("sched: a: building steps: make ended with status 2")
+    assert second == "mm: b: zone 0 Normal: free"
+
+
+def test_a_module_that_is_not_built(lab: Lab) -> None:
+    (lab.top / "lib").mkdir()
+    (lab.top / "lib/test_padata_mt.c").touch()
+    assert remarks.missing_modules(lab.top, {"test_padata_mt"}) == []
+    assert "sched: a: no module test_padata_mt" in remarks.each_step().failures
+
+
+def test_deferred_init_is_told_by_stock_and_by_ours() -> None:
+    case = remarks.BOOT
+    lines = ("node {} deferred pages initialised in 22ms", "node {} initialised, 100 pages in 2ms, 4 threads")
+    for line in lines:
+        for node, said in enumerate(case.says):
+            assert re.search(said, line.format(node)) and not re.search(said, line.format(7))

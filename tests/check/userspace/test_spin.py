@@ -108,12 +108,6 @@ def test_a_variant_is_made_where_it_belongs() -> None:
             spin.without("v", variant, source)
 
 
-def test_a_bad_list(tmp_path: Path) -> None:
-    (tmp_path / "models.toml").write_text("[a]\nwhy='w'\nprogram='job'\n")
-    with pytest.raises(LabError, match="^models.toml: a.program: invalid"):
-        spin.models(tmp_path / "models.toml")
-
-
 def test_those_of_full_are_left_out_unless_named() -> None:
     quick, everything = ({wanted.name for wanted in spin.choose([], full)} for full in (False, True))
     assert quick < everything and "task-again-long" in everything - quick
@@ -139,12 +133,12 @@ def says(wanted: Search, text: str) -> None:
 
 def test_a_model_is_judged(wanted: Search) -> None:
     says(wanted, GOOD)
-    searched = spin.do(wanted)
+    searched = spin.do_all([wanted])[0]
     assert (searched.result.states, searched.problems, spin.verdict(searched)) == (3738, [], "no error")
     says(wanted, BAD)
-    searched = spin.do(wanted)
+    searched = spin.do_all([wanted])[0]
     assert (searched.problems, spin.verdict(searched)) == ([FOUND], "WRONG")
-    searched = spin.do(replace(wanted, says="use after free", keep=False))
+    searched = spin.do_all([replace(wanted, says="use after free", keep=False)])[0]
     assert (searched.problems, spin.verdict(searched)) == ([], "finds: use after free (job+0x10")
     assert not wanted.build().exists()  # a variant's program is of no use to others
 
@@ -160,7 +154,7 @@ def test_a_place_in_the_program_becomes_one_in_the_source(
 
     says(wanted, BAD.replace("at jobs.c:60 *unit", "at pc 0x410e80"))
     monkeypatch.setattr(search.process, "run", addr2line)
-    assert spin.do(wanted).result.found == FOUND.replace("jobs.c:60 *unit", "padata_mt.c:278")
+    assert spin.do_all([wanted])[0].result.found == FOUND.replace("jobs.c:60 *unit", "padata_mt.c:278")
     # What returns there was called just before.
     assert asked == [["addr2line", "-e", wanted.build(), "0x410e7f"]]
 
