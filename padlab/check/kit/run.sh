@@ -225,12 +225,12 @@ natives() {
 			fi
 			# As much memory as there is, and as can be gone through a few times.
 			mib=$((share < 30 ? 512 : share < 60 ? 1024 : 2048))
-			if [ $program = zero_bench ]; then
+			if [ "$program" = zero_bench ]; then
 				set -- --mib=$((free >= 4096 ? 1024 : 256)) --min-kib=1024
 			else
 				set -- --mib=$((mib < free / 4 ? mib : free / 4))
 			fi
-			[ "$what" = $program ] || set -- "${what#* }" "$@"
+			[ "$what" = "$program" ] || set -- "${what#* }" "$@"
 			limited $share native "$kit/$program-$base" --rounds=5 "$@"
 			status=$?
 			section "natives base=$base program=$program" $status native "$program --rounds=5 $*"
