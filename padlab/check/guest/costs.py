@@ -33,7 +33,7 @@ MOST_TAKEN = 600
 
 # The struct pages of persistent memory, on one CPU.
 DEVICE_MACHINE = "memory-256"
-DEVICE_ARGS = ("memmap=100G!16G", 'dyndbg="func memmap_init_zone_device +p"')
+DEVICE_ARGS = ("memmap=100G!16G", 'dyndbg="func memmap_init_zone_device +p"', "loglevel=8")
 DEVICE_PAGES = machine.PAGES_PER_MIB * 1024 * 100
 MAX_DEVICE = 0.4  # of stock's
 _DEVICE = re.compile(r"memmap_init_zone_device initialised (\d+) pages in (\d+)ms")
