@@ -290,7 +290,7 @@ check "2 MiB, copied on write" copied_by_jobs $((NR / 2)) private 2048 $((NR / 2
 check "a page as large as its threshold is copied by a job" copied_from_threshold_on
 name="1 GiB, copied on write"
 if reserve $BIG_KB 2; then
-	check "$name" copied_by_jobs 1 private $BIG_KB 1
+	check "$name" copied_by_jobs 1 file $BIG_KB 1
 else
 	skip "$name" "no two pages of 1 GiB are to be had"
 fi
