@@ -94,31 +94,9 @@ void copy_movnti(const struct folio *folio, unsigned long addr)
 	copy_words((char *)folio->pages, folio_size(folio));
 }
 
-struct split_half {
-	struct work_struct	work;
-	char			*to;
-	unsigned long		bytes;
-	struct completion	done;
-};
-
-static void split_fn(struct work_struct *work)
-{
-	struct split_half *half = container_of(work, struct split_half, work);
-
-	copy_words(half->to, half->bytes);
-	complete(&half->done);
-}
-
 void copy_split(const struct folio *folio, unsigned long addr)
 {
-	struct split_half half = { .bytes = folio_size(folio) / 2 };
-
-	half.to = (char *)folio->pages + half.bytes;
-	init_completion(&half.done);
-	INIT_WORK(&half.work, split_fn);
-	queue_work_on(1, alloc_workqueue("split", 0, 0), &half.work);
-	copy_words((char *)folio->pages, half.bytes);
-	wait_for_completion(&half.done);
+	split(folio, copy_words);
 }
 
 void copy_ours(const struct folio *folio, unsigned long addr)

@@ -153,6 +153,7 @@ struct split_half {
 	struct work_struct	work;
 	char			*to;
 	unsigned long		bytes;
+	void			(*write)(char *to, unsigned long bytes);
 	struct completion	done;
 };
 
@@ -170,18 +171,23 @@ static void split_fn(struct work_struct *work)
 {
 	struct split_half *half = container_of(work, struct split_half, work);
 
-	split_zero(half->to, half->bytes);
+	half->write(half->to, half->bytes);
 	complete(&half->done);
 }
 
-void zero_split(const struct folio *folio, unsigned long addr)
+void split(const struct folio *folio, void (*write)(char *to, unsigned long bytes))
 {
-	struct split_half half = { .bytes = folio_size(folio) / 2 };
+	struct split_half half = { .bytes = folio_size(folio) / 2, .write = write };
 
 	half.to = (char *)folio->pages + half.bytes;
 	init_completion(&half.done);
 	INIT_WORK(&half.work, split_fn);
 	queue_work_on(1, alloc_workqueue("split", 0, 0), &half.work);
-	split_zero((char *)folio->pages, half.bytes);
+	write((char *)folio->pages, half.bytes);
 	wait_for_completion(&half.done);
+}
+
+void zero_split(const struct folio *folio, unsigned long addr)
+{
+	split(folio, split_zero);
 }

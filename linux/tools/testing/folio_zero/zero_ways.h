@@ -22,6 +22,9 @@ void zero_clzero(const struct folio *folio, unsigned long addr);
 void zero_movnti(const struct folio *folio, unsigned long addr);
 void zero_split(const struct folio *folio, unsigned long addr);
 
+/* Have two threads each @write half of a folio. */
+void split(const struct folio *folio, void (*write)(char *to, unsigned long bytes));
+
 /*
  * Ways to copy a folio: stock's, by page; by one string instruction; non-temporal stores of
  * words, by one thread and by two, each with half of it; ours, when it is touched and when it
