@@ -45,7 +45,7 @@ NODE_DONE = (
 )
 WAITED = (
     r"boot waited \d+ms for struct pages at its end, "
-    r"others \d+ms before(?:, longest (?P<who>[^\n]*))?"
+    r"others (?P<others_ms>\d+)ms before(?:, longest (?P<who>[^\n]*))?"
 )
 DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"

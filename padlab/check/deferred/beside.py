@@ -13,7 +13,7 @@ from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import FEATURES, PERF, USERS, Config
 from padlab.vm.boot import SYNC
-from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, Dmesg
+from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, WAITED, Dmesg
 from padlab.vm.trace import Event
 
 KERNEL = "faulty"
@@ -142,6 +142,8 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
         problems.append(f"{who} did not wait until jobs were over: {result.dmesg.waited}")
     if result.dmesg.waited != who:
         problems.append(f"boot says that {result.dmesg.waited} waited longest, not {who}")
+    if not others_ms(result.dmesg.text):
+        problems.append(f"boot says that others than itself waited for no time, {who} among them")
     low, other, _ = nices(result.dmesg.text)
     if low >= other:
         problems.append(f"{low} sections were begun at the lowest priority while {who} waited, {other} not")
@@ -167,6 +169,12 @@ def waited_first(console: str) -> bool:
     ends = [match.start() for match in re.finditer(NODE_DONE, console)]
     drivers = re.search(DEVTMPFS, console)
     return bool(ends and drivers) and max(ends) < (drivers.start() if drivers else 0)
+
+
+def others_ms(console: str) -> int:
+    """For how long others than boot itself waited, by its own words.  Pure."""
+    match = re.search(WAITED, console)
+    return int(match["others_ms"]) if match else 0
 
 
 def nices(console: str) -> tuple[int, int, int]:
@@ -317,6 +325,8 @@ def pressure(
     for append in (slow, (SYNC,)):
         result = guests.boot(name, kernel, append=(f"test_take={PERCENT},{kind}", *append), limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
+        if kind == "atomic" and append == slow and not refused(result.dmesg.text):
+            problems.append("no interrupt found all that is left claimed by threads that sleep")
     return judge(problems, result.log)
 
 
@@ -333,3 +343,9 @@ def taken_problems(console: str, kind: str) -> list[str]:
         return ["the initcall does not say what it took"]
     problems = [] if int(match[1]) >= int(match[2]) and match[3] == "0" else [match[0]]
     return problems + [f"the console says: {bad}" for bad in ("Out of memory", "oom-kill") if bad in console]
+
+
+def refused(console: str) -> int:
+    """How many pages an interrupt did not get that the initcall got later.  Pure."""
+    match = re.search(r"failed, (\d+) refused", console)
+    return int(match[1]) if match else 0

@@ -41,15 +41,17 @@ def test_what_ran_while_a_job_was_under_way() -> None:
 )
 def test_what_boot_waited_for_is_on_the_console(text: str, waited: str | None) -> None:
     assert dmesg.parse(f"[    1.000000] {text}\r\n").waited == waited
+    assert (beside.others_ms(text) > 0) is bool(waited)
 
 
 def taken(taken: int, failed: int, more: str = "") -> str:
-    return f"test_take: {taken} of 100 pages, small, {failed} failed\n{more}"
+    return f"test_take: {taken} of 100 pages, small, {failed} failed, 3 refused\n{more}"
 
 
 def test_an_initcall_that_got_all_it_wanted_is_well() -> None:
     assert beside.taken_problems(taken(100, 0), "small") == []
     assert beside.taken_problems(taken(100, 0), "order9")  # another kind of allocation
+    assert beside.refused(taken(100, 0)) == 3
 
 
 @pytest.mark.parametrize(

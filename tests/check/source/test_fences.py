@@ -76,8 +76,8 @@ def test_a_jump_to_another_function_is_a_way_out() -> None:
     assert problems(where="30 <memmap_other>")[0].startswith("memmap_init_pages() may return")
 
 
-def test_nothing_read_is_a_failure() -> None:
-    assert fences.problems([]) == [
-        "there is no clzero: nothing was checked",
-        "there is no movnti: nothing was checked",
-    ]
+def test_an_object_without_its_stores_is_a_failure() -> None:
+    zero, stamp = (fences.parse(text.splitlines()) for text in (ZERO.format(fence="sfence"), STAMP))
+    assert fences.missing("arch/x86/mm/memmap_bulk.o", stamp) == []
+    assert fences.missing("arch/x86/mm/zero_pages.o", zero) == ["arch/x86/mm/zero_pages.o has no movnti"]
+    assert len(fences.missing("arch/x86/mm/zero_pages.o", [])) == 2

@@ -20,7 +20,8 @@ helpers_come()
 }
 
 # Another task wants the CPU of a helper, which may just have looked for one and claim one
-# more chunk.
+# more chunk.  Helpers are SCHED_IDLE: even beside a task of nice value 19, one that stayed
+# would get some CPU time.
 leaves_the_cpu()
 {
 	start_tracing padata/padata_mt_chunk
@@ -28,7 +29,7 @@ leaves_the_cpu()
 	start_jobs rules=now size=20000 max_chunk=1 fn=busy us=1000
 	helpers_come
 	mark "may change"
-	taskset -c "$cpu" sh -c 'while :; do :; done' &
+	taskset -c "$cpu" nice -n 19 sh -c 'while :; do :; done' &
 	hogs=$!
 	has_used_ms 100 "$hogs" && mark "wanted" && has_used_ms 300 "$hogs"
 	ran=$?
