@@ -402,9 +402,11 @@ static void padata_mt_task_leave_policy(void)
  * could enter a file system or a block device that the caller must not enter.  And a task
  * that may use the memory reserves uses them alone, and may hold locks that other tasks wait
  * for in order to free memory.
+ *
+ * PF_MEMALLOC_PIN does not: a page that a helper has from a movable zone is only migrated
+ * before it is pinned, and faults on behalf of a pin start jobs that zero pages.
  */
-#define PADATA_MT_TASK_ALONE	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO |	\
-				 PF_MEMALLOC_PIN | PF_MEMALLOC)
+#define PADATA_MT_TASK_ALONE	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC)
 
 static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned int nr)
 {

@@ -155,7 +155,6 @@ static const char * const test_contexts[] = { "task", "kthread" };
 static const struct { const char *name; unsigned int flags; } test_scopes[] = {
 	{ "nofs", PF_MEMALLOC_NOFS },
 	{ "noio", PF_MEMALLOC_NOIO },
-	{ "pin", PF_MEMALLOC_PIN },
 	{ "memalloc", PF_MEMALLOC },
 };
 

@@ -79,7 +79,9 @@ def parts() -> Table:
             number, _, name = part.name.partition("-")
             lines = (f"{lines:,}" for lines in counts)
             subject = steps.cover_letter(part).subject.partition(": ")[2]
-            rows.append([number, f"{name}: {subject}", *lines, *_costs(figures[part.name])])
+            # Parts that touch nothing of boot need not be measured.
+            costs = _costs(figures[part.name]) if part.name in figures else [""] * len(COSTS)
+            rows.append([number, f"{name}: {subject}", *lines, *costs])
             before = after
     lines_head = ("lines of code", "removed", "lines of tests")
     return Table(("part", "what", *lines_head, *(f"{name}, instructions" for name in COSTS)), rows)

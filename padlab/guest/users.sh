@@ -42,7 +42,6 @@ if [ "$after" = crash ]; then
 fi
 if [ "$after" = kexec ]; then
 	did kexec "$(cat /sys/kernel/kexec_crash_loaded)"
-	did iommufd "$(iommufd)"
 	kexec -p /kernel /next "$(next crash)"
 	echo c >/proc/sysrq-trigger
 	exit 1
@@ -130,6 +129,5 @@ for device in /sys/bus/pci/devices/*; do
 	did vfio "${driver##*/}"
 done
 
-# In 6.12 the mock domain of IOMMUFD is for machines without an IOMMU.
-kexec /kernel /next "$(next kexec intel_iommu=off)"
+kexec /kernel /next "$(next kexec)"
 say trouble "kexec: $?"

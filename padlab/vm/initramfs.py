@@ -24,6 +24,8 @@ from padlab.kernel import native, othertests, tree
 from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
+# Roles that are about one program of the kselftests.
+PROGRAMS = {"hugecost": "hugepages", "pincost": "pinpages"}
 ROLES = sorted(path.stem for path in GUEST.glob("*.sh") if path.stem != "oracle.early")
 
 
@@ -145,9 +147,9 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         return [*_modules(build, "test_padata_mt"), *_selftests(build.tree, build.arch)]
     if role == "jobcost":
         return _modules(build, "test_padata_mt")
-    if role == "hugecost":
-        source = tree.ensure_tree("patched") / "tools/testing/selftests/padata/hugepages.c"
-        return [regular("bin/hugepages", native.static(source, build.arch), executable=True)]
+    if role in PROGRAMS:
+        source = tree.ensure_tree("patched") / f"tools/testing/selftests/padata/{PROGRAMS[role]}.c"
+        return [regular(f"bin/{PROGRAMS[role]}", native.static(source, build.arch), executable=True)]
     if role == "outside":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
     if role in ("handover", "users"):
@@ -155,7 +157,6 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
         if role == "handover":
             return [*programs, regular("next", cpio(_base("boot", build.arch)))]
         last = regular("next", cpio(_base(role, build.arch)))
-        programs.append(_own_program("iommufd", build.arch))
         return [*programs, regular("next", cpio([*_base(role, build.arch), *programs, last]))]
     if role == "stress":
         packages.ensure("stress")

@@ -43,6 +43,7 @@ ALLOWED = {
     "linux/tools/testing/selftests/padata/test_oom.sh": (1, WORK),
     "linux/tools/testing/selftests/padata/test_priority.sh": (1, "before a job, repeated without help"),
     "linux/tools/testing/selftests/padata/hugepages.c": (1, REPORTED),
+    "linux/tools/testing/selftests/padata/pinpages.c": (1, REPORTED),
     "linux/tools/testing/selftests/padata/load.c": (1, "for test_time_*"),
     "checks/faults/test-beside.patch": (2, HANGS),
     "checks/faults/test-initcalls.patch": (1, WORK),

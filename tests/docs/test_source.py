@@ -9,9 +9,9 @@ from padlab.core import paths
 from padlab.docs import source
 
 MAX_ADDED = 206  # lines of the kernel's own code
-# Users of jobs that come after them: copies, memory that arrives later.
-LATER = ("folio-copy", "copy-pages", "memmap-device", "memmap-hotplug")
-MAX_ADDED_LATER = 32
+# Users of jobs that come after them: copies, memory that arrives later, pinning.
+LATER = ("folio-copy", "copy-pages", "memmap-device", "memmap-hotplug", "gup-job")
+MAX_ADDED_LATER = 82
 
 PATCH = """\
 --- a/mm/a.c

@@ -41,7 +41,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint
-from padlab.kernel.kconfig import DEBUG, PERF, Config
+from padlab.kernel.kconfig import DEBUG, PERF, USERS, Config
 from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
 from padlab.vm import machine
@@ -125,8 +125,8 @@ def _booted(name: str, config: Config, boot: Boot, faulty: bool = False) -> Dete
 
 
 def _of_guest(name: str) -> Detector:
-    config = DEBUG if name.startswith("debug:") else PERF
     kind = name.removeprefix("debug:")
+    config = DEBUG if name != kind else USERS if kind.startswith("test_pin") else PERF
     reads: tuple[str, ...]
     if kind == "kunit":
         boot, reads = partial(suites.kunit, config), _KUNIT
@@ -137,7 +137,7 @@ def _of_guest(name: str) -> Detector:
     else:
         todo = f"use one of those at the top of {paths.shown(Path(__file__))}"
         raise LabError(f"check {name}", "no check of mutants has that name", todo)
-    tier = "debug" if config is DEBUG else "kernel"
+    tier = "kernel" if config is PERF else "debug"
     return Detector(name, tier, partial(_boot, config, boot), _read_by_kernel(*reads))
 
 

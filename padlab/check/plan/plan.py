@@ -252,6 +252,10 @@ def _users(everything: bool) -> Iterator[Check]:
     guest = partial(_guest, config=used.CONFIG)
     for case in used.CASES:
         yield guest(case.title, partial(memmap.case, case), case.machine, boots_each=2)
+    for mocked in (False, True):
+        run = partial(suites.selftests_of, "pin", used.CONFIG, mocked=mocked)
+        title = f"kselftests of pages pinned for {'a mock device' if mocked else 'a device'}"
+        yield _selftests(title, run, suites.DEVICES, used.CONFIG, _whole(suites.DEVICES))
     if everything:
         yield guest("who reads struct pages without asking is seen", used.poisoned, SMT)
         title = "what users' kernels have is used, as in stock"

@@ -128,7 +128,7 @@ mkdir "$GROUP/charged" "$GROUP/bound"
 nodes=$(memory_nodes)
 a=$(echo "$nodes" | head -n 1)
 b=$(echo "$nodes" | tail -n 1)
-ktap_set_plan 17
+ktap_set_plan 16
 
 check "pages are charged to the task's memory cgroup, whoever allocates" \
 	charges_all charged
@@ -161,7 +161,7 @@ else
 	done
 fi
 
-for scope in nofs noio pin memalloc; do
+for scope in nofs noio memalloc; do
 	check "a task in a scope that helpers are not in has none, $scope" \
 		has_no_help rules=now size=100000 max_chunk=1000 scope=$scope
 done

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * gup_job.c - pin many user pages, on many threads where it pays
+ *
+ * When a device is assigned to a virtual machine, all memory of the machine is pinned before
+ * it starts.  One CPU faults in, zeroes and pins page after page: tens of nanoseconds for
+ * each 4 KiB page that is there, hundreds for one that is not.  So:
+ *
+ *  - What is as large as a threshold, or larger, is pinned by a multithreaded padata job, on
+ *    behalf of the task and within its limits.  Helpers use its address space meanwhile, so
+ *    that what they fault in is charged to its memory cgroup and follows its memory policy.
+ *
+ *  - Pages that are there, and are huge, are pinned by the caller alone, which is as fast.
+ *
+ *  - The job's caller does with the pages what it would do with those that it has pinned
+ *    itself: it accounts for them, maps them, and undoes both.  At a page that cannot be
+ *    pinned, it goes on by itself, and finds the error that there is.
+ */
+
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/folio_zero.h>
+#include <linux/gup_job.h>
+#include <linux/hugetlb.h>
+#include <linux/init.h>
+#include <linux/kthread.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/padata_mt.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysctl.h>
+
+/* Of one array, and so of one job: it takes 1 MiB. */
+#define GUP_JOB_MAX_PAGES	(SZ_512M / PAGE_SIZE)
+
+/* A thread holds mmap_lock for no longer than it takes to fault in so much. */
+#define GUP_JOB_STEP		(SZ_2M / PAGE_SIZE)
+
+/* Of the job: 1 ms for pages that are not there and have to be zeroed. */
+#define GUP_JOB_MAX_CHUNK	(SZ_8M / PAGE_SIZE)
+
+/* See Documentation/admin-guide/sysctl/vm.rst. */
+static unsigned long pin_pages_threshold_kbytes __read_mostly = SZ_32M / SZ_1K;
+
+/* What is to be pinned.  The job's units are pages of the address space. */
+struct gup_job {
+	struct mm_struct	*mm;
+	unsigned long		first;		/* the first unit */
+	unsigned long		nr_pages;
+	unsigned int		gup_flags;
+	struct page		**pages;
+	struct padata_mt_job	job;
+};
+
+/*
+ * The thread function.  The caller holds on to the address space.  Where a page cannot be
+ * pinned, its place in the array stays empty.
+ */
+static void gup_job_fn(unsigned long start, unsigned long end, void *arg)
+{
+	struct gup_job *gup = arg;
+	bool helper = current->mm != gup->mm;
+	long nr = 0;
+
+	if (helper)
+		kthread_use_mm(gup->mm);
+	for (; start < end; start += nr) {
+		nr = pin_user_pages_fast(start * PAGE_SIZE, min(end - start, GUP_JOB_STEP),
+					 gup->gup_flags, gup->pages + (start - gup->first));
+		if (nr <= 0) {
+			padata_mt_fail(&gup->job, nr ?: -EFAULT);
+			break;
+		}
+		cond_resched();
+	}
+	if (helper)
+		kthread_unuse_mm(gup->mm);
+}
+
+/* Keep the pages up to the first that is missing, and return how many. */
+static long gup_job_keep(const struct gup_job *gup)
+{
+	unsigned long nr, i;
+
+	for (nr = 0; nr < gup->nr_pages && gup->pages[nr]; nr++)
+		;
+	for (i = nr; i < gup->nr_pages; i++) {
+		if (gup->pages[i])
+			unpin_user_page(gup->pages[i]);
+	}
+	return nr;
+}
+
+/* Pages of devices cannot be pinned.  A page that is larger than a chunk is zeroed by a job. */
+static bool gup_job_fits(const struct gup_job *gup)
+{
+	struct vm_area_struct *vma;
+	bool fits;
+
+	mmap_read_lock(gup->mm);
+	vma = vma_lookup(gup->mm, untagged_addr(gup->first * PAGE_SIZE));
+	fits = vma && !(vma->vm_flags & (VM_IO | VM_PFNMAP)) &&
+	       vma_kernel_pagesize(vma) <= GUP_JOB_MAX_CHUNK * PAGE_SIZE;
+	mmap_read_unlock(gup->mm);
+	return fits;
+}
+
+/* Whether a page is there, and is part of a huge one, so that the next ones probably are, too. */
+static bool gup_job_is_huge(const struct gup_job *gup, unsigned long addr)
+{
+	unsigned int gup_flags = (gup->gup_flags & FOLL_WRITE) | FOLL_NOFAULT;
+	struct page *page;
+	bool huge;
+
+	if (pin_user_pages_fast(addr, 1, gup_flags, &page) != 1)
+		return false;
+	huge = folio_nr_pages(page_folio(page)) >= GUP_JOB_STEP;
+	unpin_user_page(page);
+	return huge;
+}
+
+/* Memory may have been touched at one end only, so the middle and the end are looked at. */
+static bool gup_job_pays(const struct gup_job *gup)
+{
+	unsigned long last = gup->first + gup->nr_pages - 1;
+
+	return !gup_job_is_huge(gup, (last - gup->nr_pages / 2) * PAGE_SIZE) ||
+	       !gup_job_is_huge(gup, last * PAGE_SIZE);
+}
+
+static int gup_job_threads(unsigned long nr_pages)
+{
+	return huge_page_threads(nr_pages, READ_ONCE(pin_pages_threshold_kbytes));
+}
+
+/**
+ * pin_job_array - allocate an array for pin_user_pages_job()
+ * @len: Its size in bytes for all pages that are to be pinned, and then that of the array
+ *	 which was allocated, with which all of them can be pinned by several jobs.
+ *
+ * Context: Process context, may sleep.
+ * Return: The array, which is freed by kvfree(); %NULL if the current task would have no help
+ * for so many pages, or if there is no memory for it.
+ */
+struct page **pin_job_array(size_t *len)
+{
+	size_t max_len = min(*len, GUP_JOB_MAX_PAGES * sizeof(struct page *));
+	struct page **pages;
+
+	if (gup_job_threads(max_len / sizeof(*pages)) <= 1)
+		return NULL;
+	pages = kvmalloc(max_len, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (pages)
+		*len = max_len;
+	return pages;
+}
+EXPORT_SYMBOL_GPL(pin_job_array);
+
+/**
+ * pin_user_pages_job - pin many user pages, with helpers
+ * @mm: The address space.
+ * @addr: The address of the first page.
+ * @nr_pages: How many.
+ * @gup_flags: As for pin_user_pages_fast().
+ * @pages: Where the pages go.
+ *
+ * As pin_user_pages_fast(), if the current task may have helpers for so many pages.  The
+ * pages are the same as without helpers, in the same order.
+ *
+ * Context: Process context, may sleep.  The caller must not hold mmap_lock, which helpers
+ * take, or any lock that a page fault takes.
+ * Return: How many pages were pinned.  Less than @nr_pages if there is no job for them, if one
+ * of them cannot be pinned, or if the task is killed: the caller has to pin the next one by
+ * itself to know.
+ */
+long pin_user_pages_job(struct mm_struct *mm, unsigned long addr, unsigned long nr_pages,
+			unsigned int gup_flags, struct page **pages)
+{
+	struct gup_job gup = {
+		.mm		= mm,
+		.first		= addr / PAGE_SIZE,
+		.nr_pages	= nr_pages,
+		.gup_flags	= gup_flags,
+		.pages		= pages,
+		.job = {
+			.thread_fn	= gup_job_fn,
+			.fn_arg		= &gup,
+			.start		= addr / PAGE_SIZE,
+			.size		= nr_pages,
+			.align		= GUP_JOB_STEP,
+			.min_chunk	= GUP_JOB_STEP,
+			.max_chunk	= GUP_JOB_MAX_CHUNK,
+			.max_threads	= gup_job_threads(nr_pages),
+			.killable	= true,
+		},
+	};
+
+	might_sleep();
+	if (current->mm != mm || gup.job.max_threads <= 1 || !gup_job_fits(&gup))
+		return 0;
+	if (!gup_job_pays(&gup))
+		gup.job.max_threads = 1;
+
+	memset(pages, 0, nr_pages * sizeof(*pages));
+	if (padata_do_multithreaded(&gup.job))
+		return gup_job_keep(&gup);
+	return nr_pages;
+}
+EXPORT_SYMBOL_GPL(pin_user_pages_job);
+
+static struct ctl_table gup_job_sysctls[] = {
+	{
+		.procname	= "pin_pages_threshold_kbytes",
+		.data		= &pin_pages_threshold_kbytes,
+		.maxlen		= sizeof(pin_pages_threshold_kbytes),
+		.mode		= 0644,
+		.proc_handler	= proc_doulongvec_minmax,
+	},
+};
+
+static int __init gup_job_init(void)
+{
+	register_sysctl_init("vm", gup_job_sysctls);
+	return 0;
+}
+subsys_initcall(gup_job_init);

@@ -1,0 +1,167 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Memory pinned for a device by several threads: the device gets to all of it, and whatever
+# goes wrong on the way, no page stays pinned.  The device is iommufd's mock domain
+# (CONFIG_IOMMUFD_TEST) or, through VFIO, QEMU's "edu" behind an IOMMU.
+
+. "$(dirname "$0")"/functions.sh
+
+THRESHOLD=/proc/sys/vm/pin_pages_threshold_kbytes
+HUGETLB_MIB=128
+MIB=256
+EDU=0x1234:0x11e8
+
+device=
+had_threshold=
+had_pages=
+victim=
+
+restore()
+{
+	[ -z "$victim" ] || kill -9 "$victim" 2>/dev/null
+	[ -z "$had_threshold" ] || echo "$had_threshold" > "$THRESHOLD"
+	[ -z "$had_pages" ] || echo "$had_pages" > "$POOL/nr_hugepages"
+}
+
+# An edu is given to VFIO.
+find_edu()
+{
+	for pci in /sys/bus/pci/devices/*; do
+		[ "$(cat "$pci/vendor"):$(cat "$pci/device")" = "$EDU" ] || continue
+		[ -e "$pci/iommu_group" ] || continue
+		echo vfio-pci > "$pci/driver_override"
+		echo "${pci##*/}" > /sys/bus/pci/drivers_probe
+		group=$(readlink -f "$pci/iommu_group")
+		device=/dev/vfio/${group##*/}:${pci##*/}
+	done
+}
+
+vmstat()
+{
+	sed -n "s/^$1 //p" /proc/vmstat
+}
+
+# After a task was killed, its memory may go a moment later.
+pins_are_even()
+{
+	[ "$(vmstat nr_foll_pin_acquired)" = "$(vmstat nr_foll_pin_released)" ]
+}
+
+# pin STATUS MEMORY MIB: sets nr_own and nr_helped, the chunks of caller and helpers
+pin()
+{
+	wanted=$1
+	shift
+	mark "pins"
+	program pinpages "$device" "$@"
+	status=$?
+	mark "does not"
+	# shellcheck disable=SC2046 # three numbers
+	set -- $(chunks_around "pins")
+	nr_own=$2
+	nr_helped=$3
+	forget_trace
+	ktap_print_msg "$nr_own chunks by the caller, $nr_helped by helpers"
+	[ "$status" -eq "$wanted" ] && await pins_are_even
+}
+
+helped()
+{
+	pin 0 "$@" && [ "$nr_own" -gt 0 ] && [ "$nr_helped" -gt 0 ]
+}
+
+alone()
+{
+	pin 0 "$@" && [ "$nr_own" -gt 0 ] && [ "$nr_helped" -eq 0 ]
+}
+
+has_no_job()
+{
+	pin 0 "$@" && [ $((nr_own + nr_helped)) -eq 0 ]
+}
+
+fails()
+{
+	pin 3 "$@" && [ "$nr_helped" -gt 0 ]
+}
+
+# The limit is checked before, so a job pins no more than the kernel does without it.
+over_the_limit()
+{
+	(
+		# All shells that are sh somewhere have it.
+		# shellcheck disable=SC3045
+		ulimit -l 65536
+		pin 3 locked $MIB
+	)
+}
+
+# In a cgroup that may have less, the task is killed.
+out_of_memory()
+{
+	mkdir "$GROUP/small"
+	echo 64M > "$GROUP/small/memory.max"
+	(
+		trap - EXIT
+		enter_group small
+		exec "$DIR/pinpages" "$device" new $MIB
+	)
+	[ $? -eq 137 ] && await pins_are_even && remove_group "$GROUP/small"
+}
+
+# has_chunks: a job of the task is under way
+has_chunks()
+{
+	grep -q "padata_mt_chunk" "$TRACEFS/trace"
+}
+
+killed()
+{
+	forget_trace
+	"$DIR/pinpages" "$device" new $((MIB * 4)) > /dev/null &
+	victim=$!
+	await has_chunks
+	kill -9 $victim
+	wait $victim
+	status=$?
+	victim=
+	forget_trace
+	[ $status -eq 137 ] && await pins_are_even
+}
+
+setup
+setup_tracing
+setup_cgroups memory
+[ -e "$THRESHOLD" ] || skip_all "the kernel pins no pages by jobs"
+[ -x "$DIR/pinpages" ] || skip_all "needs the program 'pinpages', which make builds"
+[ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
+find_edu
+if [ -z "$device" ] && "$DIR/pinpages" mock new 4 > /dev/null; then
+	device=mock
+fi
+[ -n "$device" ] || skip_all "needs CONFIG_IOMMUFD_TEST, or an edu behind an IOMMU"
+ktap_print_msg "the device is $device"
+had_threshold=$(cat "$THRESHOLD")
+had_pages=$(cat "$POOL/nr_hugepages")
+echo $((HUGETLB_MIB / 2)) > "$POOL/nr_hugepages"
+ktap_set_plan 12
+
+start_tracing padata/padata_mt_chunk
+check "memory that is not there" helped new $MIB
+check "small pages" helped there $MIB
+check "huge pages that are there need no help" alone thp $MIB
+check "huge pages that are not there" helped hugetlb $HUGETLB_MIB
+check "less than the threshold" has_no_job new 28
+echo 4096 > "$THRESHOLD"
+check "a lower threshold" helped new 28
+echo 0 > "$THRESHOLD"
+check "a threshold of 0" has_no_job new $MIB
+echo "$had_threshold" > "$THRESHOLD"
+check "a page that cannot be pinned" fails hole $MIB
+check "more than may be locked" over_the_limit
+check "more memory than a cgroup may have" out_of_memory
+check "a task that is killed" killed
+stop_tracing
+
+finish

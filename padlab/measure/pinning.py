@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What it costs to have a virtual machine's memory pinned and mapped for a device, stock beside ours.
+
+A guest (padlab/guest/pincost.sh) maps its memory for QEMU's device "edu" through VFIO, as QEMU itself does
+for a device that it gives to a virtual machine.  In exact mode a page's cost is in instructions, of one CPU,
+where nobody can help.
+"""
+
+from dataclasses import dataclass
+
+from padlab.core.errors import LabError
+from padlab.kernel import build as builds
+from padlab.kernel.kconfig import VFIO
+from padlab.vm import boot, initramfs, machine
+
+MACHINE = "devices"
+MIB = 1024
+PAGES = machine.PAGES_PER_MIB * MIB
+# In 4 KiB pages that are there; in such pages that are not; in huge pages that are there.
+KINDS = ("there", "new", "thp")
+# Instructions for each microsecond of the guest's clock.
+PER_US = 1000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a page, to pin and map it, and to undo that, in instructions."""
+
+    mapped: float
+    unmapped: float
+
+
+def exact(kernel: str) -> dict[str, Cost]:
+    """By kind of memory, the second time."""
+    build = builds.ensure_build(kernel, VFIO)
+    initrd = initramfs.ensure(build, "pincost")
+    spec = boot.BootSpec(
+        machine.load(MACHINE), kernel, VFIO, exact=True, append=(f"padlab_mib={MIB}",), initrd=initrd
+    )
+    result = boot.boot(spec, build, "pinning, exact")
+    costs = parse(result.guest.values("cost"))
+    if set(costs) != set(KINDS):
+        raise LabError("cost of pinning", "the guest did not say it", "see why", log=result.guest_log)
+    return costs
+
+
+def parse(lines: list[str]) -> dict[str, Cost]:
+    """Of ``KIND US US``; the last line of a kind counts.  Pure."""
+    costs = {}
+    for kind, *times in map(str.split, lines):
+        costs[kind] = Cost(*(int(us) * PER_US / PAGES for us in times))
+    return costs
