@@ -2,7 +2,7 @@
 # Role "outside": run test programs that others wrote, in folders of /outside, one after
 # another.  On the command line:
 #	padlab_programs=NAME,NAME...	which of those in /outside/programs
-#	padlab_threshold=KIB		vm.huge_page_{zero,copy}_threshold_kbytes, if the kernel has them
+#	padlab_threshold=KIB		thresholds of jobs, if the kernel has them
 
 instances=/sys/kernel/tracing/instances
 thp=/sys/kernel/mm/transparent_hugepage
@@ -23,8 +23,8 @@ echo 4294967296 >/proc/sys/kernel/shmmax
 echo 4194304 >/proc/sys/kernel/shmall
 
 if [ -n "$padlab_threshold" ]; then
-	for of in zero copy; do
-		echo "$padlab_threshold" >/proc/sys/vm/huge_page_${of}_threshold_kbytes ||
+	for of in huge_page_zero huge_page_copy pin_pages; do
+		echo "$padlab_threshold" >/proc/sys/vm/${of}_threshold_kbytes ||
 			say trouble "the threshold cannot be set"
 	done
 fi

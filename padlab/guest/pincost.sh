@@ -11,7 +11,7 @@ for device in /sys/bus/pci/devices/*; do
 	group=$(readlink "$device/iommu_group")
 	edu=/dev/vfio/${group##*/}:${device##*/}
 done
-for memory in there new thp; do
+for memory in there thp; do
 	for _ in 1 2; do
 		us=$(pinpages "$edu" $memory "$mib") || say trouble "pinpages $memory: $us"
 		say cost "$memory $us"

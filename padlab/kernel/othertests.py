@@ -23,7 +23,7 @@ PACKAGES = ("build", "outside")
 _RECIPE = "1"  # change when the way of building changes
 _PLACE = paths.BUILD / "native/outside"
 _KSELFTESTS = "tools/testing/selftests"
-_KSELFTEST_PARTS = ("tools", "scripts", "mm/gup_test.h")
+_KSELFTEST_PARTS = ("tools", "scripts", "mm/gup_test.h", "drivers/iommu/iommufd/iommufd_test.h")
 _HOST_PARTS = ("tools", "mm", "lib", "include", "arch/x86/include")
 # khugepaged.c of 6.12.117 uses this and does not include kselftest.h, which defines it.
 _MISSING = "EXTRA_CFLAGS=-DKSFT_SKIP=4"
