@@ -7,9 +7,9 @@
  *   pinpages GROUP:DEVICE MEMORY MIB		through VFIO, for QEMU's device "edu", such as
  *						/dev/vfio/3:0000:00:04.0
  *
- * MEMORY is new, there (touched, in small pages), thp (touched, in huge pages), hugetlb
- * (not touched), or hole (there, but for one page in the middle).  "locked" is as there, for
- * a task without CAP_IPC_LOCK.
+ * MEMORY is new, there (touched, in small pages), thp (touched, in huge pages), hugetlb or
+ * gigantic (not touched, in pages of 2 MiB or 1 GiB), or hole (there, but for one page in the
+ * middle).  "locked" is as there, for a task without CAP_IPC_LOCK.
  *
  * Prints the time that it takes to map the memory, and to unmap it, in us.  Exits with 0 if
  * all is well, 3 if the memory cannot be mapped, 4 if there is no such device or memory, and
@@ -33,6 +33,10 @@
 #include <unistd.h>
 
 #include "../../../../include/uapi/linux/iommufd.h"
+
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT	26
+#endif
 
 #define PAGE		4096UL
 #define HUGE_PAGE	(2UL << 20)
@@ -126,8 +130,10 @@ static void get_memory(const char *kind)
 {
 	uintptr_t from;
 
-	if (!strcmp(kind, "hugetlb")) {
-		memory = map(length, MAP_HUGETLB);
+	if (!strcmp(kind, "hugetlb") || !strcmp(kind, "gigantic")) {
+		int log = *kind == 'h' ? 21 : 30;
+
+		memory = map(length, MAP_HUGETLB | log << MAP_HUGE_SHIFT);
 		return;
 	}
 

@@ -8,6 +8,7 @@
 . "$(dirname "$0")"/functions.sh
 
 THRESHOLD=/proc/sys/vm/pin_pages_threshold_kbytes
+GIGANTIC=/sys/kernel/mm/hugepages/hugepages-1048576kB
 HUGETLB_MIB=128
 MIB=256
 EDU=0x1234:0x11e8
@@ -15,6 +16,7 @@ EDU=0x1234:0x11e8
 device=
 had_threshold=
 had_pages=
+had_gigantic=
 victim=
 
 restore()
@@ -22,6 +24,7 @@ restore()
 	[ -z "$victim" ] || kill -9 "$victim" 2>/dev/null
 	[ -z "$had_threshold" ] || echo "$had_threshold" > "$THRESHOLD"
 	[ -z "$had_pages" ] || echo "$had_pages" > "$POOL/nr_hugepages"
+	[ -z "$had_gigantic" ] || echo "$had_gigantic" > "$GIGANTIC/nr_hugepages"
 }
 
 # An edu is given to VFIO.
@@ -144,14 +147,21 @@ fi
 ktap_print_msg "the device is $device"
 had_threshold=$(cat "$THRESHOLD")
 had_pages=$(cat "$POOL/nr_hugepages")
+had_gigantic=$(cat "$GIGANTIC/nr_hugepages" 2>/dev/null)
+[ -z "$had_gigantic" ] || echo 1 > "$GIGANTIC/nr_hugepages"
 echo $((HUGETLB_MIB / 2)) > "$POOL/nr_hugepages"
-ktap_set_plan 12
+ktap_set_plan 13
 
 start_tracing padata/padata_mt_chunk
 check "memory that is not there" helped new $MIB
 check "small pages" helped there $MIB
 check "huge pages that are there need no help" alone thp $MIB
 check "huge pages that are not there" helped hugetlb $HUGETLB_MIB
+if grep -qs 1 "$GIGANTIC/free_hugepages"; then
+	check "a page of 1 GiB that is not there is zeroed by a job" helped gigantic 1024
+else
+	skip "a page of 1 GiB that is not there is zeroed by a job" "no page of 1 GiB is free"
+fi
 check "less than the threshold" has_no_job new 28
 echo 4096 > "$THRESHOLD"
 check "a lower threshold" helped new 28
