@@ -56,13 +56,11 @@ class Comparison:
 
 def main(machines: Sequence[Machine], exact: bool = False, as_json: bool = False) -> int:
     """Compare on each machine.  Exact counts are recorded; the exit status is 1 if runs differ there."""
-    with boot.quiet_stdout():
-        ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
+    ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"][0]
     comparisons = []
     for machine in machines:
-        with boot.quiet_stdout():
-            comparison = measure(machine, ready, exact)
+        comparison = measure(machine, ready, exact)
         comparisons.append(as_dict(comparison, build))
         if exact:
             provenance.record(f"compare-{machine.name}-exact.json", comparisons[-1])

@@ -208,10 +208,9 @@ def main(large: bool = False) -> int:
     """Record what is complete, that is, with 768 GiB.  The exit status is 1 if a goal is not reached."""
     if large:
         boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
-    with boot.quiet_stdout():
-        ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
-        sleeping = {kernel: boot.prepare(variant) for kernel, variant in SLEEPING.items()}
-        growth = measure(ready, sleeping, large)
+    ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
+    sleeping = {kernel: boot.prepare(variant) for kernel, variant in SLEEPING.items()}
+    growth = measure(ready, sleeping, large)
     build = ready["patched"][0]
     if large:
         provenance.record("growth.json", as_dict(growth, build))

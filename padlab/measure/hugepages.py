@@ -147,12 +147,11 @@ def too_much(cost: JobCost) -> list[str]:
 
 
 def main(quick: bool = False) -> int:
-    with boot.quiet_stdout():
-        rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
-        native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
-        build = builds.ensure_build("patched")
-        cost, exact = boot_exactly(build, "hugecost", parse_cost)
-        helpers, _ = helpers_cost(build)
+    rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
+    native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
+    build = builds.ensure_build("patched")
+    cost, exact = boot_exactly(build, "hugecost", parse_cost)
+    helpers, _ = helpers_cost(build)
     all_rows = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
     if not quick:
         made = {**exact.accel.as_dict(), **provenance.of_native("./lab bench hugepages")}

@@ -71,13 +71,12 @@ def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
 
 def main() -> int:
     boots: dict[str, Boots] = {}
-    with boot.quiet_stdout():
-        wanted = kernels()
-        boots[STOCK], _ = measure(STOCK, boot.prepare(STOCK))
-        for name, variant in wanted.items():
-            tree.VARIANTS[steps.TREE] = variant
-            ready = boot.prepare(steps.TREE)
-            boots[name], accel = measure(steps.TREE, ready)
+    wanted = kernels()
+    boots[STOCK], _ = measure(STOCK, boot.prepare(STOCK))
+    for name, variant in wanted.items():
+        tree.VARIANTS[steps.TREE] = variant
+        ready = boot.prepare(steps.TREE)
+        boots[name], accel = measure(steps.TREE, ready)
     build = ready[0]
     provenance.record("parts.json", as_dict(boots, build, accel))
     show(boots, build)

@@ -71,13 +71,12 @@ def main() -> int:
     """Measure, show, record.  The exit status is 1 if ours made a thread."""
     targets = [load(name) for name in MACHINES]
     all_starts: dict[str, dict[str, Starts]] = {}
-    with boot.quiet_stdout():
-        ready = {kernel: boot.prepare(kernel, role="trace") for kernel in KERNELS}
-        for target in targets:
-            of: dict[str, Starts] = {}
-            for kernel in KERNELS:
-                of[kernel], result = measure(target, kernel, ready[kernel])
-            all_starts[target.name] = of
+    ready = {kernel: boot.prepare(kernel, role="trace") for kernel in KERNELS}
+    for target in targets:
+        of: dict[str, Starts] = {}
+        for kernel in KERNELS:
+            of[kernel], result = measure(target, kernel, ready[kernel])
+        all_starts[target.name] = of
     data = {
         **provenance.provenance("./lab starts", result.build, result.accel),
         "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},

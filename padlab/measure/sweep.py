@@ -50,15 +50,14 @@ def main(machine: Machine) -> int:
     rows: list[tuple[str, str | None]] = [("stock", None)]
     rows += [("patched", str(threads)) for threads in thread_counts(machine)]
     taken: dict[tuple[str, str | None], list[compare.Run]] = {row: [] for row in rows}
-    with boot.quiet_stdout():
-        ready = {kernel: boot.prepare(kernel) for kernel in compare.KERNELS}
-        for number in range(1, RUNS + 1):
-            for kernel, threads in rows:
-                build, initrd = ready[kernel]
-                spec = boot.BootSpec(machine, kernel, build.config, threads, sync=True, initrd=initrd)
-                label = f"{kernel}, {threads or 'all'} threads, run {number} of {RUNS}"
-                run, accel = compare.run_of(f"sweeping {machine.name}", spec, build, label)
-                taken[kernel, threads].append(run)
+    ready = {kernel: boot.prepare(kernel) for kernel in compare.KERNELS}
+    for number in range(1, RUNS + 1):
+        for kernel, threads in rows:
+            build, initrd = ready[kernel]
+            spec = boot.BootSpec(machine, kernel, build.config, threads, sync=True, initrd=initrd)
+            label = f"{kernel}, {threads or 'all'} threads, run {number} of {RUNS}"
+            run, accel = compare.run_of(f"sweeping {machine.name}", spec, build, label)
+            taken[kernel, threads].append(run)
     out = table.console()
     title = f"[bold]{machine.name}[/]: {machine.summary()}; ms, medians of {RUNS}; {accel.described}"
     out.print(title, soft_wrap=True)

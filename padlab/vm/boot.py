@@ -11,9 +11,7 @@ LabError with the end of the console.
 import contextlib
 import os
 import shlex
-import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,10 +166,3 @@ def _folder(spec: BootSpec) -> Path:
 def prepare(kernel: str, config: Config = PERF, role: str = "boot") -> Ready:
     build = builds.ensure_build(kernel, config)
     return build, initramfs.ensure(build, role)
-
-
-@contextlib.contextmanager
-def quiet_stdout() -> Iterator[None]:
-    """stdout is for results: what steps print on the way goes to stderr."""
-    with contextlib.redirect_stdout(sys.stderr):
-        yield

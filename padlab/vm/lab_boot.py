@@ -27,14 +27,13 @@ def main(spec: boots.BootSpec, shell: bool = False, json: bool = False, dry_run:
     if dry_run:
         print(shlex.join(_planned(spec, role)))
         return 0
-    with boots.quiet_stdout():
-        build, initrd = boots.prepare(spec.kernel, spec.config, role)
-        spec = replace(spec, initrd=initrd)
-        if spec.gdb:
-            progress.note(f"in another terminal: {gdb_line(build.obj)}")
-        if shell:
-            return _shell(spec, build)
-        told = summary.describe(boots.boot(spec, build))
+    build, initrd = boots.prepare(spec.kernel, spec.config, role)
+    spec = replace(spec, initrd=initrd)
+    if spec.gdb:
+        progress.note(f"in another terminal: {gdb_line(build.obj)}")
+    if shell:
+        return _shell(spec, build)
+    told = summary.describe(boots.boot(spec, build))
     if json:
         print(jsonlib.dumps(told.as_dict(), indent=2))
     else:

@@ -238,9 +238,8 @@ def grown_by_init(console: str) -> int:
 def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Several pages in one call, from a zone below its watermark, initialise no more than one page does."""
     result = guests.boot(guests.SMALL, kernel, append=BULK, limit=limit_s)
-    return judge(
-        guests.trouble(result) + said_problems(result.dmesg.text, ("alloc_pages_bulk()",)), result.log
-    )
+    problems = said_problems(result.dmesg.text, ("alloc_pages_bulk()",))
+    return judge(guests.trouble(result) + problems, result.log)
 
 
 def asked() -> dict[str, tuple[Config, str]]:

@@ -176,9 +176,8 @@ def check(nr: int) -> Outcome:
 
 def main(seed: int | None = None, nr: int = 20, jobs: int = 1) -> int:
     first = int(time.time()) if seed is None else seed
-    with boots.quiet_stdout():
-        packages.ensure("build", "quilt", "qemu", "guest")
-        failures = run([draw(first + i) for i in range(nr)], jobs)
+    packages.ensure("build", "quilt", "qemu", "guest")
+    failures = run([draw(first + i) for i in range(nr)], jobs)
     for lines in failures:
         print("\n  ".join(lines))
     print(f"{nr - len(failures)} of {plural(nr, 'machine')} equal, seeds {first} to {first + nr - 1}")

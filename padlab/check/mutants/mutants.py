@@ -28,7 +28,6 @@ from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
 from padlab.kernel.content import digest
 from padlab.measure import provenance
-from padlab.vm import boot as boots
 
 KEPT = PLACE / "kept.json"
 OUTCOMES = KILLED, EQUIVALENT, SURVIVED, OPEN = "killed", "equivalent", "survived", "not decided"
@@ -108,13 +107,12 @@ def main(globs: Sequence[str], tier: str, jobs: int = 1, again: bool = False, li
         return 0
     start = time.monotonic()
     log = Log()
-    with boots.quiet_stdout():
-        packages.ensure(*GROUPS, *(() if tier in TIERS[:2] else ("qemu",)))
-        run = Run(log, jobs)
-        if again:
-            run.forget(chosen)
-        for level in TIERS[: TIERS.index(tier) + 1]:
-            run.try_all(chosen, level)
+    packages.ensure(*GROUPS, *(() if tier in TIERS[:2] else ("qemu",)))
+    run = Run(log, jobs)
+    if again:
+        run.forget(chosen)
+    for level in TIERS[: TIERS.index(tier) + 1]:
+        run.try_all(chosen, level)
     verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
     show(verdicts)
     return conclude(verdicts, run.broken, time.monotonic() - start)
