@@ -16,8 +16,7 @@ from padlab.vm.machine import Machine
     "--machine", "machines", metavar="M", type=known.load, multiple=True, help="May be given several times."
 )
 @click.option("--exact", is_flag=True, help="Count instructions; recorded in results/.")
-@click.option("--json", "as_json", is_flag=True, help="Print the comparisons as JSON.")
-def compare(machines: tuple[Machine, ...], exact: bool, as_json: bool) -> int:
+def compare(machines: tuple[Machine, ...], exact: bool) -> int:
     """Boot stock and patched in turn; print how they compare.
 
     Medians of times, their spread and ratios; with --exact, of instructions, which repeat to
@@ -30,7 +29,7 @@ def compare(machines: tuple[Machine, ...], exact: bool, as_json: bool) -> int:
     """
     from padlab.measure import compare as compares
 
-    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact, as_json)
+    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact)
 
 
 @command()

@@ -58,7 +58,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "coreutils": "fmt",
     },
     "stress": {"stress-ng": "stress-ng"},
-    "browser": {"chromium": "chromium", "chromium-driver": "chromedriver"},
     "disk": {"e2fsprogs": "/sbin/mke2fs"},
     "fresh": {"mmdebstrap": "mmdebstrap", "mount": "mount", "git": "git"},
     "fresh-user": {"uidmap": "newuidmap"},  # for who is not root

@@ -51,7 +51,7 @@ def ratio(peer: Summary, ours: Summary, *, exact: bool = False) -> Ratio:
 
 
 @dataclass(frozen=True)
-class Paired(Ratio):
+class Paired:
     """The median of ratios round by round, and an interval that has the true one in 99 of 100 cases."""
 
     value: float
@@ -74,13 +74,7 @@ def paired(peer: Sequence[float], ours: Sequence[float]) -> Paired:
         skip += 1
         below += math.comb(n, skip) * 0.5**n
     skip = max(skip - 1, 0)
-    low, high = ratios[skip], ratios[n - 1 - skip]
-    noise: str | None
-    if n < 3:
-        noise = f"{n} round{'s' * (n > 1)} show no spread"
-    else:
-        noise = "either may be faster" if low <= 1 <= high else None
-    return Paired(statistics.median(ratios), noise, low, high)
+    return Paired(statistics.median(ratios), ratios[skip], ratios[n - 1 - skip])
 
 
 def group(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

@@ -105,10 +105,6 @@ def name_of(version: str) -> str:
     return f"linux-source-{series} {version}"
 
 
-def described(version: str) -> str:
-    return name_of(version) if " " in version else f"Debian linux-source {version}"
-
-
 def _choose(update: bool, kept: str | None, what: str) -> str:
     if update or base().suite:  # whose index is small
         _update_index(what)

@@ -9,7 +9,6 @@ which they are not is a failure of the comparison.  Stock does not print how man
 count is taken from ours: the machine is the same and both defer by the same rule.
 """
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -54,21 +53,18 @@ class Comparison:
     differing: tuple[str, ...]  # exact mode: kernels whose runs were not equal
 
 
-def main(machines: Sequence[Machine], exact: bool = False, as_json: bool = False) -> int:
+def main(machines: Sequence[Machine], exact: bool = False) -> int:
     """Compare on each machine.  Exact counts are recorded; the exit status is 1 if runs differ there."""
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"][0]
-    comparisons = []
+    differ = False
     for machine in machines:
         comparison = measure(machine, ready, exact)
-        comparisons.append(as_dict(comparison, build))
+        differ |= bool(comparison.differing)
         if exact:
-            provenance.record(f"compare-{machine.name}-exact.json", comparisons[-1])
-        if not as_json:
-            show(comparison, build)
-    if as_json:
-        print(json.dumps(comparisons, indent=2))
-    return 1 if any(comparison["differing"] for comparison in comparisons) else 0
+            provenance.record(f"compare-{machine.name}-exact.json", as_dict(comparison, build))
+        show(comparison, build)
+    return int(differ)
 
 
 def measure(machine: Machine, ready: dict[str, boot.Ready], exact: bool) -> Comparison:
@@ -129,7 +125,7 @@ def _values(exact: bool, pages: int | None) -> list[tuple[str, str, Callable[[Ru
 
 def show(comparison: Comparison, build: Build) -> None:
     console, machine, exact = table.console(), comparison.machine, comparison.accel.exact
-    console.print(f"[bold]{machine.name}[/]: {machine.summary()}; {source.described(build.source_version)}")
+    console.print(f"[bold]{machine.name}[/]: {machine.summary()}; {source.name_of(build.source_version)}")
     console.print(comparison.accel.described, markup=False)
     grid = table.grid(("", "kernel", "n", "median", "min", "max", ""), left={"", "kernel"})
     for figure in comparison.figures:

@@ -222,7 +222,7 @@ def show(growth: Growth, build: Build) -> None:
     console = table.console()
     console.print(
         f"[bold]growth[/]: one node, one CPU, guest instructions counted; per GiB from {SIZES_GIB[0]}"
-        f" to {SIZES_GIB[1]} GiB; {source.described(build.source_version)}"
+        f" to {SIZES_GIB[1]} GiB; {source.name_of(build.source_version)}"
     )
     names = ("millions of instructions a GiB", "stock", "patched", "ratio")
     grid = table.grid(names, left=names[:1])

@@ -87,7 +87,7 @@ def show(boots: Mapping[str, Boots], build: Build) -> None:
     console = table.console()
     console.print(
         "[bold]parts[/]: one node, one CPU, guest instructions counted; "
-        f"{source.described(build.source_version)}"
+        f"{source.name_of(build.source_version)}"
     )
     pages = more_pages(boots)
     figures = {name: of_kernel.figures(pages) for name, of_kernel in boots.items()}

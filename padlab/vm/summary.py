@@ -180,7 +180,7 @@ def show(report: Report) -> None:
     grid.add_row(
         "kernel",
         f"{spec.kernel} {dmesg.version}, config {spec.config}"
-        f" ({source.described(result.build.source_version)})",
+        f" ({source.name_of(result.build.source_version)})",
     )
     grid.add_row("run under", result.accel.described)
     per_page = report.instructions_per_page

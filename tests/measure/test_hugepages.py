@@ -25,9 +25,10 @@ def test_cost_is_up_to_the_callers_chunk() -> None:
     assert hugepages.parse_cost(trace.parse(TRACE.splitlines()[:1])) is None
 
 
-def test_pairs_of_rounds_leave_it_open_around_1() -> None:
-    assert table.marked(stats.paired([100, 100, 100], [90, 95, 105])) == "0.95~"
-    assert table.marked(stats.paired([100, 100, 100], [90, 95, 99])) == "0.95"
+def test_ranges_that_overlap_leave_it_open() -> None:
+    peer = stats.summarize([100, 100, 100])
+    assert table.marked(stats.ratio(peer, stats.summarize([90, 95, 105]))) == "0.95~"
+    assert table.marked(stats.ratio(peer, stats.summarize([90, 95, 99]))) == "0.95"
     assert table.marked(None) == ""
 
 

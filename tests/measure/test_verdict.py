@@ -14,7 +14,7 @@ FAST, SLOW, CLOSE = (1.00, 1.05), (1.12, 1.20), (1.05, 1.15)  # of a bound of 1.
 
 
 def limit(low: float, high: float, most: float = 1.1) -> Limit:
-    return Limit("ours, of stock", stats.Paired((low + high) / 2, None, low, high), most)
+    return Limit("ours, of stock", stats.Paired((low + high) / 2, low, high), most)
 
 
 @dataclass(frozen=True)
