@@ -58,7 +58,7 @@ def summary(total: Outcome) -> str:
 def _failures(report: Report, limit: int, title: str) -> list[str]:
     outcome = report.outcome
     lines = []
-    for failure in outcome.failures:
+    for failure in dict.fromkeys(outcome.failures):
         first, *rest = failure.splitlines() or [""]
         lines += [f"    {title}: {first}", *_cut(rest, limit)]
     lines += _cut(report.detail, limit)

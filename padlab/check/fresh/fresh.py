@@ -11,10 +11,9 @@ import shlex
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
-from rich.console import Console
-
-from padlab.check.base.report import summary
+from padlab.check.base.report import SHOWN_LINES, Report, conclude, tell
 from padlab.check.fresh import bareroot
 from padlab.core import paths, process, progress
 from padlab.core.errors import LabError
@@ -23,7 +22,6 @@ from padlab.core.outcome import Outcome
 _CLONE = "/root/padata-mt"
 _CACHE = "/root/.cache/padata-mt"
 _LAST_LINES = 3  # of a command that went well
-_FAILED_LINES = 20  # of one that did not
 _SUM = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?")
 # Reasons to skip a test that only a machine without its packages, trees or tools has.
 _WANT = re.compile(
@@ -32,28 +30,26 @@ _WANT = re.compile(
     re.IGNORECASE,
 )
 
-_out = Console(highlight=False, soft_wrap=True, markup=False)
-
 
 def main(suites: Sequence[str], full: bool, cold: bool) -> int:
     """The exit status is 0 if all went well in every suite; the last line has the sums."""
+    start = time.monotonic()
     host, commands = _host(full), readme_commands(full)
-    total = Outcome()
+    reports: list[Report] = []
     for suite in suites:
         try:
-            total += _prove(suite, host, commands, cold)
+            reports += _prove(suite, host, commands, cold)
         except LabError as err:
-            _out.print(err.line())
-            for line in err.detail[-_FAILED_LINES:]:
-                _out.print(f"  {line}")
-            total += Outcome(failures=(str(err),))
-    _out.print(summary(total))
-    return 1 if total.failures or not total.passed else 0
+            failed = Outcome(failures=(str(err),), log=err.log)
+            reports.append(Report("a bare root", failed, 0.0, 0.0, err.detail))
+            tell(reports[-1], suite)
+    return conclude(reports, time.monotonic() - start)
 
 
 def proof(suite: str) -> Outcome:
     """Both commands on a bare ``suite``: a check of ./lab test --full."""
-    return _prove(suite, _host(full=False), readme_commands(full=False), cold=False)
+    reports = _prove(suite, _host(full=False), readme_commands(full=False), cold=False)
+    return sum((report.outcome for report in reports), Outcome())
 
 
 def _host(full: bool) -> bareroot.HostConfig:
@@ -64,20 +60,18 @@ def readme_commands(full: bool) -> list[list[str]]:
     return [paths.command(words).split() for words in ("boot", "test" if full else "test --quick")]
 
 
-def _prove(suite: str, host: bareroot.HostConfig, commands: list[list[str]], cold: bool) -> Outcome:
-    total = Outcome()
+def _prove(suite: str, host: bareroot.HostConfig, commands: list[list[str]], cold: bool) -> list[Report]:
+    reports: list[Report] = []
     if not cold:
         paths.CACHE.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
     with bareroot.made(suite, host, {} if cold else {paths.CACHE: _CACHE}) as root:
         _clone(root)
-        _out.print(f"{suite}: a bare root with a clone: ok, {progress.seconds(time.monotonic() - start)}")
         for command in commands:
-            total += _run(root, suite, command)
-            if total.failures:
+            reports.append(_run(root, suite, command))
+            if reports[-1].outcome.failures:
                 _keep_logs(root, suite)
                 break
-    return total
+    return reports
 
 
 def _clone(root: bareroot.Root) -> None:
@@ -89,7 +83,7 @@ def _clone(root: bareroot.Root) -> None:
     process.run(clone, what=what, log=paths.LOGS / "fresh-clone.log")
 
 
-def _run(root: bareroot.Root, suite: str, command: list[str]) -> Outcome:
+def _run(root: bareroot.Root, suite: str, command: list[str]) -> Report:
     """Run a command, and show its last lines: more of them when it failed."""
     what = f"{suite}: {shlex.join(command)}"
     name = re.sub(r"[^\w.=-]+", "-", " ".join(command)).strip("-.")[:60]
@@ -103,16 +97,11 @@ def _run(root: bareroot.Root, suite: str, command: list[str]) -> Outcome:
             step.update(line)
 
         status = process.stream(root.command(_CLONE, command), take, what=what, log=log, ok=range(256))
-    outcome = judge(command, status, lines)
-    verdict = "FAILED" if outcome.failures else "ok"
-    _out.print(f"{what}: {verdict}, {progress.seconds(time.monotonic() - start)}")
-    for line in lines[-(_FAILED_LINES if outcome.failures else _LAST_LINES) :]:
-        _out.print(f"    {line.rstrip()}")
-    for failure in dict.fromkeys(outcome.failures):
-        _out.print(f"    failed: {failure}")
-    if outcome.failures:
-        _out.print(f"    log: {log}")
-    return outcome
+    outcome = replace(judge(command, status, lines), log=log)
+    shown = lines[-(SHOWN_LINES if outcome.failures else _LAST_LINES) :]
+    report = Report(shlex.join(command), outcome, time.monotonic() - start, 0.0, shown)
+    tell(report, suite)
+    return report
 
 
 def judge(command: Sequence[str], status: int, lines: Sequence[str]) -> Outcome:
@@ -142,4 +131,4 @@ def _keep_logs(root: bareroot.Root, suite: str) -> None:
     shutil.rmtree(kept, ignore_errors=True)
     with contextlib.suppress(OSError):
         shutil.copytree(root.inside(f"{_CLONE}/build/logs"), kept)
-        _out.print(f"    logs of the run: {kept}")
+        progress.result(f"    logs of the run: {kept}")

@@ -236,11 +236,11 @@ class TestMain:
         """What main() runs, each ending well, with nothing made."""
         ran: list[str] = []
 
-        def prove(suite: str, _host: object, commands: list[list[str]], _cold: bool) -> fresh.Outcome:
+        def prove(suite: str, _host: object, commands: list[list[str]], _cold: bool) -> list[fresh.Report]:
             if suite == "sid":
                 raise LabError("making a bare Debian sid", "no network", "check it")
             ran.extend(f"{suite}: {' '.join(command)}" for command in commands)
-            return fresh.Outcome(len(commands))
+            return [fresh.Report("x", fresh.Outcome(len(commands)), 1.0, 0.0)]
 
         monkeypatch.setattr(fresh, "_prove", prove)
         monkeypatch.setattr(bareroot, "prepared", lambda _room: config())
@@ -260,5 +260,5 @@ class TestMain:
         assert fresh.main(["sid", "trixie"], full=False, cold=False) == 1
         assert len(ran) == 2
         lines = capsys.readouterr().out.splitlines()
-        assert lines[0] == "lab: making a bare Debian sid: no network. Check it."
+        assert lines[1] == "    failed: making a bare Debian sid: no network; check it"
         assert lines[-1] == "2 passed, 1 failed"
