@@ -121,7 +121,7 @@ def _published_shapes(machine: str) -> tuple[Shape, ...]:
 # A fit changes one parameter at a time, which most points do not depend on.
 @functools.lru_cache(maxsize=1 << 16)
 def slowest_ms(nodes: tuple[Shape, ...], threads: int, kind: Hardware, engine: Engine) -> float:
-    return max(simulate(node, threads, kind, engine).ms for node in nodes)
+    return max(simulate(node, threads, kind, engine) for node in nodes)
 
 
 def predict(point: Point, fit: Fit, engine: Engine) -> float:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import partial
 
 from padlab.core import paths, progress, table
 from padlab.measure import provenance, sweep
@@ -37,7 +38,6 @@ class Row:
     threads: int
     stock: Band
     ours: Band
-    ours_stock_stores_ms: float  # our threads, chunks and locking with stock's stores
     published_ms: float | None = None
 
 
@@ -79,16 +79,14 @@ def _row(
 ) -> Row:
     """On the first of ``cpus``; all of them give the range."""
 
-    def ms(engine: Engine, kind: Hardware) -> float:
-        return calibrate.slowest_ms(nodes, threads, kind, engine)
+    ms = partial(calibrate.slowest_ms, nodes, threads)
 
     def band(of: Callable[[Engines], list[Engine]]) -> Band:
-        every = [ms(engine, kind) for kind, kernels in cpus for engine in of(kernels)]
+        every = [ms(kind, engine) for kind, kernels in cpus for engine in of(kernels)]
         return Band(every[0], min(every), max(every))
 
-    kind, kernels = cpus[0]
     stock, ours = band(lambda on: [on.stock]), band(lambda on: [on.ours, *on.ours_span])
-    return Row(threads, stock, ours, ms(kernels.ours_stock_stores, kind), published_ms)
+    return Row(threads, stock, ours, published_ms)
 
 
 LIMITS = (
@@ -140,28 +138,24 @@ def to_csv(calibration: calibrate.Calibration, predictions: Sequence[Prediction]
     writer.writerow(
         ["machine", "threads", "published_ms", "predicted_left_out_ms"]
         + [f"predicted_{kernel}_{what}" for kernel in ("stock", "ours") for what in ("ms", "low", "high")]
-        + ["predicted_ours_stock_stores_ms"]
     )
     for made in predictions:
         for row in made.rows:
             check = checks.get((made.name, row.threads))
             expected = [f"{row.published_ms:.1f}", f"{check.left_out_ms:.1f}"] if check else ["", ""]
             figures = [v for band in (row.stock, row.ours) for v in (band.ms, band.low, band.high)]
-            figures.append(row.ours_stock_stores_ms)
             writer.writerow([made.name, row.threads, *expected, *(f"{value:.1f}" for value in figures)])
     return out.getvalue()
 
 
 def show(calibration: calibrate.Calibration, predictions: Sequence[Prediction]) -> None:
-    """One table; "but stores" is ours with stock's stores: only threads, chunks and locking differ."""
-    predicted = ("stock", "(range)", "ours", "(range)", "of stock", "but stores")
+    predicted = ("stock", "(range)", "ours", "(range)", "of stock")
     grid = table.grid(("machine", "threads", "published", *predicted), left={"machine"})
     for made in predictions:
         for row in made.rows:
-            of_stock = (ms / row.stock.ms for ms in (row.ours.ms, row.ours_stock_stores_ms))
             known = "" if row.published_ms is None else f"{row.published_ms:.1f}"
             bands = (*_cells(row.stock), *_cells(row.ours))
-            grid.add_row(made.name, str(row.threads), known, *bands, *(f"{ratio:.2f}" for ratio in of_stock))
+            grid.add_row(made.name, str(row.threads), known, *bands, f"{row.ours.ms / row.stock.ms:.2f}")
     out = table.console()
     out.print(grid)
     out.print("\n".join(f"{key}: {text}" for key, text in notes(calibration).items()), markup=False)
@@ -196,7 +190,7 @@ def core_rows(kernels: Engines) -> list[CoreRow]:
     shape = Shape(Range(0, pages // SECTION * SECTION), cores, 1)
 
     def ns(threads: int, kind: Hardware, engine: Engine) -> float:
-        return simulate(shape, threads, kind, engine).ms * 1e6 / shape.range.pages
+        return simulate(shape, threads, kind, engine) * 1e6 / shape.range.pages
 
     def hardware(values: Sequence[float]) -> Hardware:
         return Hardware(values[0], values[1], 1.0, 0.0, values[2])

@@ -101,13 +101,6 @@ class Engine(Struct, frozen=True, forbid_unknown_fields=True):
         return stock_chunk_end if self.chunks == "fixed" else our_chunk_end
 
 
-@dataclass(frozen=True)
-class Run:
-    ms: float
-    chunks: tuple[tuple[int, int], ...]  # in the order they were claimed
-    ran: int  # threads that got one
-
-
 def stock_chunk_end(start: int, end: int, pos: int, threads: int) -> int:
     """6.12's kernel/padata.c: chunks of one size, which end on multiples of it.
 
@@ -158,15 +151,14 @@ def chunks(chunk_end: ChunkEnd, pfns: Range, threads: int) -> tuple[tuple[int, i
     return tuple(claimed)
 
 
-def simulate(shape: Shape, threads: int, hardware: Hardware, engine: Engine) -> Run:
+def simulate(shape: Shape, threads: int, hardware: Hardware, engine: Engine) -> float:
+    """How long it takes, in ms."""
     if not 1 <= threads <= shape.cpus or not 1 <= shape.threads_per_core <= 2:
         raise ValueError(f"{threads} threads on {shape.cores} cores of {shape.threads_per_core}")
     serial_ms = hardware.serial_ms * engine.serial_ratio
     if not shape.range.pages:
-        return Run(serial_ms, (), 0)
-    team = _Team(shape, threads, hardware, engine)
-    ns = team.run()
-    return Run(ns / 1e6 + serial_ms, team.chunks, len(team.ran))
+        return serial_ms
+    return _Team(shape, threads, hardware, engine).run() / 1e6 + serial_ms
 
 
 def slowdown(weight: float, hardware: Hardware, engine: Engine) -> float:
@@ -174,14 +166,12 @@ def slowdown(weight: float, hardware: Hardware, engine: Engine) -> float:
 
     With u the share of a limit that they would use if it did not hold them up, the slowdown is (1 +
     u^knee)^(1/knee): about 1 while u is small and about u once it is large, so that no limit is ever
-    exceeded.  Infinite ``knee`` is max(1, u): no thread waits before the limit is met.  But memory requests
-    come unevenly, and wait for one another before that.
+    exceeded.  The larger ``knee``, the fewer threads wait before the limit is met.  But memory requests come
+    unevenly, and wait for one another before that.
     """
     rate = weight / (hardware.page_ns * engine.page_ratio)
     memory = rate * engine.bytes_per_page / hardware.bandwidth
     lock = rate * (engine.lock_ns / engine.pages_per_lock + engine.insert_ns / BLOCK)
-    if math.isinf(hardware.knee):
-        return max(1.0, memory, lock)
     total: float = 1.0 + memory**hardware.knee + lock**hardware.knee
     return math.pow(total, 1.0 / hardware.knee)
 
@@ -204,7 +194,6 @@ class _Team:
         self.page_ns = hardware.page_ns * engine.page_ratio
         self.chunks = chunks(engine.chunk_end, shape.range, self.threads)
         self.claimed = 0
-        self.ran: set[int] = set()
         self.clock = 0.0
         self.weight: dict[int, float] = {}  # of threads at work
         self.ns_per_clock = 0.0  # of as long as no weight changes
@@ -242,7 +231,6 @@ class _Team:
         return self.heap[0][0] if self.heap else math.inf
 
     def _start(self, thread: int) -> None:
-        self.ran.add(thread)
         self.weight[thread] = 1.0
         self._share_core(thread)
         self._claim(thread)
@@ -300,11 +288,6 @@ class Engines(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def ours_span(self) -> list[Engine]:
         return [structs.replace(self.ours, page_ratio=ratio) for ratio in self.ours.page_ratio_range]
-
-    @property
-    def ours_stock_stores(self) -> Engine:
-        stock = self.stock
-        return structs.replace(self.ours, page_ratio=stock.page_ratio, bytes_per_page=stock.bytes_per_page)
 
 
 def load_engines(path: Path = ASSUMPTIONS) -> Engines:
