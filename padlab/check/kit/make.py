@@ -18,7 +18,6 @@ from pathlib import Path
 
 from padlab.check.guest import suites
 from padlab.check.kit import form
-from padlab.check.memmap import memmap
 from padlab.core import aptsuite, git, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import native, source, tree
@@ -120,17 +119,16 @@ def _oracle(folder: Path, version: str) -> None:
     """QEMU's arguments, for a folder beside that with the kernels; "MIB NAME" of each machine in a list."""
     folder.mkdir()
     lines = []
-    for name in memmap.small_machines():
-        target = machines.load(name)
-        if target.arch.foreign or target.firmware or target.monitor:
+    for target in map(machines.load, machines.names()):
+        if not target.small or target.arch.foreign or target.firmware or target.monitor:
             continue
-        lines.append(f"{boots.host_mib(target) * 3 // 4} {name}\n")  # no tests run there
+        lines.append(f"{boots.host_mib(target) * 3 // 4} {target.name}\n")  # no tests run there
         for kernel in KERNELS:
             spec = boots.BootSpec(target, kernel, initrd=Path(f"../kit/oracle-{kernel}.cpio"))
             accel = Accel("tcg", "", version, "multi")
             ports = qemu.Ports("file:console", "file:guest")
             arguments = qemu.command(spec, Path(f"../kit/{kernel}"), "", accel, ports)[1:]
-            (folder / f"{name}-{kernel}").write_text("".join(f"{word}\n" for word in arguments))
+            (folder / f"{target.name}-{kernel}").write_text("".join(f"{word}\n" for word in arguments))
     (folder / "machines").write_text("".join(lines))
 
 

@@ -16,6 +16,8 @@ from padlab.vm import machine as machines
 # For what writes to all of the guest's memory, and so takes as much of the host's.
 LITTLE = "little"
 
+PLAIN = "plain"  # a machine as it is
+
 
 @dataclass(frozen=True)
 class Case:
@@ -36,7 +38,8 @@ class Case:
     def title(self) -> str:
         usual = machines.load(self.machine).config
         config = "" if self.config == usual else f" ({self.config})"
-        return f"memmap oracle, {self.machine}, {self.name}{config}"
+        name = "" if self.name == PLAIN else f", {self.name}"
+        return f"memmap oracle, {self.machine}{name}{config}"
 
     def host_mib(self) -> int:
         """What its boots take of the host's memory, one after the other."""

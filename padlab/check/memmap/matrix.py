@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from padlab.check.base import expected, guests
 from padlab.check.memmap import oracle
-from padlab.check.memmap.asked import LITTLE, Case
+from padlab.check.memmap.asked import LITTLE, PLAIN, Case
 from padlab.kernel import kconfig
 from padlab.vm import machine as machines
 from padlab.vm.boot import SYNC
@@ -244,7 +244,7 @@ WATCHERS = (
         says=(r"page owner found early allocated",),
         never=(r"node \d+ initialised",),
     ),
-    Case("plain", LITTLE, (), kconfig.KASAN, never=WAITS, short=False),
+    Case(PLAIN, LITTLE, (), kconfig.KASAN, never=WAITS, short=False),
     # It sees whether memblock is asked when it has retired.  Stock does so in a
     # place that the series leaves as it is: node_dev_init() has memblock look for the node of each page.
     # With ours that may come before memblock retires; and KASAN is not told of what is freed
@@ -258,13 +258,13 @@ WATCHERS = (
         short=False,
     ),
     # sizeof(struct page) is 80.
-    Case("plain", NODES, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
-    Case("plain", "slivers", (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
+    Case(PLAIN, NODES, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
+    Case(PLAIN, "slivers", (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
 )
 
 DEBUG = (
-    Case("plain", NODES, (), kconfig.DEBUG),
-    Case("plain", "slivers", (), kconfig.DEBUG, short=False),
+    Case(PLAIN, NODES, (), kconfig.DEBUG),
+    Case(PLAIN, "slivers", (), kconfig.DEBUG, short=False),
     Case(
         "DIMMs online_movable",
         "dimms",
@@ -279,9 +279,11 @@ DEBUG = (
 
 def cases(full: bool) -> list[Case]:
     """What ``./lab test`` boots, or with ``full`` all there is."""
-    table = [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *DEVICES, *WATCHERS, *DEBUG]
+    small = [machine for machine in map(machines.load, machines.names()) if machine.small]
+    # Another architecture needs a stock kernel of its own.
+    table = [Case(PLAIN, one.name, config=one.config) for one in small if full or not one.arch.foreign]
+    table += [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *DEVICES, *WATCHERS, *DEBUG]
     if full:
-        small = [machine for machine in map(machines.load, machines.names()) if machine.small]
         for case in COMMAND_LINES:
             # Whether there is a movable zone, or room for pages, is up to the machine.
             others = (one for one in small if one.name != case.machine)
@@ -290,7 +292,7 @@ def cases(full: bool) -> list[Case]:
             ]
         for name in large_machines():
             most = allowance(machines.load(name))
-            table.append(Case("plain", name, LARGE_ARGS, short=False, allowance=most))
+            table.append(Case(PLAIN, name, LARGE_ARGS, short=False, allowance=most))
     return [_of_base(case) for case in table if full or case.short]
 
 

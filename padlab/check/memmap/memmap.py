@@ -11,7 +11,6 @@ from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import tree
 from padlab.kernel.kconfig import DEBUG, PERF, Config
-from padlab.vm import machine
 from padlab.vm.boot import SYNC, BootResult
 
 # What a broken build does wrong, and what the oracle has to say of it: one of some, of each tuple.
@@ -39,8 +38,8 @@ def _boot(
     return _boot_once(name, kernel, config, append)
 
 
-def _memmap(name: str, kernel: str, config: Config = PERF, append: tuple[str, ...] = ()) -> oracle.Report:
-    return _report(_boot(name, kernel, config, append))
+def _memmap(name: str, kernel: str, append: tuple[str, ...] = ()) -> oracle.Report:
+    return _report(_boot(name, kernel, PERF, append))
 
 
 def _report(result: BootResult, expected: str = "") -> oracle.Report:
@@ -53,12 +52,6 @@ def _report(result: BootResult, expected: str = "") -> oracle.Report:
         what = f"memmap of {result.spec.machine.name} ({result.spec.kernel})"
         raise LabError(what, trouble[0], "see the console", log=result.log, detail=trouble)
     return oracle.parse(result.guest)
-
-
-def same(name: str) -> Outcome:
-    config = machine.load(name).config
-    differences = oracle.compare(_memmap(name, "stock", config), _memmap(name, "patched", config))
-    return judge(differences, _boot(name, "patched", config, ()).log)
 
 
 def grown(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
@@ -133,7 +126,3 @@ def fault(name: str) -> Outcome:
     said = "\n".join(differences) or "nothing"
     missing = [some for some in FAULTS[name] if not any(text in said for text in some)]
     return judge([f"the oracle does not say {' or '.join(some)} but {said}" for some in missing])
-
-
-def small_machines() -> list[str]:
-    return [name for name in machine.names() if machine.load(name).small]

@@ -30,7 +30,7 @@ from pathlib import Path
 from padlab.check.base import guests
 from padlab.check.deferred import deferred
 from padlab.check.guest import suites
-from padlab.check.memmap import asked, matrix, memmap
+from padlab.check.memmap import matrix, memmap
 from padlab.check.mutants import mutant, mutantkernel
 from padlab.check.source import fences
 from padlab.check.userspace import charge, fuzz, search, spin
@@ -44,7 +44,6 @@ from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.kconfig import DEBUG, PERF, USERS, Config
 from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
-from padlab.vm import machine
 
 TIERS = ("userspace", "uml", "kernel", "debug")
 _TOP = mutantkernel.PLACE / "tree"
@@ -98,10 +97,9 @@ def named(name: str) -> Detector:
 @once
 def _of_boots() -> dict[str, Detector]:
     """Checks that boot, which ./lab test has by the same names."""
-    plain = [asked.Case("plain", name, config=machine.load(name).config) for name in memmap.small_machines()]
     detectors = [
-        _booted(case.title.removesuffix(", plain"), case.config, partial(memmap.case, case))
-        for case in (*plain, *matrix.cases(True))
+        _booted(case.title, case.config, partial(memmap.case, case))
+        for case in matrix.cases(True)
         if not case.mirrored
     ]
     for name in deferred.MACHINES:

@@ -227,10 +227,6 @@ def _deferred(everything: bool) -> Iterator[Check]:
 
 
 def _memmap(everything: bool) -> Iterator[Check]:
-    for name in memmap.small_machines():
-        if machine.load(name).arch.foreign and not everything:  # it needs a stock kernel of its own
-            continue
-        yield _guest(f"memmap oracle, {name}", partial(memmap.same, name), name, boots_each=2)
     yield _guest("memmap oracle, a zone that grew on demand", memmap.grown, memmap.GROWN, boots_each=4)
     for case in matrix.cases(everything):
         run, mib = partial(memmap.case, case), case.host_mib()

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from padlab.check.base import guests
 from padlab.check.deferred import beside
-from padlab.check.memmap.asked import Case
+from padlab.check.memmap.asked import PLAIN, Case
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import USERS
 from padlab.vm import machine
@@ -31,8 +31,8 @@ GIVEN_BACK = 7 * HUGE_PAGES
 EFI = ("efi-512m", "efi-2", "efi-3", "efi-6")
 ARGS = ("nokaslr",)
 CASES = (
-    *(Case("plain", name, ARGS, CONFIG, says=(r"efi: EFI v2",)) for name in EFI),
-    Case("plain", guests.SMT, ARGS, CONFIG),
+    *(Case(PLAIN, name, ARGS, CONFIG, says=(r"efi: EFI v2",)) for name in EFI),
+    Case(PLAIN, guests.SMT, ARGS, CONFIG),
 )
 
 # A task of checks/faults/test-beside.patch reads a struct page while the jobs of deferred init are

@@ -107,7 +107,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(tmp_path: 
 @pytest.mark.parametrize(
     ("free_mib", "room", "why"),
     [
-        (1000, 0, r"'memmap oracle, memory-768, plain' takes \d+ GiB of memory"),
+        (1000, 0, r"'memmap oracle, memory-768' takes \d+ GiB of memory"),
         (1 << 20, 1 << 60, "no room on disk"),
     ],
 )
