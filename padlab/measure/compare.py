@@ -75,21 +75,19 @@ def measure(machine: Machine, ready: dict[str, boot.Ready], exact: bool) -> Comp
     for number in range(first, last + 1):
         for kernel in KERNELS:
             label = f"run {number} of {last}" if number else "warm-up"
-            build, initrd = ready[kernel]
-            spec = boot.BootSpec(machine, kernel, build.config, exact=exact, sync=True, initrd=initrd)
-            run, accel = run_of(f"comparing on {machine.name}", spec, build, label)
+            run, accel = run_of("comparing", machine, ready[kernel], label, exact=exact)
             if number:
                 runs.append(run)
     return compare(machine, runs, accel)
 
 
-def run_of(what: str, spec: boot.BootSpec, build: Build, label: str) -> tuple[Run, Accel]:
+def run_of(what: str, machine: Machine, ready: boot.Ready, label: str, **how: Any) -> tuple[Run, Accel]:
     """Boot; the boot's figures, and what ran it.  One without figures, or with wrong ones, is an error."""
-    result = boot.boot(spec, build, label)
-    told = summary.describe(result)
+    result = boot.boot_ready(machine, ready, label, sync=True, **how)
+    told, spec, what = summary.describe(result), result.spec, f"{what} on {machine.name}"
     if not told.ok:
         threads = f" --threads {spec.threads}" if spec.threads else ""
-        todo = f"look closer: ./lab boot --machine {spec.machine.name} --kernel {spec.kernel}{threads}"
+        todo = f"look closer: ./lab boot --machine {machine.name} --kernel {spec.kernel}{threads}"
         raise LabError(what, f"{spec.kernel} did not account for all threads and pages", todo, log=result.log)
     if told.deferred_ms is None or told.boot_ms is None:
         why = f"{spec.kernel}'s console lacks the lines that are timed"

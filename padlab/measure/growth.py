@@ -149,22 +149,16 @@ def goals(growth: Growth) -> list[Goal]:
     ]
 
 
-def boot_exactly(ready: boot.Ready, kernel: str, name: str) -> tuple[Costs, Accel]:
-    build, initrd = ready
-    spec = boot.BootSpec(machines.load(name), kernel, build.config, exact=True, sync=True, initrd=initrd)
-    result = boot.boot(spec, build, "exact")
-    return costs_of(result.dmesg, result.deferred_ms, f"{kernel} on {name}"), result.accel
+def boot_exactly(ready: boot.Ready, name: str) -> tuple[Costs, Accel]:
+    result = boot.boot_ready(machines.load(name), ready, "exact", exact=True, sync=True)
+    return costs_of(result.dmesg, result.deferred_ms, f"{result.spec.kernel} on {name}"), result.accel
 
 
-def _critical(sleeping: Mapping[str, boot.Ready], kernel: str, gib: int) -> float:
+def _critical(sleeping: boot.Ready, gib: int) -> float:
     """Milliseconds of a million instructions from the kernel's start to init, without hash tables."""
-    build, initrd = sleeping[kernel]
-    name = f"memory-{gib}"
-    sleep = (f"test_sleep={SLEEP_MS}",)
-    spec = boot.BootSpec(
-        machines.load(name), SLEEPING[kernel], build.config, exact=True, append=sleep, initrd=initrd
-    )
-    messages, what = boot.boot(spec, build, "critical").dmesg, f"{kernel} on {name}"
+    name, sleep = f"memory-{gib}", (f"test_sleep={SLEEP_MS}",)
+    result = boot.boot_ready(machines.load(name), sleeping, "critical", exact=True, append=sleep)
+    messages, what = result.dmesg, f"{result.spec.kernel} on {name}"
     hashes = took(messages, HASHES, what) * 1e6 / summary.INSTRUCTIONS_PER_MS
     return _boot_ms(messages, what) - hashes
 
@@ -176,14 +170,14 @@ def measure(
     accels: list[Accel] = []
 
     def costs(kernel: str, name: str) -> Costs:
-        measured, accel = boot_exactly(ready[kernel], kernel, name)
+        measured, accel = boot_exactly(ready[kernel], name)
         accels.append(accel)
         return measured
 
     of_sizes = {k: {gib: costs(k, f"memory-{gib}") for gib in sizes} for k in KERNELS}
     of_low = {k: {gib: costs(k, f"low-memory-{gib}") for gib in LOW_GIB} for k in KERNELS}
     gibs = (*CRITICAL_GIB, LARGE_GIB) if large else CRITICAL_GIB
-    critical = {k: {gib: _critical(sleeping, k, gib) for gib in gibs} for k in KERNELS}
+    critical = {k: {gib: _critical(sleeping[k], gib) for gib in gibs} for k in KERNELS}
     return Growth(of_sizes, of_low, accels[-1], critical)
 
 
@@ -192,7 +186,7 @@ def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
 
     Ours is never to cost more than stock, but for what has nothing to do with pages.
     """
-    low = {k: {gib: boot_exactly(ready[k], k, f"low-memory-{gib}")[0] for gib in LOW_GIB} for k in KERNELS}
+    low = {k: {gib: boot_exactly(ready[k], f"low-memory-{gib}")[0] for gib in LOW_GIB} for k in KERNELS}
     pages = low["patched"][LOW_GIB[0]].pages
     if not pages:
         raise LabError("instructions per page", "no page was deferred", "see the console")

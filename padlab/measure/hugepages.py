@@ -123,9 +123,8 @@ def boot_exactly(
     build: builds.Build, role: str, read: Callable[[Trace], Read | None]
 ) -> tuple[Read, boot.BootResult]:
     """What ``read`` makes of the jobs that a guest traces in ``role``, with instructions for a clock."""
-    target, initrd = machine.load(MACHINE), initramfs.ensure(build, role)
-    spec = boot.BootSpec(target, build.kernel, build.config, exact=True, all_cpus=True, initrd=initrd)
-    result = boot.boot(spec, build, f"{role}, exact")
+    ready = build, initramfs.ensure(build, role)
+    result = boot.boot_ready(machine.load(MACHINE), ready, f"{role}, exact", exact=True, all_cpus=True)
     cost = read(result.guest.trace)
     if cost is None:
         why = "the trace does not have the jobs that it should"

@@ -62,9 +62,9 @@ def more_pages(boots: Mapping[str, Boots]) -> int:
     raise LabError("instructions per page", "no kernel says how many are deferred", "see the consoles")
 
 
-def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
-    sizes = {gib: boot_exactly(ready, kernel, f"memory-{gib}") for gib in SIZES_GIB}
-    low = {gib: boot_exactly(ready, kernel, f"low-memory-{gib}") for gib in LOW_GIB}
+def measure(ready: boot.Ready) -> tuple[Boots, Accel]:
+    sizes = {gib: boot_exactly(ready, f"memory-{gib}") for gib in SIZES_GIB}
+    low = {gib: boot_exactly(ready, f"low-memory-{gib}") for gib in LOW_GIB}
     _, accel = sizes[SIZES_GIB[0]]
     return Boots(*({gib: costs for gib, (costs, _) in of.items()} for of in (sizes, low))), accel
 
@@ -72,11 +72,11 @@ def measure(kernel: str, ready: boot.Ready) -> tuple[Boots, Accel]:
 def main() -> int:
     boots: dict[str, Boots] = {}
     wanted = kernels()
-    boots[STOCK], _ = measure(STOCK, boot.prepare(STOCK))
+    boots[STOCK], _ = measure(boot.prepare(STOCK))
     for name, variant in wanted.items():
         tree.VARIANTS[steps.TREE] = variant
         ready = boot.prepare(steps.TREE)
-        boots[name], accel = measure(steps.TREE, ready)
+        boots[name], accel = measure(ready)
     build = ready[0]
     provenance.record("parts.json", as_dict(boots, build, accel))
     show(boots, build)

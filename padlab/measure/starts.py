@@ -54,15 +54,13 @@ def starts_of(trace: Trace) -> Starts:
     return Starts(len(queued), len(starts), made=sum(begin <= at <= end for at in forks))
 
 
-def measure(machine: Machine, kernel: str, ready: boot.Ready) -> tuple[Starts, boot.BootResult]:
-    build, initrd = ready
+def measure(machine: Machine, ready: boot.Ready) -> tuple[Starts, boot.BootResult]:
     append = (f"trace_event={EVENTS}", "trace_buf_size=4M")
     # Boot waits, so that no thread is made for anything else meanwhile.
-    spec = boot.BootSpec(machine, kernel, build.config, sync=True, append=append, initrd=initrd)
-    result = boot.boot(spec, build, "trace")
+    result = boot.boot_ready(machine, ready, "trace", sync=True, append=append)
     starts = starts_of(result.guest.trace)
     if not starts.queued and machine.cpus > 1:
-        what = f"helpers of {kernel} on {machine.name}"
+        what = f"helpers of {result.spec.kernel} on {machine.name}"
         raise LabError(what, "the trace has none", "see what the guest reported", log=result.guest_log)
     return starts, result
 
@@ -75,7 +73,7 @@ def main() -> int:
     for target in targets:
         of: dict[str, Starts] = {}
         for kernel in KERNELS:
-            of[kernel], result = measure(target, kernel, ready[kernel])
+            of[kernel], result = measure(target, ready[kernel])
         all_starts[target.name] = of
     data = {
         **provenance.provenance("./lab starts", result.build, result.accel),

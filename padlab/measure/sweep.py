@@ -53,10 +53,8 @@ def main(machine: Machine) -> int:
     ready = {kernel: boot.prepare(kernel) for kernel in compare.KERNELS}
     for number in range(1, RUNS + 1):
         for kernel, threads in rows:
-            build, initrd = ready[kernel]
-            spec = boot.BootSpec(machine, kernel, build.config, threads, sync=True, initrd=initrd)
             label = f"{kernel}, {threads or 'all'} threads, run {number} of {RUNS}"
-            run, accel = compare.run_of(f"sweeping {machine.name}", spec, build, label)
+            run, accel = compare.run_of("sweeping", machine, ready[kernel], label, threads=threads)
             taken[kernel, threads].append(run)
     out = table.console()
     title = f"[bold]{machine.name}[/]: {machine.summary()}; ms, medians of {RUNS}; {accel.described}"

@@ -14,6 +14,7 @@ import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from padlab.core import host, packages, paths, progress
 from padlab.core.errors import LabError
@@ -92,6 +93,12 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     if keeper and key:
         keeper.booted[key] = folder, status
     return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
+
+
+def boot_ready(machine: Machine, ready: Ready, label: str = "", **how: Any) -> BootResult:
+    """Boot what is ready on ``machine``; ``how`` is what else a BootSpec has."""
+    build, initrd = ready
+    return boot(BootSpec(machine, build.kernel, build.config, initrd=initrd, **how), build, label)
 
 
 def _said(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:

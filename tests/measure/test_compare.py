@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Comparing and sweeping: what runs come to, and what is shown and recorded of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,11 +46,13 @@ def test_rounding_is_to_nearest_and_one_at_least() -> None:
 def test_a_sweep_is_from_one_thread_to_all(
     name: str, threads: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run_of(_what: str, spec: boot.BootSpec, *_args: object) -> tuple[Run, object]:
-        ms = 1000.0 / int(spec.threads) if spec.threads else 2000.0
-        return Run(spec.kernel, ms, 2 * ms, 5), EMULATED
+    def run_of(
+        _what: str, _machine: object, kernel: str, _label: str, threads: str | None
+    ) -> tuple[Run, object]:
+        ms = 1000.0 / int(threads) if threads else 2000.0
+        return Run(kernel, ms, 2 * ms, 5), EMULATED
 
-    monkeypatch.setattr(boot, "prepare", lambda _kernel: (BUILD, Path("initrd")))
+    monkeypatch.setattr(boot, "prepare", lambda kernel: kernel)
     monkeypatch.setattr(compare, "run_of", run_of)
     assert sweep.main(machine.load(name)) == 0
     title, _names, stock, *ours = capsys.readouterr().out.splitlines()
@@ -99,13 +102,16 @@ def test_only_exact_runs_are_recorded_and_fail_if_they_differ(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(provenance.paths, "RESULTS", tmp_path)
-    monkeypatch.setattr(boot, "prepare", lambda _kernel: (BUILD, Path("initrd")))
+    monkeypatch.setattr(boot, "prepare", lambda kernel: (replace(BUILD, kernel=kernel), Path("initrd")))
     booted = runs([0.0302, 0.0302], [0.0151, last])
 
-    def run_of(_what: str, spec: boot.BootSpec, *_args: object) -> tuple[Run, object]:
-        if not spec.exact:
-            return booted[0 if spec.kernel == "stock" else 2], EMULATED
-        run = next(run for run in booted if run.kernel == spec.kernel)
+    def run_of(
+        _what: str, _machine: object, ready: boot.Ready, _label: str, exact: bool
+    ) -> tuple[Run, object]:
+        kernel = ready[0].kernel
+        if not exact:
+            return booted[0 if kernel == "stock" else 2], EMULATED
+        run = next(run for run in booted if run.kernel == kernel)
         booted.remove(run)
         return run, EXACT
 

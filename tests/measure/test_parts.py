@@ -3,7 +3,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from padlab.measure import parts
 from padlab.measure.growth import Costs
 from padlab.measure.parts import Boots
 from padlab.measure.phases import PHASES
+from padlab.vm import boot
 from padlab.vm.accel import Accel
 
 GIB = 1 << 18  # its pages
@@ -50,15 +50,17 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
     """Two parts; what is booted, and what of the series it has."""
     booted: list[tuple[str, frozenset[str] | None]] = []
 
-    def measure(kernel: str, _ready: Any) -> tuple[Boots, Accel]:
-        variant = tree.VARIANTS.get(kernel)
-        booted.append((kernel, variant.only if variant else None))
+    def measure(ready: boot.Ready) -> tuple[Boots, Accel]:
+        variant = tree.VARIANTS.get(ready[0].kernel)
+        booted.append((ready[0].kernel, variant.only if variant else None))
         return boots(30 - 10 * len(booted), pages=len(booted) > 2), Accel("tcg", "one thread", True)
 
-    build = Build("steps", PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1")
+    def prepare(kernel: str) -> boot.Ready:
+        return Build(kernel, PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1"), tmp_path
+
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     monkeypatch.setattr(steps, "read_parts", lambda: [Part("1-a", "", (FIRST,)), Part("2-b", "", (SECOND,))])
-    monkeypatch.setattr(parts.boot, "prepare", lambda _kernel: (build, tmp_path))
+    monkeypatch.setattr(parts.boot, "prepare", prepare)
     monkeypatch.setattr(parts, "measure", measure)
     monkeypatch.setattr(parts.provenance, "provenance", lambda *_args: {"command": "./lab parts"})
     return booted

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from padlab.check.base import ktap
 from padlab.core import process
@@ -103,17 +104,19 @@ def boot(
     role: str = "boot",
     append: tuple[str, ...] = (),
     limit: float | None = None,
-    disk: Path | None = None,
+    **how: Any,
 ) -> boots.BootResult:
-    """A machine, by its name if it is in machines/.  ``limit``: in seconds, if not what such a boot has."""
+    """A machine, by its name if it is in machines/.  ``limit``: in seconds, if not what such a boot has.
+
+    ``how`` is what else a BootSpec has.
+    """
     target = machine.load(target) if isinstance(target, str) else target
-    build, initrd = ready(kernel, role, config)
-    limit = limit or limit_s(target, config, role)
+    made = ready(kernel, role, config)
+    limit = limit or limit_s(target, config, role, how.get("exact", False))
     append = (*append, *arguments(kernel))
     if role == "selftest" and config.test_s != kconfig.TEST_S:
         append = (*append, f"padlab_limit={config.test_s}")
-    spec = boots.BootSpec(target, kernel, config, append=append, initrd=initrd, time_limit_s=limit, disk=disk)
-    return boots.boot(spec, build)
+    return boots.boot_ready(target, made, append=append, time_limit_s=limit, **how)
 
 
 def trouble(result: boots.BootResult) -> list[str]:

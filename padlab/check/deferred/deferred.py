@@ -68,7 +68,7 @@ def placed(name: str, kernel: str = "patched", limit_s: float | None = None) -> 
 
 def woken(name: str) -> Outcome:
     """No thread has to be made for a helper: that is a fact also where times mean nothing."""
-    helpers, result = starts.measure(machine.load(name), "patched", guests.ready("patched", "trace"))
+    helpers, result = starts.measure(machine.load(name), guests.ready("patched", "trace"))
     problems = [] if helpers.started else ["no helper started"]
     if helpers.made:
         problems.append(f"{helpers.made} threads were made while {helpers.started} helpers started")

@@ -67,7 +67,7 @@ def resumes(kernel: str = beside.KERNEL, limit_s: float | None = None) -> Outcom
         with disk.open("wb") as file:
             file.truncate(DISK_MIB << 20)
         slept, woke = (
-            guests.boot(RESUME_MACHINE, kernel, CONFIG, "hibernate", args, limit_s, disk)
+            guests.boot(RESUME_MACHINE, kernel, CONFIG, "hibernate", args, limit_s, disk=disk)
             for args in (SLEEP, RESUME)
         )
     problems = guests.trouble(slept) + guests.trouble(woke)

@@ -6,6 +6,7 @@ None of these depends on the host's speed or load.
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from padlab.check.base import expected, guests
 from padlab.check.base.guests import KMEMLEAK_OFF, SMALL
@@ -16,7 +17,7 @@ from padlab.kernel.kconfig import DEBUG, FEATURES, Config
 from padlab.measure import growth, hugepages
 from padlab.vm import boot as boots
 from padlab.vm import machine
-from padlab.vm.boot import BootResult, BootSpec
+from padlab.vm.boot import BootResult
 
 MAX_COST = 1.01  # of stock's
 
@@ -43,11 +44,7 @@ def device() -> Outcome:
     """A struct page of a device, in guest instructions, of which a millisecond has a million."""
     costs = {}
     for kernel in ("stock", "patched"):
-        build, initrd = guests.ready(kernel, "boot", FEATURES)
-        spec = BootSpec(
-            machine.load(DEVICE_MACHINE), kernel, FEATURES, exact=True, append=DEVICE_ARGS, initrd=initrd
-        )
-        result = boots.boot(spec, build)
+        result = guests.boot(DEVICE_MACHINE, kernel, FEATURES, append=DEVICE_ARGS, exact=True)
         match = _DEVICE.search(result.dmesg.text)
         if not match or int(match[1]) != DEVICE_PAGES:
             return judge([f"{kernel} does not say how long {DEVICE_PAGES} pages took"], result.log)
@@ -60,14 +57,11 @@ def device() -> Outcome:
 
 def one_thread() -> Outcome:
     """Deferred init with one thread against stock, in guest instructions; and twice the same."""
-
-    def once(kernel: str) -> BootResult:
-        build, initrd = guests.ready(kernel, "boot")
-        threads = None if kernel == "stock" else "1"
-        spec = BootSpec(machine.load(SMALL), kernel, threads=threads, exact=True, sync=True, initrd=initrd)
-        return boots.boot(spec, build)
-
-    stock, ours, again = once("stock"), once("patched"), once("patched")
+    once = partial(guests.boot, SMALL, exact=True, sync=True)
+    stock, ours, again = (
+        once(kernel, threads=threads)
+        for kernel, threads in (("stock", None), ("patched", "1"), ("patched", "1"))
+    )
     costs = [result.deferred_ms for result in (stock, ours, again)]
     of_stock, of_ours, of_again = (cost or 0 for cost in costs)
     if not (of_stock and of_ours and of_again):

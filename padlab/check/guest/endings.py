@@ -10,7 +10,6 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.vm import boot as boots
 from padlab.vm import machine
-from padlab.vm.boot import BootSpec
 
 MACHINE = "tiny"
 
@@ -30,9 +29,8 @@ def _fails(what: str, expected: str, action: Callable[[], object]) -> Outcome:
 
 
 def _tiny(*append: str, limit_s: float | None = None) -> Callable[[], object]:
-    build, initrd = guests.ready("patched", "boot")
-    spec = BootSpec(machine.load(MACHINE), "patched", append=append, initrd=initrd, time_limit_s=limit_s)
-    return partial(boots.boot, spec, build)
+    ready = guests.ready("patched", "boot")
+    return partial(boots.boot_ready, machine.load(MACHINE), ready, append=append, time_limit_s=limit_s)
 
 
 def hang() -> Outcome:

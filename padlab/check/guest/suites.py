@@ -103,19 +103,10 @@ def _boot_timed(kernel: str, config: Config, tests: str, limit_s: float) -> boot
     executes so many more that the commands by which a test looks at its figures would
     take a tenth of the time that these are about: 2 ns each there.
     """
-    build, initrd = guests.ready(kernel, "selftest", config)
-    spec = boots.BootSpec(
-        machine.load(TIME),
-        kernel,
-        config,
-        exact=True,
-        all_cpus=True,
-        shift=1 if config.checks else 3,
-        append=("loglevel=7", tests, KMEMLEAK_OFF, *guests.arguments(kernel)),
-        initrd=initrd,
-        time_limit_s=limit_s,
+    append, shift = ("loglevel=7", tests, KMEMLEAK_OFF), 1 if config.checks else 3
+    return guests.boot(
+        TIME, kernel, config, "selftest", append, limit_s, exact=True, all_cpus=True, shift=shift
     )
-    return boots.boot(spec, build)
 
 
 def kasan() -> Outcome:

@@ -34,9 +34,8 @@ def case(**fields: object) -> asked.Case:
 def test_cases_are_possible_and_have_names_of_their_own(full: bool) -> None:
     table = matrix.cases(full)
     assert len({case.title for case in table}) == len(table)
-    assert len({(case.machine, case.config, case.append, case.mirrored, case.says) for case in table}) == len(
-        table
-    )
+    different = {(case.machine, case.config, case.append, case.mirrored, case.says) for case in table}
+    assert len(different) == len(table)
     for case in table:
         machine.load(case.machine)
 
