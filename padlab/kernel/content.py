@@ -4,6 +4,7 @@
 import contextlib
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -41,8 +42,20 @@ class Stamp:
         """Make it in the block.  If that does not come to its end, there is no stamp."""
         self.path.unlink(missing_ok=True)
         yield
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(self.key)
+        write(self.path, self.key)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Into a folder that need not be there."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+
+
+def write(path: Path, text: str) -> None:
+    """Into a folder that need not be there; a file that has the text already keeps its time."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 def read(path: Path) -> str:

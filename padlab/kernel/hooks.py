@@ -8,12 +8,12 @@ stays the same keeps its time stamp.
 
 import os
 import re
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from padlab.core import paths, process
 from padlab.core.errors import LabError
+from padlab.kernel.content import copy
 
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$", re.MULTILINE)
@@ -87,8 +87,7 @@ def apply(stock: Path, patches: Path, scratch: Path, *, what: str, todo: str = _
     names = touched(patches)
     for name in names:
         if (stock / name).exists():
-            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(stock / name, scratch / name)
+            copy(stock / name, scratch / name)
     if not read_series(patches):
         return []
     log = paths.LOGS / "quilt-push.log"

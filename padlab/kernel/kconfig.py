@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import paths
-from padlab.kernel import hooks
+from padlab.kernel import content, hooks
 from padlab.kernel.arch import ARM64 as ARM64_ARCH
 from padlab.kernel.arch import X86_64, Arch
 
@@ -87,17 +87,12 @@ def _own(name: str) -> list[Path]:
 
 
 def kunit_config(name: str) -> Path:
-    """The options that kunit.py is given, in one file: what the base has otherwise is merged into it."""
+    """The options that kunit.py is given, in one file: what the base has otherwise comes last."""
     shared, own = paths.CONFIGS / name, _own(name)
     if not own:
         return shared
-    options = parse_config(shared.read_text()) | parse_config(own[0].read_text())
     merged = paths.BUILD / "configs" / name
-    merged.parent.mkdir(parents=True, exist_ok=True)
-    lines = (
-        f"# {key} is not set\n" if value == "n" else f"{key}={value}\n" for key, value in options.items()
-    )
-    merged.write_text("".join(lines))
+    content.write(merged, "".join(path.read_text() for path in (shared, *own)))  # the last one counts
     return merged
 
 

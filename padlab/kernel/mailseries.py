@@ -16,7 +16,7 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, source, state, tree
-from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.content import copy, digest, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.steps import Step, cover_letter, read_parts
 
@@ -155,8 +155,7 @@ def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
     _git(repo, ["init", "--quiet", "--initial-branch=main"], env)
     for name in touched_files():
         if (stock / name).exists():
-            (repo / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(stock / name, repo / name)
+            copy(stock / name, repo / name)
     _git(repo, ["add", "--all", "--force"], env)
     _git(repo, ["commit", "--quiet", "--allow-empty", "-m", f"Linux {tree.source_version()}"], env)
     _git(repo, ["tag", "base"], env)
@@ -166,9 +165,7 @@ def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
 def _commit_step(repo: Path, nr: int, step: Step, identity: Identity) -> None:
     files = owned_files()
     for name in step.owns:
-        place = repo / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(files[name], place)
+        copy(files[name], repo / name)
     for name in step.hooks:
         hooks.apply_patch(paths.PATCHES / name, repo)
     env = identity.environment(nr)

@@ -23,6 +23,7 @@ from typing import Literal
 
 from padlab.core import process
 from padlab.core.paths import SHARED
+from padlab.kernel import content
 from padlab.kernel.arch import X86_64, Arch
 from padlab.vm import emulator
 
@@ -106,8 +107,7 @@ def _works(qemu: Path) -> bool:
     kvm = probe(qemu, "kvm")
     tcg = probe(qemu, "tcg") if kvm else None
     works = kvm is not None and (tcg is None or kvm <= max(PROBE_MOST * tcg, PROBE_FLOOR_S))
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    CACHE.write_text(json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
+    content.write(CACHE, json.dumps({"host_boot": host_boot, "kvm": works}) + "\n")
     return works
 
 

@@ -19,17 +19,7 @@ from functools import cached_property
 from padlab.vm import trace
 
 _DONE = re.compile(r"^done (\d+)\n\Z", re.MULTILINE)
-_ZONE = re.compile(r"(\d+) (\S+) present (\d+) managed (\d+)")
-
-
-@dataclass(frozen=True)
-class Zone:
-    """One populated zone, in pages, as /proc/zoneinfo had it when the boot was over."""
-
-    node: int
-    name: str
-    present: int
-    managed: int
+_ZONE = re.compile(r"\d+ \S+ present (?P<present>\d+) managed (?P<managed>\d+)")
 
 
 @dataclass(frozen=True)
@@ -89,9 +79,10 @@ class Guest:
         return trace.parse(self.values("trace"))
 
     @cached_property
-    def zones(self) -> tuple[Zone, ...]:
+    def zones(self) -> list[tuple[int, int]]:
+        """Present and managed pages of each populated zone, as /proc/zoneinfo had them after boot."""
         matches = filter(None, map(_ZONE.fullmatch, self.values("zone")))
-        return tuple(Zone(int(zone[1]), zone[2], int(zone[3]), int(zone[4])) for zone in matches)
+        return [(int(zone["present"]), int(zone["managed"])) for zone in matches]
 
     @property
     def total_pages(self) -> int | None:

@@ -158,8 +158,8 @@ def account(result: BootResult) -> Pages | None:
     told = [line.pages for line in nodes if line.pages is not None]
     return Pages(
         machine=result.spec.machine.mib * PAGES_PER_MIB,
-        present=sum(zone.present for zone in zones),
-        managed=sum(zone.managed for zone in zones),
+        present=sum(present for present, _ in zones),
+        managed=sum(managed for _, managed in zones),
         total=total,
         deferred=sum(told) if len(told) == len(nodes) else None,
     )

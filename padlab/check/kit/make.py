@@ -21,6 +21,7 @@ from padlab.check.kit import form
 from padlab.core import aptsuite, git, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import native, source, tree
+from padlab.kernel.content import copy
 from padlab.kernel.kconfig import PERF
 from padlab.measure import provenance, structpages, zeroing
 from padlab.vm import boot as boots
@@ -188,16 +189,11 @@ def _collect(usr: Path, place: Path) -> Path:
     said = process.run([loader, "--library-path", libraries, "--list", program], what=_QEMU)
     inside = (path for path in initramfs.libraries(said) if path.startswith(str(usr)))
     for path in (loader, *map(Path, inside)):
-        _copy(path, place / "lib" / path.name)
+        copy(path, place / "lib" / path.name)
     for name in _FIRMWARE:
-        _copy(usr / "share" / name, place / "share" / Path(name).name)
-    _copy(program, place / program.name)
+        copy(usr / "share" / name, place / "share" / Path(name).name)
+    copy(program, place / program.name)
     return place
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, target)
 
 
 def version_of(place: Path) -> str:

@@ -40,7 +40,7 @@ from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
-from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.content import digest, fingerprint, write
 from padlab.kernel.kconfig import DEBUG, PERF, USERS, Config
 from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
@@ -192,10 +192,7 @@ def _bare_tree(fault: mutant.Mutant | None) -> Path:
     for name, path in owned_files().items():
         text = path.read_text()
         text = mutant.seeded(fault, text) if fault and fault.file == name else text
-        place = _TOP / name
-        if not place.exists() or place.read_text() != text:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text)
+        write(_TOP / name, text)
     whole = tree.ensure_tree("patched")
     if not (_TOP / "tools/scripts").exists():
         shutil.copytree(whole / "tools/scripts", _TOP / "tools/scripts")

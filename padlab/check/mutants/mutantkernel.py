@@ -14,7 +14,7 @@ from padlab.check.mutants import mutant, schema
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.once import once
-from padlab.kernel import tree
+from padlab.kernel import content, tree
 
 PLACE = paths.BUILD / "mutants"
 PATCHED, FAULTY = "patched", "faulty"  # what the mutants are put into
@@ -69,9 +69,7 @@ def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
     elif fault:
         kernel = Kernel(MANY[base], (f"{schema.ARGUMENT}={numbers[fault.id]}",))
     place = PLACE / f"{kernel.name}.patch"
-    if not place.exists() or place.read_text() != patch:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(patch)
+    content.write(place, patch)
     extra = (*tree.VARIANTS[base].extra, *((place,) if patch else ()))
     tree.VARIANTS[kernel.name] = tree.Variant(extra=extra, linked=True, changing=True)
     return kernel

@@ -13,6 +13,7 @@ from padlab.check.source import remarks
 from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import pfnusers, tree
+from padlab.kernel.content import copy
 
 _PLACE = paths.BUILD / "checkers"
 # Of the documents that include files which the series edits: all in the first, some in the others.
@@ -51,8 +52,7 @@ def _kernel_doc(top: Path, _place: Path, log: Path, _step: progress.Step) -> lis
 def _coccinelle(top: Path, place: Path, log: Path, step: progress.Step) -> Iterable[str]:
     """The kernel's semantic patches, as make coccicheck has them report, on files in the folder alone."""
     for name in _files(top):
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(top / name, place / name)
+        copy(top / name, place / name)
     texts = {path: path.read_text() for path in sorted((top / "scripts/coccinelle").rglob("*.cocci"))}
     # Not the two that are partly OCaml, whose compiler is no part of Coccinelle.
     rules = [path for path, text in texts.items() if "virtual report" in text and ":ocaml" not in text]

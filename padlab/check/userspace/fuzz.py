@@ -16,7 +16,7 @@ from padlab.core import paths, pool, process, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native, tree
-from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.content import digest, fingerprint, write
 from padlab.measure import tools
 
 SANITIZERS = {"asan": "ASan and UBSan", "tsan": "TSan"}
@@ -69,8 +69,7 @@ def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
     if bug is None:
         return native.make(TOOL, program)
     source = paths.BUILD / "bugs" / f"{bug.name}{Path(bug.file).suffix}"
-    source.parent.mkdir(parents=True, exist_ok=True)
-    source.write_text(mutants.seeded(bug, (tree.ensure_tree("patched") / bug.file).read_text()))
+    write(source, mutants.seeded(bug, (tree.ensure_tree("patched") / bug.file).read_text()))
     variable = f"{_VARIABLES[bug.file]}={source}"
     return native.make(TOOL, f"{program}-{bug.name}", variable, f"VARIANT={bug.name}")
 

@@ -17,7 +17,7 @@ from padlab.core import exclusive, packages, paths, process
 from padlab.core.errors import LabError
 from padlab.kernel import native
 from padlab.kernel.arch import X86_64
-from padlab.kernel.content import Stamp, fingerprint
+from padlab.kernel.content import Stamp, copy, fingerprint
 from padlab.kernel.owned import owned_files
 
 SOURCES = paths.CHECKS / "models"
@@ -89,8 +89,7 @@ def build(program: str, **variables: object) -> Path:
         if not (stamp.matches() and linux.exists()):
             shutil.rmtree(PLACE, ignore_errors=True)
             for name, path in engine.items():
-                (linux / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, linux / name)
+                copy(path, linux / name)
         making.enter_context(stamp.renewed())
         process.run([*command, target], what=f"building model {program}", log=_log(program, "-build"))
     return target

@@ -22,7 +22,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
 from padlab.kernel.arch import X86_64
-from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.content import digest, fingerprint, write
 from padlab.kernel.owned import owned_files
 
 MODELS = search.SOURCES / "models.toml"
@@ -70,8 +70,7 @@ def without(name: str, variant: Variant, source: str) -> str:
 
 def build(name: str, variant: Variant) -> Path:
     source = paths.BUILD / "models-variants" / f"{name}.c"
-    source.parent.mkdir(parents=True, exist_ok=True)
-    source.write_text(without(name, variant, owned_files()[variant.file].read_text()))
+    write(source, without(name, variant, owned_files()[variant.file].read_text()))
     which = {"TASK" if variant.in_task else "ENGINE": source}
     return search.build(f"jobs-{name}", NAME=name, **which)
 
