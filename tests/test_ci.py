@@ -29,9 +29,9 @@ def run(place: Path, count: int = 0, **commands: str) -> tuple[list[str], int]:
         "fresh": BARE[count % 2],
         "tree": "tree --base 7.3",
         "boot": "boot --base 7.3",
-        "brief": "test --base 7.3 --brief --again",
+        "brief": "test --base 7.3 --again tests of",
     }
-    cases = "".join(f"'{patterns[name]}') {script} ;;\n" for name, script in (given | commands).items())
+    cases = "".join(f"'{patterns[name]}'*) {script} ;;\n" for name, script in (given | commands).items())
     for name, script in (
         ("lab", f'echo "lab $*" >>calls\ncase "$*" in\n{cases}*) exit 9 ;;\nesac\n'),
         ("git", f"echo {count}\n"),
@@ -96,8 +96,6 @@ def test_bare_roots_take_turns(tmp_path: Path, count: int) -> None:
 
 def test_says_what_took_how_long(tmp_path: Path) -> None:
     lines, _ = run(tmp_path)
-    assert [line.split(" s: ")[1] for line in lines if " s: ./lab" in line] == [
-        "./lab test --again",
-        f"./lab {BARE[0]}",
-        "./lab test --base 7.3 --brief --again",
-    ]
+    first, second, third = (line.split(" s: ")[1] for line in lines if " s: ./lab" in line)
+    assert (first, second) == ("./lab test --again", f"./lab {BARE[0]}")
+    assert third.startswith("./lab test --base 7.3 --again tests of the mailable series ")

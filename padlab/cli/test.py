@@ -13,7 +13,6 @@ from padlab.core.aptsuite import SUITES
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
-@click.option("--brief", is_flag=True, help="Only what CI runs of other bases than the default.")
 @click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
 @click.option("--list", "names", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option(
@@ -22,9 +21,7 @@ from padlab.core.aptsuite import SUITES
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results there, as JSON.",
 )
-def test(
-    globs: tuple[str, ...], quick: bool, full: bool, brief: bool, again: bool, names: bool, json: Path | None
-) -> int:
+def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bool, json: Path | None) -> int:
     """Run the checks, all of them or some.
 
     They are lint, the lab's own tests, the engine in userspace, KUnit, kselftests, the memory
@@ -38,17 +35,16 @@ def test(
       ./lab test --quick              before each commit, three minutes
       ./lab test                      before a change is sent
       ./lab test --full               everything
-      ./lab test --base 7.3 --brief   both kernels of that base, KUnit, four memory maps, the series
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_kill (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
     """
     from padlab.check.plan import lab_test
 
-    if quick + full + brief > 1:
-        raise click.UsageError("--quick, --full and --brief exclude each other")
+    if quick and full:
+        raise click.UsageError("--quick and --full exclude each other")
 
-    return lab_test.main(globs, quick, full, names, json, brief, again)
+    return lab_test.main(globs, quick, full, names, json, again)
 
 
 @command()

@@ -20,14 +20,10 @@ FULL_ROOM = 20 << 30  # on disk, for kernels and packages
 SET_UP = "set-up: packages and the patched tree"
 
 
-def checks(
-    globs: Sequence[str] = (), quick: bool = False, full: bool = False, brief: bool = False
-) -> list[runner.Check]:
+def checks(globs: Sequence[str] = (), quick: bool = False, full: bool = False) -> list[runner.Check]:
     chosen = plan.quick() if quick else plan.full(full)
-    if brief:
-        chosen = [check for check in chosen if check.name in selection.BRIEF]
     names_of_all = [check.name for check in (*plan.of_any_base(True), *suites.singles(True))]
-    return selection.choose(chosen, globs, names_of_all, [] if quick or brief else suites.singles(full))
+    return selection.choose(chosen, globs, names_of_all, [] if quick else suites.singles(full))
 
 
 def main(
@@ -36,14 +32,13 @@ def main(
     full: bool = False,
     list_only: bool = False,
     json: Path | None = None,
-    brief: bool = False,
     again: bool = False,
 ) -> int:
     """``json`` is a file to write the results to."""
-    chosen = checks(globs, quick, full, brief)
+    chosen = checks(globs, quick, full)
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
-    if not (globs or quick or brief):
+    if not (globs or quick):
         for line in expected.left_out(check.name for check in plan.of_any_base(full)):
             progress.note(line)
     if list_only:

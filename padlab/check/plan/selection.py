@@ -15,15 +15,6 @@ from padlab.core.errors import LabError
 T = TypeVar("T")
 
 NEAR = 3  # names in a message
-# ``./lab test --brief``: what CI runs of a base that is not the default.
-BRIEF = (
-    "tests of the mailable series",
-    "KUnit, one CPU (UML)",
-    "build patched (perf)",
-    "build stock (perf)",
-    "KUnit, smt-numa (perf)",
-    *(f"memmap oracle, {name}" for name in ("smt-numa", "node-without-cpus", "holes", "slivers")),
-)
 
 
 def matches(glob: str, name: str) -> bool:
