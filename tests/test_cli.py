@@ -87,7 +87,7 @@ class TestBadInput:
 class TestErrors:
     def test_one_line_then_details_then_log(self, capsys: pytest.CaptureFixture) -> None:
         log = paths.LOGS / "build.log"
-        cli.show(LabError("building", "gcc failed", "fix it", log=log, detail=["f.c:1: error: e"]))
+        LabError("building", "gcc failed", "fix it", log=log, detail=["f.c:1: error: e"]).tell()
         text = capsys.readouterr().err
         assert text.startswith("lab: building: gcc failed. Fix it.\n  f.c:1: error: e\nlog: ")
         assert text.endswith(f"{paths.shown(paths.BUILD)}/logs/build.log\n")

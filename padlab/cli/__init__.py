@@ -10,18 +10,8 @@ import click
 # Each adds its commands to the group.
 from padlab.cli import measure, test, tree  # noqa: F401
 from padlab.cli.shared import cli
-from padlab.core import paths, process
+from padlab.core import process
 from padlab.core.errors import LabError
-
-
-def show(error: LabError) -> None:
-    """A failure as the user sees it: one line, what belongs below it, and the log."""
-    print(error.line(), file=sys.stderr)
-    for line in error.detail:
-        print(f"  {line}", file=sys.stderr)
-    if error.log:
-        log = os.path.relpath(error.log) if error.log.is_relative_to(paths.ROOT) else error.log
-        print(f"log: {log}", file=sys.stderr)
 
 
 def main(args: list[str] | None = None) -> NoReturn:
@@ -37,7 +27,7 @@ def _run(args: list[str] | None) -> int:
         error.show()
         return error.exit_code
     except LabError as error:
-        show(error)
+        error.tell()
         return error.status
     except (KeyboardInterrupt, click.Abort):
         process.kill_all()
@@ -52,5 +42,5 @@ def _run(args: list[str] | None) -> int:
             raise
         # Nothing closer to it has explained it.
         todo = "check the path, who owns it, and the room on disk"
-        show(LabError(str(error.filename or "files"), error.strerror or str(error), todo))
+        LabError(str(error.filename or "files"), error.strerror or str(error), todo).tell()
         return 1

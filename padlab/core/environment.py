@@ -10,7 +10,6 @@ Until there is an environment only the standard library can be imported here.
 
 import contextlib
 import fcntl
-import os
 import re
 import shutil
 import site
@@ -166,10 +165,8 @@ def main() -> int:
     try:
         make()
     except LabError as err:
-        print(err.line(), file=sys.stderr)
-        if err.log:
-            print(f"log: {os.path.relpath(err.log)}", file=sys.stderr)
-        return 1
+        err.tell()
+        return err.status
     except KeyboardInterrupt:
         print("lab: interrupted", file=sys.stderr)
         return 130

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The one error type a user sees: what failed, why, and what to do about it."""
 
+import sys
 from pathlib import Path
 
 
@@ -27,6 +28,14 @@ class LabError(Exception):
     def line(self) -> str:
         sentence = f"lab: {self.what}: {self.why}. {self.todo[:1].upper()}{self.todo[1:]}."
         return " ".join(sentence.split())
+
+    def tell(self) -> None:
+        """As the user sees it: the line, what belongs below it, and the log."""
+        lines = [self.line(), *(f"  {line}" for line in self.detail)]
+        if self.log:
+            here = Path.cwd()
+            lines.append(f"log: {self.log.relative_to(here) if self.log.is_relative_to(here) else self.log}")
+        print("\n".join(lines), file=sys.stderr)
 
 
 class AbsentError(LabError):

@@ -213,5 +213,5 @@ if __name__ == "__main__":
     try:
         benches(Path(sys.argv[1]))
     except LabError as err:
-        print(err.line(), *err.detail, sep="\n")
+        err.tell()
         sys.exit(err.status)
