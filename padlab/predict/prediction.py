@@ -5,11 +5,11 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import partial
 
-from padlab.core import paths, progress, table
+from padlab.core import paths, progress
 from padlab.measure import provenance, sweep
 from padlab.predict import calibrate
 from padlab.predict.simulate import SECTION, Engine, Engines, Hardware, Range, Shape, load_engines, simulate
@@ -105,15 +105,16 @@ def main() -> int:
     with progress.step("calibrating the model on the published sweeps") as step:
         calibration = calibrate.calibrate(calibrate.published_points(), kernels.stock, step.update)
     fit, large = calibration.fit, large_machines().values()
-    predictions = {
-        "published": [predict_published(name, fit, kernels) for name in calibrate.MACHINES],
-        "large": [predict_large(machine, fit, kernels) for machine in large],
+    published = [predict_published(name, fit, kernels) for name in calibrate.MACHINES]
+    tables = {
+        "predict-published.csv": to_csv(calibration, published),
+        "predict-large.csv": to_csv(calibration, [predict_large(machine, fit, kernels) for machine in large]),
+        "predict-cores.csv": cores_csv(core_rows(kernels)),
     }
-    for name, made in predictions.items():
-        provenance.write(provenance.path_of(f"predict-{name}.csv"), to_csv(calibration, made))
-    checked = core_rows(kernels)
-    provenance.write(provenance.path_of("predict-cores.csv"), cores_csv(checked))
-    show(calibration, [made for group in predictions.values() for made in group])
+    progress.result("\n".join(f"{key}: {text}" for key, text in notes(calibration).items()))
+    for name, text in tables.items():
+        provenance.write(provenance.path_of(name), text)
+        progress.result(f"recorded in {provenance.path_of(name)}")
     return 0
 
 
@@ -146,24 +147,6 @@ def to_csv(calibration: calibrate.Calibration, predictions: Sequence[Prediction]
             figures = [v for band in (row.stock, row.ours) for v in (band.ms, band.low, band.high)]
             writer.writerow([made.name, row.threads, *expected, *(f"{value:.1f}" for value in figures)])
     return out.getvalue()
-
-
-def show(calibration: calibrate.Calibration, predictions: Sequence[Prediction]) -> None:
-    predicted = ("stock", "(range)", "ours", "(range)", "of stock")
-    grid = table.grid(("machine", "threads", "published", *predicted), left={"machine"})
-    for made in predictions:
-        for row in made.rows:
-            known = "" if row.published_ms is None else f"{row.published_ms:.1f}"
-            bands = (*_cells(row.stock), *_cells(row.ours))
-            grid.add_row(made.name, str(row.threads), known, *bands, f"{row.ours.ms / row.stock.ms:.2f}")
-    out = table.console()
-    out.print(grid)
-    out.print("\n".join(f"{key}: {text}" for key, text in notes(calibration).items()), markup=False)
-
-
-def _cells(band: Band) -> Iterator[str]:
-    yield f"{band.ms:.1f}"
-    yield f"{band.low:.0f} to {band.high:.0f}" if band.low != band.high else ""
 
 
 RECORD = paths.RECORDED / "cpus/intel-family-6-model-207-16cpus/bench.json"
