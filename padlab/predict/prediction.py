@@ -52,7 +52,9 @@ def large_machines() -> dict[str, machine.Machine]:
     machines = {}
     for tib, nodes in _LARGE:
         name, node = f"{tib}tib", machine.Node(tib * _MIB_PER_TIB // nodes, 2 * _LARGE_CORES)
-        machines[name] = machine.Machine(name, name, "odd", (node,) * nodes, threads_per_core=2)
+        machines[name] = machine.Machine(
+            name=name, description=name, kind="odd", threads_per_core=2, nodes=(node,) * nodes
+        )
     return machines
 
 

@@ -15,21 +15,19 @@ A file looks like this::
     qemu = ["-device", "..."]   # more arguments of QEMU, if any
 
     [[node]]                    # one table per NUMA node, in node order
-    gib = 2                     # or mib = 2048
-    cores = 2                   # 0, or left out: a node without CPUs
-                                # mib = 0: without memory, but for a DIMM's
+    mib = 2048                  # 0: without memory, but for a DIMM's
+    cpus = 4                    # 0, or left out: a node without CPUs
     distances = [10, 20]        # to each node, if not what QEMU makes them
 
     [[dimm]]                    # memory in a slot: the kernel adds it by hotplug
-    gib = 1                     # or mib = 1024
+    mib = 1024
     node = 0                    # 0 if left out
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct, field, structs
 
 from padlab.core import toml
 from padlab.core.errors import LabError
@@ -48,34 +46,37 @@ LOCAL_DISTANCE = 10  # as ACPI has it
 PAGES_PER_MIB = 256
 
 
-@dataclass(frozen=True)
-class Node:
-    mib: int
-    cpus: int
-    distances: tuple[int, ...] = ()  # to each node, if not what QEMU makes them
+class Node(Struct, frozen=True, forbid_unknown_fields=True):
+    mib: Annotated[int, Meta(ge=0, le=MAX_MIB)]
+    cpus: Annotated[int, Meta(ge=0, le=MAX_CPUS)] = 0
+    distances: tuple[Annotated[int, Meta(ge=LOCAL_DISTANCE, le=254)], ...] = ()
 
 
-@dataclass(frozen=True)
-class Dimm:
-    mib: int
-    node: int
+class Dimm(Struct, frozen=True, forbid_unknown_fields=True):
+    mib: Annotated[int, Meta(ge=1, le=MAX_MIB)]
+    node: Annotated[int, Meta(ge=0, le=MAX_NODES - 1)] = 0
 
 
-@dataclass(frozen=True)
-class Machine:
-    name: str
+class Machine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One of them, as in its file, which gives it its name."""
+
+    name: str = ""
     description: str
-    kind: str
-    nodes: tuple[Node, ...]
-    threads_per_core: int = 1
-    append: tuple[str, ...] = ()
+    kind: Literal["odd", "published"]
+    arch_name: Literal["x86_64", "arm64"] = field(name="arch", default="x86_64")
     small: bool = False
-    below_4g_mib: int | None = None  # RAM below 4 GiB, if not what QEMU makes it
-    dimms: tuple[Dimm, ...] = ()
-    arch: archs.Arch = archs.X86_64
-    firmware: str | None = None
+    threads_per_core: Annotated[int, Meta(ge=1, le=MAX_CPUS)] = 1
+    append: tuple[Annotated[str, Meta(pattern=r"^\S+\Z")], ...] = ()
+    below_4g_mib: Annotated[int, Meta(ge=MIN_MIB, le=3584)] | None = None
+    firmware: Literal["ovmf"] | None = None
     monitor: bool = False
     qemu: tuple[str, ...] = ()
+    nodes: Annotated[tuple[Node, ...], Meta(min_length=1, max_length=MAX_NODES)] = field(name="node")
+    dimms: Annotated[tuple[Dimm, ...], Meta(max_length=MAX_DIMMS)] = field(name="dimm", default=())
+
+    @property
+    def arch(self) -> archs.Arch:
+        return archs.ALL[self.arch_name]
 
     @property
     def config(self) -> kconfig.Config:
@@ -126,51 +127,14 @@ def load(name: str, folder: Path = MACHINES) -> Machine:
     if name not in choices:
         todo = f"choose one of {', '.join(choices)}, or add machines/{name}.toml"
         raise LabError(f"machine '{name}'", "there is no such machine", todo)
-    return _machine(name, toml.load(folder / f"{name}.toml", _File))
+    machine = structs.replace(toml.load(folder / f"{name}.toml", Machine), name=name)
+    _check(machine)
+    return machine
 
 
-_Gib = Annotated[int, Meta(ge=1, le=MAX_MIB // 1024)]
-_Mib = Annotated[int, Meta(ge=1, le=MAX_MIB)]
-
-
-class _Memory(Struct, forbid_unknown_fields=True, kw_only=True):
-    """One of the two is given."""
-
-    gib: _Gib | None = None
-    mib: _Mib | None = None
-
-
-class _Node(_Memory, forbid_unknown_fields=True, kw_only=True):
-    mib: Annotated[int, Meta(ge=0, le=MAX_MIB)] | None = None
-    cores: Annotated[int, Meta(ge=0, le=MAX_CPUS)] = 0
-    distances: tuple[Annotated[int, Meta(ge=LOCAL_DISTANCE, le=254)], ...] = ()
-
-
-class _Dimm(_Memory, forbid_unknown_fields=True, kw_only=True):
-    node: Annotated[int, Meta(ge=0, le=MAX_NODES - 1)] = 0
-
-
-class _File(Struct, forbid_unknown_fields=True, kw_only=True):
-    description: str
-    kind: Literal["odd", "published"]
-    arch: Literal["x86_64", "arm64"] = "x86_64"
-    small: bool = False
-    threads_per_core: Annotated[int, Meta(ge=1, le=MAX_CPUS)] = 1
-    append: tuple[Annotated[str, Meta(pattern=r"^\S+\Z")], ...] = ()
-    below_4g_mib: Annotated[int, Meta(ge=MIN_MIB, le=3584)] | None = None
-    firmware: Literal["ovmf"] | None = None
-    monitor: bool = False
-    qemu: tuple[str, ...] = ()
-    node: Annotated[list[_Node], Meta(min_length=1, max_length=MAX_NODES)]
-    dimm: Annotated[list[_Dimm], Meta(max_length=MAX_DIMMS)] = []
-
-
-def _machine(name: str, file: _File) -> Machine:
-    """Put the parts together, and check what concerns more than one of them."""
-    nodes = tuple(
-        Node(_mib(name, f"node[{index}]", node), node.cores * file.threads_per_core, node.distances)
-        for index, node in enumerate(file.node)
-    )
+def _check(machine: Machine) -> None:
+    """What concerns more than one part."""
+    name, nodes = machine.name, machine.nodes
     for index, node in enumerate(nodes):
         away = list(node.distances)
         if away and (
@@ -178,28 +142,23 @@ def _machine(name: str, file: _File) -> Machine:
         ):
             todo = f"give one to each of {len(nodes)} nodes, {LOCAL_DISTANCE} to itself alone"
             _fail(name, f"node[{index}].distances is {away}", todo)
-    for index, dimm in enumerate(file.dimm):
+        if node.cpus % machine.threads_per_core:
+            _fail(
+                name, f"node[{index}].cpus is {node.cpus}", f"give {machine.threads_per_core} for each core"
+            )
+    for index, dimm in enumerate(machine.dimms):
         if dimm.node >= len(nodes):
             _fail(name, f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}")
-    dimms = tuple(Dimm(_mib(name, f"dimm[{nr}]", dimm), dimm.node) for nr, dimm in enumerate(file.dimm))
-    rest = {key: value for key, value in structs.asdict(file).items() if key not in ("node", "dimm", "arch")}
-    machine = Machine(name, nodes=nodes, dimms=dimms, arch=archs.ALL[file.arch], **rest)
     if machine.arch.foreign and (
         machine.dimms or machine.below_4g_mib or machine.firmware or machine.monitor
     ):
-        _fail(name, f"is of {file.arch}", "DIMMs, below_4g_mib, firmware and monitor are for x86_64")
+        todo = "DIMMs, below_4g_mib, firmware and monitor are for x86_64"
+        _fail(name, f"is of {machine.arch_name}", todo)
     if not 1 <= machine.cpus <= MAX_CPUS:
         _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
     if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:
         room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included (the emulated CPU has 40 physical address bits)"
         _fail(name, f"has {machine.mib + machine.dimm_mib} MiB in all", f"give {room}")
-    return machine
-
-
-def _mib(name: str, where: str, memory: _Memory) -> int:
-    if (memory.gib is None) == (memory.mib is None):
-        _fail(name, f"{where}: needs its memory once", "give either gib or mib")
-    return memory.mib if memory.mib is not None else (memory.gib or 0) * 1024
 
 
 def _fail(name: str, why: str, todo: str) -> NoReturn:

@@ -4,11 +4,11 @@
 import json
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec import structs
 
 from padlab.cli.tree import parse_threads
 from padlab.core import paths, progress
@@ -23,7 +23,7 @@ DATA = Path(__file__).parent.parent / "data"
 BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
 # As it was when its logs were recorded.
 _NOW = machine.load("three-nodes")
-THREE = replace(_NOW, nodes=(replace(_NOW.nodes[0], mib=1283), *_NOW.nodes[1:]))
+THREE = structs.replace(_NOW, nodes=(structs.replace(_NOW.nodes[0], mib=1283), *_NOW.nodes[1:]))
 
 pytestmark = pytest.mark.usefixtures("no_qemu")
 

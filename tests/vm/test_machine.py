@@ -14,7 +14,7 @@ from padlab.measure import sweep
 from padlab.vm import machine
 
 GOOD = 'description = "d"\nkind = "odd"\n'
-NODE = "[[node]]\ngib = 2\ncores = 1\n"
+NODE = "[[node]]\nmib = 2048\ncpus = 1\n"
 
 
 def published_rows() -> list[dict[str, str]]:
@@ -27,8 +27,8 @@ def test_all_machines_load(name: str) -> None:
     loaded = machine.load(name)
     told = tomllib.loads((MACHINES / f"{name}.toml").read_text())
     assert len(loaded.nodes) == len(told["node"])
-    assert loaded.cpus == sum(node.get("cores", 0) for node in told["node"]) * loaded.threads_per_core
-    assert loaded.mib == sum(node["mib"] if "mib" in node else 1024 * node["gib"] for node in told["node"])
+    assert loaded.cpus == sum(node.get("cpus", 0) for node in told["node"])
+    assert loaded.mib == sum(node["mib"] for node in told["node"])
 
 
 @pytest.mark.parametrize("row", published_rows(), ids=lambda row: f"{row['machine']}-{row['node_pct']}")
@@ -47,7 +47,7 @@ def parse(folder: Path, text: str) -> machine.Machine:
 
 
 @pytest.mark.parametrize(
-    "more", ["below_4g_mib = 1024\n", 'firmware = "ovmf"\n', "monitor = true\n", "dimm = [{ gib = 1 }]\n"]
+    "more", ["below_4g_mib = 1024\n", 'firmware = "ovmf"\n', "monitor = true\n", "dimm = [{ mib = 1 }]\n"]
 )
 def test_what_arm64_cannot_have(more: str, tmp_path: Path) -> None:
     parse(tmp_path, GOOD + 'arch = "arm64"\n' + NODE)
@@ -62,7 +62,7 @@ def test_with_efi_it_boots_users_kernels(tmp_path: Path) -> None:
 
 
 def test_dimms(tmp_path: Path) -> None:
-    loaded = parse(tmp_path, GOOD + NODE * 2 + "[[dimm]]\ngib = 1\n[[dimm]]\nmib = 640\nnode = 1\n")
+    loaded = parse(tmp_path, GOOD + NODE * 2 + "[[dimm]]\nmib = 1024\n[[dimm]]\nmib = 640\nnode = 1\n")
     assert loaded.dimms == (machine.Dimm(1024, 0), machine.Dimm(640, 1))
     assert (loaded.mib, loaded.dimm_mib) == (4096, 1664)
 
@@ -72,18 +72,19 @@ def test_dimms(tmp_path: Path) -> None:
     [
         (GOOD + NODE * 65, "node: expected `array` of length <= 64"),
         (GOOD + "colour = 3\n" + NODE, "unknown field `colour`"),
-        (GOOD + NODE + "cpus = 3\n", "node[0]: object contains unknown field `cpus`"),
+        (GOOD + NODE + "cores = 3\n", "node[0]: object contains unknown field `cores`"),
         (GOOD + "below_4g_mib = 4096\n" + NODE, "below_4g_mib: expected `int` <= 3584"),
         (GOOD + 'append = ["a", "a b"]\n' + NODE, "append[1]: expected `str` matching"),
-        (GOOD + "[[node]]\ngib = 1\nmib = 1024\ncores = 1\n", "node[0]: needs its memory once"),
+        (GOOD + "[[node]]\ncpus = 1\n", "node[0]: object missing required field `mib`"),
+        (GOOD + "threads_per_core = 2\n" + NODE, "node[0].cpus is 1"),
         (GOOD + NODE + "distances = [20]\n", "node[0].distances is [20]"),
         (GOOD + NODE + "distances = [9]\n", "node[0].distances[0]: expected `int` >= 10"),
-        (GOOD + "[[node]]\ngib = 2\n", "0 CPUs in all"),
-        (GOOD + "[[node]]\ngib = 2\ncores = 200\n" * 2, "400 CPUs in all"),
-        (GOOD + "[[node]]\nmib = 16\ncores = 1\n", "16 MiB in all"),
-        (GOOD + NODE + "[[dimm]]\ngib = 1007\n", "1033216 MiB in all"),
-        (GOOD + NODE + "[[dimm]]\n", "dimm[0]: needs its memory once"),
-        (GOOD + NODE + "[[dimm]]\ngib = 1\nnode = 1\n", "dimm[0].node is 1"),
+        (GOOD + "[[node]]\nmib = 2048\n", "0 CPUs in all"),
+        (GOOD + "[[node]]\nmib = 2048\ncpus = 200\n" * 2, "400 CPUs in all"),
+        (GOOD + "[[node]]\nmib = 16\ncpus = 1\n", "16 MiB in all"),
+        (GOOD + NODE + "[[dimm]]\nmib = 1031168\n", "1033216 MiB in all"),
+        (GOOD + NODE + "[[dimm]]\n", "dimm[0]: object missing required field `mib`"),
+        (GOOD + NODE + "[[dimm]]\nmib = 1024\nnode = 1\n", "dimm[0].node is 1"),
     ],
 )
 def test_malformed_files_name_file_and_key(text: str, says: str, tmp_path: Path) -> None:

@@ -111,7 +111,9 @@ def test_odd_nodes() -> None:
     no_cpus = (machine.Node(1024, 0), machine.Node(1024, 2))
     on_arm = (machine.Node(1024, 2), machine.Node(1024, 0), machine.Node(0, 1))
     exact, arm = (
-        command(machine.Machine("x", "d", "odd", nodes, arch=arch), accel, initrd=None)
+        command(
+            machine.Machine(description="d", kind="odd", nodes=nodes, arch_name=arch.name), accel, initrd=None
+        )
         for nodes, arch, accel in ((no_cpus, X86_64, EXACT), (on_arm, ARM64, TCG))
     )
     assert values(exact, "-numa")[-1] == "cpu,node-id=1,socket-id=0" and "-initrd" not in exact

@@ -62,7 +62,13 @@ def _machine(dice: random.Random, seed: int) -> Machine:
     ]
     below = dice.choice((None, None, 512 + dice.randrange(2048)))
     return Machine(
-        f"soak-{seed}", "drawn at random", "odd", tuple(nodes), threads, (), True, below, tuple(dimms)
+        name=f"soak-{seed}",
+        description="drawn at random",
+        kind="odd",
+        threads_per_core=threads,
+        below_4g_mib=below,
+        nodes=tuple(nodes),
+        dimms=tuple(dimms),
     )
 
 
