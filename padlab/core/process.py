@@ -14,9 +14,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, NoReturn, TypeVar
 
 from padlab.core.errors import LabError
 
@@ -24,6 +25,19 @@ TAIL_LINES = 20
 ANY = range(-64, 256)  # exit statuses, and signals as negative ones
 TODO = "see the output below"
 _KILL_GRACE_S = 3.0
+
+
+T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def during(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """In the with block, ``variable`` has this value for this thread."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
 
 
 class Scope:
@@ -75,14 +89,9 @@ class Scope:
                 if not self._apart:
                     self._apart_s += time.monotonic() - since
 
-    @contextlib.contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self) -> AbstractContextManager[None]:
         """What this thread spawns in the with block is counted here, too."""
-        token = _scope.set(self)
-        try:
-            yield
-        finally:
-            _scope.reset(token)
+        return during(_scope, self)
 
 
 _all = Scope()

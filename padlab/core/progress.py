@@ -12,11 +12,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
+
+from padlab.core.process import during
 
 _REDRAW_S = 0.1
 _LINE_EVERY_S = 30  # where lines cannot be redrawn: a log, a CI
@@ -37,14 +40,9 @@ def seconds(elapsed: float) -> str:
     return f"{minutes} min {rest:02d} s"
 
 
-@contextlib.contextmanager
-def labelled(label: str) -> Iterator[None]:
+def labelled(label: str) -> AbstractContextManager[None]:
     """What this thread prints in the with block begins with ``label``."""
-    token = _label.set(f"{label} ")
-    try:
-        yield
-    finally:
-        _label.reset(token)
+    return during(_label, f"{label} ")
 
 
 def note(text: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, source, state, tree
-from padlab.kernel.content import copy, digest, fingerprint
+from padlab.kernel.content import Stamp, copy, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.steps import Step, cover_letter, read_parts
 
@@ -194,7 +194,7 @@ def check(directory: Path) -> None:
     run_checkpatch(patched, mails)
 
 
-_CLEAN = paths.BUILD / "checkpatch"  # a stamp for each patch that checkpatch had no remark on
+_CLEAN = paths.BUILD / "checkpatch/.clean"  # the stamp of a series that checkpatch has no remark on
 # checkpatch asks for a MAINTAINERS change in each patch that adds a file; the
 # series has one entry, in its last step, which covers them all.
 IGNORE = ("FILE_PATH_CHANGES",)
@@ -207,31 +207,27 @@ _LIST_MACROS = re.compile(r"MACRO_ARG_REUSE: Macro argument reuse '(name|pos|hea
 
 
 def run_checkpatch(top: Path, mails: list[Path]) -> None:
-    """Any remark of checkpatch.pl --strict is an error; a patch that was clean is not looked at again."""
+    """Any remark of checkpatch.pl --strict is an error; a series that was clean is not looked at again."""
     packages.ensure("build")
-    stamps = {mail: _CLEAN / _key(top, mail) for mail in mails}
-    unknown = [mail for mail in mails if not stamps[mail].exists()]
-    _CLEAN.mkdir(parents=True, exist_ok=True)
-    if unknown:
-        _run_script(top, unknown)
-    for stamp in stamps.values():
-        stamp.touch()
-    progress.note(f"{len(mails)} patches: git am gives the patched tree, checkpatch --strict is clean")
-
-
-def _key(top: Path, mail: Path) -> str:
-    """Of the patch without its author, date and commit, and of the script with its word lists."""
-    text = mail.read_text()
+    texts = [mail.read_text() for mail in mails]
     names = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
     scripts = (fingerprint(top / "scripts" / name) or "" for name in names)
-    return digest([text[text.index("\nSubject: ") :], *IGNORE, *scripts])
+    # Of patches all but author, date and commit.
+    stamp = Stamp(_CLEAN, [*(text[text.index("\nSubject: ") :] for text in texts), *IGNORE, *scripts])
+    if not stamp.matches():
+        _CLEAN.parent.mkdir(parents=True, exist_ok=True)
+        with stamp.renewed():
+            _run_script(top, mails)
+    progress.note(f"{len(mails)} patches: git am gives the patched tree, checkpatch --strict is clean")
 
 
 def _run_script(top: Path, mails: list[Path]) -> None:
     command = ["perl", top / "scripts/checkpatch.pl", f"--root={top}", "--strict", "--no-summary", "--terse"]
     command += [f"--ignore={','.join(IGNORE)}", "--show-types", *mails]
     # It leaves a cache of names in its current directory.
-    output = process.run(command, what="checkpatch", ok=(0, 1), cwd=_CLEAN, log=paths.LOGS / "checkpatch.log")
+    output = process.run(
+        command, what="checkpatch", ok=(0, 1), cwd=_CLEAN.parent, log=paths.LOGS / "checkpatch.log"
+    )
     remarks = [
         line
         for line in output.splitlines()

@@ -22,12 +22,13 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from padlab.core import paths
+from padlab.core import paths, process
 from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.kernel.content import digest, fingerprint
@@ -65,13 +66,8 @@ def current() -> Keeper | None:
     return _keeper.get()
 
 
-@contextlib.contextmanager
-def by(keeper: Keeper) -> Iterator[Keeper]:
-    token = _keeper.set(keeper)
-    try:
-        yield keeper
-    finally:
-        _keeper.reset(token)
+def by(keeper: Keeper) -> AbstractContextManager[None]:
+    return process.during(_keeper, keeper)
 
 
 def key_of(command: Sequence[str]) -> str:

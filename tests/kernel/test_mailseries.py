@@ -180,7 +180,7 @@ for (grep {/patch$/} @ARGV) { open F, $_; while (<F>) { print "$ARGV[-1]:1: ERRO
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(packages, "ensure", lambda *groups: None)
     monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
-    monkeypatch.setattr(mailseries, "_CLEAN", tmp_path / "clean")
+    monkeypatch.setattr(mailseries, "_CLEAN", tmp_path / "clean/stamp")
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts/checkpatch.pl").write_text(SCRIPT)
     return tmp_path

@@ -4,10 +4,10 @@
 Checks run in several threads: what is made for one of them is made once, and the others wait for it.
 """
 
-import contextlib
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,9 @@ _building = threading.Lock()
 _arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 
 
-@contextlib.contextmanager
-def with_arguments(*args: str) -> Iterator[None]:
+def with_arguments(*args: str) -> AbstractContextManager[None]:
     """In the with block, changing kernels (tree.Variant) that this thread boots have ``args``."""
-    token = _arguments.set(args)
-    try:
-        yield
-    finally:
-        _arguments.reset(token)
+    return process.during(_arguments, args)
 
 
 def arguments(kernel: str) -> tuple[str, ...]:
