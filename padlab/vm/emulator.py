@@ -9,7 +9,7 @@ from pathlib import Path
 
 from padlab.core import packages, progress
 from padlab.core.errors import LabError
-from padlab.core.once import once
+from padlab.core.threads import once
 from padlab.kernel.arch import ARM64, X86_64, Arch
 
 NAME = "qemu-system-x86_64"

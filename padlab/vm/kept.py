@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from padlab.core import paths, process
-from padlab.core.once import once
 from padlab.core.outcome import Outcome
+from padlab.core.threads import once
 from padlab.kernel.content import digest, fingerprint
 
 FOLDER = paths.CACHE / "boots"

@@ -15,8 +15,8 @@ from typing import Any
 from padlab.check.base import ktap
 from padlab.core import process
 from padlab.core.errors import LabError
-from padlab.core.once import once
 from padlab.core.outcome import Outcome
+from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
 from padlab.vm import boot as boots

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from padlab.core.errors import LabError
-from padlab.core.once import once
 from padlab.core.outcome import Outcome
+from padlab.core.threads import once
 
 _SKIP_ALL = re.compile(r"^1\.\.0\s+#\s*SKIP\s*(?P<reason>.*)$", re.IGNORECASE)
 _BAIL_OUT = re.compile(r"^Bail out!\s*(?P<reason>.*)$")

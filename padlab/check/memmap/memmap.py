@@ -7,8 +7,8 @@ from padlab.check.base import guests
 from padlab.check.memmap import asked, matrix, oracle
 from padlab.core import host
 from padlab.core.errors import LabError
-from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
+from padlab.core.threads import once
 from padlab.kernel import tree
 from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.vm.boot import SYNC, BootResult

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from padlab.check.base import guests
 from padlab.check.memmap import matrix, oracle
-from padlab.core import packages, pool, progress
+from padlab.core import packages, progress, threads
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.kernel.kconfig import DEBUG, NOMEMCG, PERF, SPARSE, Config
@@ -165,7 +165,7 @@ def run(all_drawn: Sequence[Drawn], jobs: int) -> list[list[str]]:
         for kernel in KERNELS:
             guests.ready(kernel, ROLE, config)
     failures = []
-    for drawn, said in zip(all_drawn, pool.in_order(_try, all_drawn, jobs), strict=True):
+    for drawn, said in zip(all_drawn, threads.in_order(_try, all_drawn, jobs), strict=True):
         progress.note(f"{drawn}: {'differs' if said else 'does not differ'}")
         if said:
             again = f"(again: ./lab soak --seed {drawn.seed} --boots 1)"

@@ -36,8 +36,8 @@ from padlab.check.source import fences
 from padlab.check.userspace import charge, fuzz, search, spin
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.core.once import once
 from padlab.core.outcome import Outcome, judge
+from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint, write

@@ -13,7 +13,7 @@ from pathlib import Path
 from padlab.check.mutants import mutant, schema
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.core.once import once
+from padlab.core.threads import once
 from padlab.kernel import content, tree
 
 PLACE = paths.BUILD / "mutants"

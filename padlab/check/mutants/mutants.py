@@ -21,11 +21,11 @@ from padlab.check.mutants.detectors import TIERS, Detector
 from padlab.check.mutants.mutant import Mutant
 from padlab.check.mutants.mutantkernel import PLACE
 from padlab.check.plan import selection
-from padlab.core import packages, pool, process, progress
+from padlab.core import packages, process, progress, threads
 from padlab.core.errors import LabError
-from padlab.core.once import once
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
+from padlab.core.threads import once
 from padlab.kernel.content import digest
 from padlab.measure import provenance
 
@@ -162,7 +162,7 @@ class Run:
             with progress.labelled(f"[{nr}/{len(todo)}]"), turn:
                 self._try(tier, fault)
 
-        list(pool.in_order(attempt, enumerate(todo, 1), self._jobs))
+        list(threads.in_order(attempt, enumerate(todo, 1), self._jobs))
 
     def _try(self, tier: str, fault: mutant.Mutant) -> None:
         """On its checks of ``tier``, until one notices it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.check.mutants import mutant as mutants
-from padlab.core import paths, pool, process, progress
+from padlab.core import paths, process, progress, threads
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native, tree
@@ -106,7 +106,7 @@ def find(bug: mutants.Mutant) -> Outcome:
 
 def find_all() -> Outcome:
     """Each bug, as many at a time as there are CPUs."""
-    return sum(pool.in_order(find, bugs().values(), len(os.sched_getaffinity(0))), Outcome())
+    return sum(threads.in_order(find, bugs().values(), len(os.sched_getaffinity(0))), Outcome())
 
 
 def seen_by_find() -> str:

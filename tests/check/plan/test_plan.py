@@ -12,7 +12,7 @@ from padlab.check.memmap import matrix
 from padlab.check.plan import plan
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.core.once import once
+from padlab.core.threads import once
 from padlab.kernel import kconfig
 from padlab.kernel.kconfig import PERF, Config
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Functions that several threads call, and that are worked out once."""
+"""Work of several threads: once for all, and several at a time with results in order."""
 
 import threading
 import time
@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from padlab.core import threads
 from padlab.core.errors import LabError
-from padlab.core.once import once
+from padlab.core.threads import once
 
 
 def test_threads_wait_for_one_and_others_do_not() -> None:
@@ -46,3 +47,33 @@ def test_what_failed_is_not_tried_again() -> None:
         with pytest.raises(ValueError, match="once more"):
             make(2, kind="other")
     assert calls == [1, 2, 2]
+
+
+def test_results_are_in_the_order_of_the_items() -> None:
+    assert list(threads.in_order(lambda n: n * n, range(20), 3)) == [n * n for n in range(20)]
+
+
+def test_after_an_error_no_other_one_is_begun() -> None:
+    begun: list[int] = []
+
+    def fail(nr: int) -> None:
+        begun.append(nr)
+        raise LabError("a", "b", "c")
+
+    with pytest.raises(LabError):
+        list(threads.in_order(fail, range(10_000), 1))
+    assert len(begun) < 10_000
+
+
+def test_an_interrupt_ends_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(threads.process, "kill_all", ended.set)
+
+    def guest(nr: int) -> bool:
+        if not nr:
+            raise KeyboardInterrupt
+        return ended.wait(30)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(threads.in_order(guest, range(2), 2))
+    assert ended.is_set()
