@@ -43,22 +43,20 @@ def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bo
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
-@click.option("--trace", is_flag=True, help="Print the steps that lead to each error.")
-def models(globs: tuple[str, ...], full: bool, list_only: bool, trace: bool) -> int:
+def models(globs: tuple[str, ...], full: bool, list_only: bool) -> int:
     """Search all that the threads of a job may do, with spin.
 
     Two or three threads, with weakly ordered memory; see docs/testing.md.  GLOB chooses by name, as
-    in ./lab test.
+    in ./lab test.  The steps that lead to an error are in the log, build/logs/models-NAME.log.
 
     \b
     Examples:
       ./lab models
       ./lab models task-again         one model
-      ./lab models --trace slot-without-release    the steps that lead to the error
     """
     from padlab.check.userspace import spin
 
-    return spin.main(globs, full, list_only, trace)
+    return spin.main(globs, full, list_only)
 
 
 @command()
@@ -92,14 +90,13 @@ def soak(seed: int | None, nr: int, jobs: int) -> int:
     help="No dearer checks than these: programs, KUnit under UML, boots, boots of the debug kernel.",
 )
 @JOBS
-@click.option("--again", is_flag=True, help="Forget what earlier runs have found of these mutants.")
 @click.option("--list", "list_only", is_flag=True, help="Print the mutants, and try none.")
-def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only: bool) -> int:
+def mutants(globs: tuple[str, ...], tier: str, jobs: int, list_only: bool) -> int:
     """Put faults into the kernel side; a check has to notice each.
 
     The faults, small ones, are in checks/mutants/.  Each is tried by itself, on the checks that its
     table names, the cheapest first, until one fails.  The exit status is 1 if a mutant survives that
-    is not marked as equivalent, or if one does not compile.
+    is not marked as equivalent, or if one does not compile.  What is found is kept in build/mutants.
 
     A GLOB chooses as in ./lab test, by table and name.
 
@@ -112,7 +109,7 @@ def mutants(globs: tuple[str, ...], tier: str, jobs: int, again: bool, list_only
     """
     from padlab.check.mutants import mutants as runs
 
-    return runs.main(globs, tier, jobs, again, list_only)
+    return runs.main(globs, tier, jobs, list_only)
 
 
 @command()

@@ -37,13 +37,7 @@ def path_of(name: str) -> Path:
 def of_cpus(name: str, base: str | None = None) -> dict[str, Path]:
     """By CPU, in order, where a result that depends on it has been recorded for a base, or the one in use."""
     top = paths.results_of(base or paths.BASE) / CPUS
-    return {path.parent.name: path for path in sorted(top.glob(f"*/{name}"), key=_by_cpu)}
-
-
-def _by_cpu(path: Path) -> list[tuple[str, int]]:
-    """Families and models in the order of their numbers."""
-    words = path.parent.name.split("-")
-    return [("", int(word)) if word.isdigit() else (word, 0) for word in words]
+    return {path.parent.name: path for path in sorted(top.glob(f"*/{name}"))}
 
 
 def load(path: Path, command: str, what: str) -> Any:

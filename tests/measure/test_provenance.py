@@ -38,13 +38,13 @@ def test_the_table_of_the_documents_has_the_same_names() -> None:
 
 def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "RECORDED", tmp_path)
-    slugs = ["amd-family-9-model-1", "amd-family-25-model-17", "amd-family-25-model-160"]
+    slugs = ["amd-family-25-model-160", "amd-family-25-model-17", "intel-family-6-model-207"]
     for slug in reversed(slugs):
         (tmp_path / "7.3/cpus" / slug).mkdir(parents=True)
         (tmp_path / "7.3/cpus" / slug / "bench.json").write_text("{}")
     records = provenance.of_cpus("bench.json", "7.3")
     assert list(records) == slugs
-    assert records[slugs[0]] == tmp_path / "7.3/cpus/amd-family-9-model-1/bench.json"
+    assert records[slugs[0]] == tmp_path / "7.3/cpus/amd-family-25-model-160/bench.json"
     assert provenance.of_cpus("bench.json", "6.12") == provenance.of_cpus("hugepages.json", "7.3") == {}
 
 

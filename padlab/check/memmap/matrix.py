@@ -279,7 +279,8 @@ DEBUG = (
 
 def cases(full: bool) -> list[Case]:
     """What ``./lab test`` boots, or with ``full`` all there is."""
-    small = [machine for machine in map(machines.load, machines.names()) if machine.small]
+    every = list(map(machines.load, machines.names()))
+    small = [machine for machine in every if machine.small]
     # Another architecture needs a stock kernel of its own.
     table = [Case(PLAIN, one.name, config=one.config) for one in small if full or not one.arch.foreign]
     table += [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *DEVICES, *WATCHERS, *DEBUG]
@@ -290,16 +291,10 @@ def cases(full: bool) -> list[Case]:
             table += [
                 replace(case, machine=one.name, config=one.config, says=(), short=False) for one in others
             ]
-        for name in large_machines():
-            most = allowance(machines.load(name))
-            table.append(Case(PLAIN, name, LARGE_ARGS, short=False, allowance=most))
+        # Those with EFI have other kernels: see padlab/check/users.
+        large = (one for one in every if not (one.small or one.firmware))
+        table += [Case(PLAIN, one.name, LARGE_ARGS, short=False, allowance=allowance(one)) for one in large]
     return [_of_base(case) for case in table if full or case.short]
-
-
-def large_machines() -> list[str]:
-    """Those with EFI have other kernels: see padlab/check/users."""
-    loaded = map(machines.load, machines.names())
-    return [machine.name for machine in loaded if not (machine.small or machine.firmware)]
 
 
 def _of_base(case: Case) -> Case:

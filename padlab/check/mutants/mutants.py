@@ -70,10 +70,6 @@ class Log:
             text = msgspec.json.encode(self._attempts).decode()
             provenance.write(self._path, msgspec.json.format(text, indent=1))
 
-    def forget(self, detector: Detector, mutant: Mutant) -> None:
-        """In this run; on disk until something else is kept."""
-        self._attempts.get(detector.name, {}).pop(_key(detector, mutant), None)
-
     def verdict(self, mutant: Mutant, detectors: Iterable[Detector]) -> Verdict:
         """What the attempts of ``detectors``, all that are to notice it, come to."""
         if mutant.equivalent:
@@ -100,7 +96,7 @@ LIMIT, LEAST_LIMIT_S = 4.0, 60.0  # then so many times what it took, and some
 _SAID = 200  # characters of what a check says
 
 
-def main(globs: Sequence[str], tier: str, jobs: int = 1, again: bool = False, list_only: bool = False) -> int:
+def main(globs: Sequence[str], tier: str, jobs: int = 1, list_only: bool = False) -> int:
     chosen = choose(mutant.all_of(), globs)
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
@@ -109,8 +105,6 @@ def main(globs: Sequence[str], tier: str, jobs: int = 1, again: bool = False, li
     log = Log()
     packages.ensure(*GROUPS, *(() if tier in TIERS[:2] else ("qemu",)))
     run = Run(log, jobs)
-    if again:
-        run.forget(chosen)
     for level in TIERS[: TIERS.index(tier) + 1]:
         run.try_all(chosen, level)
     verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
@@ -141,11 +135,6 @@ class Run:
         self._alone = threading.Lock()
         self._first = threading.Lock()
         self.broken: dict[str, LabError] = {}
-
-    def forget(self, chosen: Sequence[mutant.Mutant]) -> None:
-        for fault in chosen:
-            for check in checks_of(fault):
-                self._log.forget(check, fault)
 
     def try_all(self, chosen: Sequence[mutant.Mutant], tier: str) -> None:
         """Each that no check has noticed yet, on its checks of ``tier``."""

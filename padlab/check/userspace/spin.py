@@ -146,18 +146,18 @@ def choose(globs: Sequence[str], full: bool) -> list[Search]:
     return selection.named(globs, {wanted.name: wanted for wanted in searched}, "models", "model")
 
 
-def main(globs: Sequence[str] = (), full: bool = False, list_only: bool = False, trace: bool = False) -> int:
+def main(globs: Sequence[str] = (), full: bool = False, list_only: bool = False) -> int:
     chosen = choose(globs, full)
     if list_only:
         print("".join(f"{wanted.name}\n" for wanted in chosen), end="")
         return 0
     packages.ensure(*search.GROUPS)
     done = do_all(chosen)
-    show(done, trace)
+    show(done)
     return 1 if any(searched.problems for searched in done) else 0
 
 
-def show(done: Sequence[Searched], trace: bool) -> None:
+def show(done: Sequence[Searched]) -> None:
     names = ("kind", "model", "searched in", "states", "verdict", "what it is about")
     grid = table.grid(names, left=set(names) - {"states"})
     for searched in done:
@@ -168,8 +168,6 @@ def show(done: Sequence[Searched], trace: bool) -> None:
     for searched in done:
         for problem in searched.problems:
             progress.result(f"{searched.search.name}: {problem}\n  log: {searched.log}")
-        if trace:
-            progress.result(f"{searched.search.name}\n{searched.log.read_text()}")
     states = f"{sum(searched.result.states for searched in done):,}"
     wrong = sum(bool(searched.problems) for searched in done)
     progress.result(f"{len(done)} searched, {states} states, {wrong} not as they have to be")

@@ -156,12 +156,8 @@ def of(name: str, **fields: str) -> Mutant:
     return replace(FAULT, id=f"engine/{name}", old=name, checks=("dear", "cheap"), **fields)
 
 
-def tried(
-    log: Log, *chosen: Mutant, again: bool = False, tiers: tuple[str, ...] = detectors.TIERS
-) -> mutants.Run:
+def tried(log: Log, *chosen: Mutant, tiers: tuple[str, ...] = detectors.TIERS) -> mutants.Run:
     run = mutants.Run(log)
-    if again:
-        run.forget(chosen)
     for tier in tiers:
         run.try_all(chosen, tier)
     return run
@@ -203,8 +199,6 @@ def test_what_is_known_is_kept(checks: Checks, tmp_path: Path) -> None:
     assert outcomes(log, *chosen) == [(KILLED, "cheap"), (SURVIVED, "")]
     tried(log, replace(chosen[0], new="another fault"))
     assert len(checks.ran) == ran + 1
-    tried(log, *chosen, again=True)
-    assert len(checks.ran) == ran + 4
 
 
 def test_a_check_that_fails_without_a_mutant(checks: Checks, tmp_path: Path) -> None:

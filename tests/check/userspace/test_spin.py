@@ -179,4 +179,4 @@ def test_all_of_it_is_shown(
     assert spin.main(full=True) == 0
     assert "1 searched, 3,738 states" in capsys.readouterr().out
     says(wanted, BAD)
-    assert spin.main(trace=True) == 1
+    assert spin.main() == 1
