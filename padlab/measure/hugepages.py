@@ -132,10 +132,6 @@ def boot_exactly(
     return cost, result
 
 
-def helpers_cost(build: builds.Build) -> tuple[JobCost, boot.BootResult]:
-    return boot_exactly(build, "jobcost", parse_helpers)
-
-
 def too_much(cost: JobCost) -> list[str]:
     figures = (("for each chunk", cost.chunk, MAX_CHUNK), ("when it leaves", cost.end, MAX_END))
     return [
@@ -150,7 +146,7 @@ def main(quick: bool = False) -> int:
     native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
     build = builds.ensure_build("patched")
     cost, exact = boot_exactly(build, "hugecost", parse_cost)
-    helpers, _ = helpers_cost(build)
+    helpers, _ = boot_exactly(build, "jobcost", parse_helpers)
     all_rows = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
     if not quick:
         made = {**exact.accel.as_dict(), **provenance.of_native("./lab bench hugepages")}

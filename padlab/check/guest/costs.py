@@ -103,7 +103,7 @@ def job() -> Outcome:
     """What a caller does before the first byte of 1 GiB is zeroed, and a helper for each chunk."""
     build, _ = guests.ready("patched", "hugecost")
     cost, result = hugepages.boot_exactly(build, "hugecost", hugepages.parse_cost)
-    helpers, helpers_result = hugepages.helpers_cost(build)
+    helpers, helpers_result = hugepages.boot_exactly(build, "jobcost", hugepages.parse_helpers)
     progress.note(str(cost))
     progress.note(str(helpers))
     problems = []

@@ -76,14 +76,10 @@ def irq_problems(console: str) -> list[str]:
 def problems(case: Case, result: boots.BootResult) -> list[str]:
     """What console and guest's report lack of what the case asks for, or have too much."""
     text = f"{result.dmesg.text}\n{result.guest.text}"
-    wrong = [f"the console does not say: {said}" for said in case.says if not _search(said, text)]
-    wrong += [f"the console says: {said}" for said in case.never if _search(said, text)]
+    wrong = [f"the console does not say: {said}" for said in case.says if not re.search(said, text, re.M)]
+    wrong += [f"the console says: {said}" for said in case.never if re.search(said, text, re.M)]
     pages = sum(node.pages or 0 for node in result.dmesg.nodes)
     events, least = result.guest.number("events") or 0, case.seen_per_page
     if least and (not pages or events < least * pages):
         wrong.append(f"{events} trace events, less than {least} for each of {pages} deferred pages")
     return wrong
-
-
-def _search(pattern: str, text: str) -> re.Match[str] | None:
-    return re.search(pattern, text, re.MULTILINE)

@@ -97,7 +97,7 @@ _SAID = 200  # characters of what a check says
 
 
 def main(globs: Sequence[str], tier: str, jobs: int = 1, list_only: bool = False) -> int:
-    chosen = choose(mutant.all_of(), globs)
+    chosen = selection.named(globs, {fault.id: fault for fault in mutant.all_of()}, "mutants", "mutant")
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
         return 0
@@ -110,10 +110,6 @@ def main(globs: Sequence[str], tier: str, jobs: int = 1, list_only: bool = False
     verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
     show(verdicts)
     return conclude(verdicts, run.broken, time.monotonic() - start)
-
-
-def choose(everything: Sequence[mutant.Mutant], globs: Sequence[str]) -> list[mutant.Mutant]:
-    return selection.named(globs, {fault.id: fault for fault in everything}, "mutants", "mutant")
 
 
 def checks_of(fault: mutant.Mutant) -> list[Detector]:

@@ -2,6 +2,7 @@
 """Mutants: each can be seeded, checks that exist are to notice it, and runs are judged right."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from padlab.check.mutants import detectors, mutant, mutants
 from padlab.check.mutants.detectors import Detector
 from padlab.check.mutants.mutant import Mutant
 from padlab.check.mutants.mutants import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log, Verdict
+from padlab.check.plan import selection
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -226,12 +228,13 @@ def test_the_exit_status(checks: Checks, tmp_path: Path, capfd: pytest.CaptureFi
 
 
 def test_a_mutant_is_chosen_by_table_or_name() -> None:
-    chosen = [of("a"), of("ab"), replace(FAULT, id="charge/c")]
-    assert mutants.choose(chosen, ["charge/*"]) == [chosen[2]]
-    assert mutants.choose(chosen, ["/a"]) == chosen[:2]
-    assert mutants.choose(chosen, []) == chosen
+    chosen = {fault.id: fault for fault in (of("a"), of("ab"), replace(FAULT, id="charge/c"))}
+    named = partial(selection.named, items=chosen, command="mutants", kind="mutant")
+    assert [fault.id for fault in named(["charge/*"])] == ["charge/c"]
+    assert [fault.id for fault in named(["/a"])] == ["engine/a", "engine/ab"]
+    assert named([]) == list(chosen.values())
     with pytest.raises(LabError, match="nearest are 'charge/c'"):
-        mutants.choose(chosen, ["charge/d"])
+        named(["charge/d"])
 
 
 def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
