@@ -76,7 +76,7 @@ def make() -> None:
         paths.SHARED.mkdir(parents=True, exist_ok=True)
         with _locked():
             if not _venv_is_good():
-                _say(f"{what} (once) ...")
+                print(f"{what} (once) ...", file=sys.stderr)
                 _make_venv(what)
             if not _is_made("base"):
                 _make_set("base")
@@ -113,7 +113,7 @@ def _make_set(name: str) -> None:
     purpose, room = SETS[name]
     what = f"installing the Python packages {purpose}"
     if name != "base":
-        _say(f"{what} (once) ...")
+        print(f"{what} (once) ...", file=sys.stderr)
     host.check_room(paths.SHARED, room << 20, what)
     place = _place(name)
     new = place.with_name(f".new-{name}")
@@ -154,10 +154,6 @@ def failure(text: str) -> str:
         return "the Python package index cannot be reached"
     errors = [line for line in text.splitlines() if "error" in line.lower()]
     return errors[-1].removeprefix("ERROR: ").rstrip(".") if errors else "it failed"
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> int:

@@ -64,9 +64,8 @@ def use_base(name: str) -> None:
     os.environ[BASE_VARIABLE] = name
 
 
-def command(words: str, base: str | None = None) -> str:
-    name = base or BASE
-    return f"./lab {words}" if name == DEFAULT_BASE else f"./lab {words} --base {name}"
+def command(words: str) -> str:
+    return f"./lab {words}" if BASE == DEFAULT_BASE else f"./lab {words} --base {BASE}"
 
 
 def shown(path: Path) -> str:

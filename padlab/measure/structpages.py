@@ -196,10 +196,6 @@ def _times(
     return [[timing.ns for timing in by[way]] for way in ways]
 
 
-def timings_of(runs: Sequence[Measured]) -> list[Timing]:
-    return [timing for measured in runs for timing in measured.timings]
-
-
 def bests(timings: Sequence[Timing]) -> list[Best]:
     """Which stores are best for each use that chooses by CPU."""
     ways = ("stock", OURS, "plain", USE_OURS)
@@ -215,7 +211,7 @@ def time_gate() -> Gate[Measured]:
     return Gate(
         "struct pages",
         lambda: run(f"--rounds={ROUNDS}", f"--mib={QUICK_MIB}"),
-        lambda runs: limits(timings_of(runs), wanted),
+        lambda runs: limits([one for run in runs for one in run.timings], wanted),
         RUNS,
-        lambda runs: bests(timings_of(runs)),
+        lambda runs: bests([one for run in runs for one in run.timings]),
     )

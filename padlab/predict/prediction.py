@@ -5,7 +5,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import partial
 
@@ -41,12 +41,6 @@ class Row:
     published_ms: float | None = None
 
 
-@dataclass(frozen=True)
-class Prediction:
-    name: str
-    rows: tuple[Row, ...]
-
-
 def large_machines() -> dict[str, machine.Machine]:
     """By name: 1tib to 24tib.  They are for the model only: QEMU cannot boot them."""
     machines = {}
@@ -58,19 +52,17 @@ def large_machines() -> dict[str, machine.Machine]:
     return machines
 
 
-def predict_published(name: str, fit: calibrate.Fit, kernels: Engines) -> Prediction:
+def predict_published(name: str, fit: calibrate.Fit, kernels: Engines) -> list[Row]:
     """A published machine, with its own calibration; ours has the range of its time per page."""
     nodes, cpus = calibrate.shapes(machine.load(name)), [(calibrate.hardware(fit, name), kernels.on(name))]
-    rows = (_row(nodes, row.threads, cpus, row.deferred_ms) for row in sweep.published(name))
-    return Prediction(name, tuple(rows))
+    return [_row(nodes, row.threads, cpus, row.deferred_ms) for row in sweep.published(name)]
 
 
-def predict_large(large: machine.Machine, fit: calibrate.Fit, kernels: Engines) -> Prediction:
+def predict_large(large: machine.Machine, fit: calibrate.Fit, kernels: Engines) -> list[Row]:
     """A large machine; the range is over other CPUs and ours' time per page."""
     nodes = calibrate.shapes(large)
     cpus = [(calibrate.hardware(fit, name), kernels.on(name)) for name in _LARGE_RANGE]
-    rows = (_row(nodes, threads, cpus) for threads in _LARGE_THREADS)
-    return Prediction(large.name, tuple(rows))
+    return [_row(nodes, threads, cpus) for threads in _LARGE_THREADS]
 
 
 def _row(
@@ -106,11 +98,12 @@ def main() -> int:
     kernels = load_engines()
     with progress.step("calibrating the model on the published sweeps") as step:
         calibration = calibrate.calibrate(calibrate.published_points(), kernels.stock, step.update)
-    fit, large = calibration.fit, large_machines().values()
-    published = [predict_published(name, fit, kernels) for name in calibrate.MACHINES]
+    fit = calibration.fit
+    published = {name: predict_published(name, fit, kernels) for name in calibrate.MACHINES}
+    large = {name: predict_large(machine, fit, kernels) for name, machine in large_machines().items()}
     tables = {
         "predict-published.csv": to_csv(calibration, published),
-        "predict-large.csv": to_csv(calibration, [predict_large(machine, fit, kernels) for machine in large]),
+        "predict-large.csv": to_csv(calibration, large),
         "predict-cores.csv": cores_csv(core_rows(kernels)),
     }
     progress.result("\n".join(f"{key}: {text}" for key, text in notes(calibration).items()))
@@ -132,7 +125,7 @@ def notes(calibration: calibrate.Calibration) -> dict[str, str]:
     }
 
 
-def to_csv(calibration: calibrate.Calibration, predictions: Sequence[Prediction]) -> str:
+def to_csv(calibration: calibrate.Calibration, predictions: Mapping[str, Sequence[Row]]) -> str:
     out = io.StringIO()
     for key, text in notes(calibration).items():
         out.write(f"# {key}: {text}\n")
@@ -142,12 +135,12 @@ def to_csv(calibration: calibrate.Calibration, predictions: Sequence[Prediction]
         ["machine", "threads", "published_ms", "predicted_left_out_ms"]
         + [f"predicted_{kernel}_{what}" for kernel in ("stock", "ours") for what in ("ms", "low", "high")]
     )
-    for made in predictions:
-        for row in made.rows:
-            check = checks.get((made.name, row.threads))
+    for name, rows in predictions.items():
+        for row in rows:
+            check = checks.get((name, row.threads))
             expected = [f"{row.published_ms:.1f}", f"{check.left_out_ms:.1f}"] if check else ["", ""]
             figures = [v for band in (row.stock, row.ours) for v in (band.ms, band.low, band.high)]
-            writer.writerow([made.name, row.threads, *expected, *(f"{value:.1f}" for value in figures)])
+            writer.writerow([name, row.threads, *expected, *(f"{value:.1f}" for value in figures)])
     return out.getvalue()
 
 

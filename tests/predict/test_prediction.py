@@ -72,8 +72,8 @@ class TestCalibration:
 class TestPredictions:
     def test_published_machines_have_their_rows(self, calibration: Calibration) -> None:
         made = prediction.predict_published("xeon-8167m", calibration.fit, KERNELS)
-        assert [row.threads for row in made.rows] == [1, 6, 13, 19, 26, 39, 52]
-        for row in made.rows:
+        assert [row.threads for row in made] == [1, 6, 13, 19, 26, 39, 52]
+        for row in made:
             assert row.stock.low == row.stock.ms == row.stock.high
             assert row.ours.low <= row.ours.ms <= row.ours.high
 
@@ -82,11 +82,9 @@ class TestPredictions:
         assert [m.mib >> 20 for m in large.values()] == [1, 2, 4, 8, 12, 24]
         assert max(m.cpus for m in large.values()) == 512
         # Ours is that of the CPU's vendor, AMD's where the range is worst.
-        last = prediction.predict_large(large["1tib"], calibration.fit, KERNELS).rows[0]
+        last = prediction.predict_large(large["1tib"], calibration.fit, KERNELS)[0]
         assert last.ours.ms < last.stock.ms / 3 and last.ours.high > last.stock.ms / 2
-        times = [
-            prediction.predict_large(m, calibration.fit, KERNELS).rows[-1].stock.ms for m in large.values()
-        ]
+        times = [prediction.predict_large(m, calibration.fit, KERNELS)[-1].stock.ms for m in large.values()]
         assert times == sorted(times)
 
 

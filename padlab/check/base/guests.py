@@ -101,7 +101,7 @@ def boot(
     limit: float | None = None,
     **how: Any,
 ) -> boots.BootResult:
-    """A machine, by its name if it is in machines/.  ``limit``: in seconds, if not what such a boot has.
+    """``target``: by its name if it is in machines/; ``limit``: in seconds, if not what such a boot has.
 
     ``how`` is what else a BootSpec has.
     """

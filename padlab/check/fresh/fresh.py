@@ -34,7 +34,8 @@ _WANT = re.compile(
 def main(suites: Sequence[str], full: bool, cold: bool) -> int:
     """The exit status is 0 if all went well in every suite; the last line has the sums."""
     start = time.monotonic()
-    host, commands = _host(full), readme_commands(full)
+    host = bareroot.prepared(bareroot.ROOM_FULL if full else bareroot.ROOM)
+    commands = readme_commands(full)
     reports: list[Report] = []
     for suite in suites:
         try:
@@ -48,12 +49,8 @@ def main(suites: Sequence[str], full: bool, cold: bool) -> int:
 
 def proof(suite: str) -> Outcome:
     """Both commands on a bare ``suite``: a check of ./lab test --full."""
-    reports = _prove(suite, _host(full=False), readme_commands(full=False), cold=False)
+    reports = _prove(suite, bareroot.prepared(bareroot.ROOM), readme_commands(full=False), cold=False)
     return sum((report.outcome for report in reports), Outcome())
-
-
-def _host(full: bool) -> bareroot.HostConfig:
-    return bareroot.prepared(bareroot.ROOM_FULL if full else bareroot.ROOM)
 
 
 def readme_commands(full: bool) -> list[list[str]]:
