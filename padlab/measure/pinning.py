@@ -9,9 +9,8 @@ where nobody can help.
 from dataclasses import dataclass
 
 from padlab.core.errors import LabError
-from padlab.kernel import build as builds
 from padlab.kernel.kconfig import VFIO
-from padlab.vm import boot, initramfs, machine
+from padlab.vm import boot, machine
 
 MACHINE = "devices"
 MIB = 256
@@ -32,12 +31,8 @@ class Cost:
 
 def exact(kernel: str) -> dict[str, Cost]:
     """By kind of memory, the second time."""
-    build = builds.ensure_build(kernel, VFIO)
-    initrd = initramfs.ensure(build, "pincost")
-    spec = boot.BootSpec(
-        machine.load(MACHINE), kernel, VFIO, exact=True, append=(f"padlab_mib={MIB}",), initrd=initrd
-    )
-    result = boot.boot(spec, build, "pinning, exact")
+    ready, append = boot.prepare(kernel, VFIO, "pincost"), (f"padlab_mib={MIB}",)
+    result = boot.boot_ready(machine.load(MACHINE), ready, "pinning, exact", exact=True, append=append)
     costs = parse(result.guest.values("cost"))
     if set(costs) != set(KINDS):
         raise LabError("cost of pinning", "the guest did not say it", "see why", log=result.guest_log)
