@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The commands that check."""
 
+from pathlib import Path
+
 import click
 
 from padlab.cli.shared import JOBS, command
@@ -13,7 +15,13 @@ from padlab.core.aptsuite import SUITES
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
 @click.option("--list", "names", is_flag=True, help="Print the names of the checks, and run none.")
-def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bool) -> int:
+@click.option(
+    "--json",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the results there, as JSON.",
+)
+def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bool, json: Path | None) -> int:
     """Run the checks, all of them or some.
 
     They are lint, the lab's own tests, the engine in userspace, KUnit, kselftests, the memory
@@ -36,7 +44,7 @@ def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bo
     if quick and full:
         raise click.UsageError("--quick and --full exclude each other")
 
-    return lab_test.main(globs, quick, full, names, again)
+    return lab_test.main(globs, quick, full, names, json, again)
 
 
 @command()

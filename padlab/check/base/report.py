@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How checks went: told as they end, and summed up.
+"""How checks went: told as they end, summed up, and as JSON.
 
 At the end all that failed is reported again: of a CI run often only the last lines are
 kept.  The last line has the sums.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -69,3 +70,19 @@ def _failures(report: Report, limit: int, title: str) -> list[str]:
 def _cut(lines: list[str], limit: int) -> list[str]:
     shown = [f"      {line}" for line in lines[:limit]]
     return [*shown, f"      ... and {len(lines) - limit} lines more"] if len(lines) > limit else shown
+
+
+def to_json(reports: Sequence[Report]) -> str:
+    """A check a line; times are in seconds."""
+    rows = [
+        {
+            "name": report.name,
+            "passed": report.outcome.passed,
+            "failed": [failure.partition("\n")[0] for failure in report.outcome.failures],
+            "skipped": list(report.outcome.skips),
+            "seconds": round(report.elapsed, 1),
+            "kept": report.kept,
+        }
+        for report in reports
+    ]
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"

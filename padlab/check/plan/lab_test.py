@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from padlab.check.base import expected, guests, report, runner
 from padlab.check.guest import suites
@@ -30,8 +31,10 @@ def main(
     quick: bool = False,
     full: bool = False,
     list_only: bool = False,
+    json: Path | None = None,
     again: bool = False,
 ) -> int:
+    """``json`` is a file to write the results to."""
     chosen = checks(globs, quick, full)
     if list_only:
         print("".join(f"{check.name}\n" for check in chosen), end="")
@@ -42,10 +45,15 @@ def main(
         return 0
     if full and not globs:
         _check_host(chosen)
+    if json:
+        json.touch()  # if it cannot be written, that is said now
     with exclusive.held(paths.command("test")):
         start = time.monotonic()
         reports = _run(chosen, QUICK_GROUPS if quick else GROUPS, again)
-        return report.conclude(reports, time.monotonic() - start)
+        elapsed = time.monotonic() - start
+        if json:
+            json.write_text(report.to_json(reports), encoding="utf-8")
+    return report.conclude(reports, elapsed)
 
 
 def _check_host(chosen: Sequence[runner.Check]) -> None:

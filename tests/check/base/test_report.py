@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is reported of checks: as they end, at the end, and as JSON."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,3 +69,9 @@ def test_long_failures_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
 def test_outcomes_add_up() -> None:
     total = Outcome(1, ("a",), log=Path("/a")) + Outcome(2, (), ("b",))
     assert total == Outcome(3, ("a",), ("b",), Path("/a"))
+
+
+def test_json_has_a_check_a_line() -> None:
+    text = report.to_json([GOOD, BAD])
+    assert [row["name"] for row in json.loads(text)] == [GOOD.name, BAD.name]
+    assert len(text.splitlines()) == 4 and json.loads(text)[1]["failed"]

@@ -4,6 +4,7 @@
 import contextlib
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +102,11 @@ def test_list_prints_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [check.name for check in plan.quick()]
 
 
+def test_a_report_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        lab_test.main(["lint"], json=tmp_path / "no/such/folder.json")
+
+
 @pytest.mark.parametrize(
     ("free_mib", "room", "why"),
     [
@@ -118,26 +124,28 @@ def test_all_of_it_is_refused_where_it_does_not_fit(
 
 
 def test_a_failed_set_up_is_told_and_nothing_else_runs(
-    alone: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_groups: str) -> None:
         raise LabError("installing quilt", "the network is down", "check it")
 
     monkeypatch.setattr(lab_test.packages, "ensure", refuse)
-    assert lab_test.main(["lint"]) == 1
+    assert lab_test.main(["lint"], json=tmp_path / "x.json") == 1
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "0 passed, 1 failed"
     assert "installing quilt: the network is down; check it" in out[-2]
+    assert "the network is down" in (tmp_path / "x.json").read_text()
 
 
-def test_the_last_line_has_the_sums(
-    alone: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_results_are_written(
+    alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checks = [Check("good", lambda: Outcome(1), 60), Check("bad", lambda: Outcome(0, ("no",)), 60)]
     monkeypatch.setattr(lab_test, "checks", lambda *_args: checks)
     monkeypatch.setattr(lab_test, "_set_up", lambda _groups: Outcome(1))
-    assert lab_test.main() == 1
+    assert lab_test.main(json=tmp_path / "x.json") == 1
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"
+    assert (tmp_path / "x.json").read_text().count('"name"') == 2
 
 
 def test_what_ci_runs_of_another_base() -> None:
