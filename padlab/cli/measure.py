@@ -16,7 +16,8 @@ from padlab.vm.machine import Machine
     "--machine", "machines", metavar="M", type=known.load, multiple=True, help="May be given several times."
 )
 @click.option("--exact", is_flag=True, help="Count instructions; recorded in results/.")
-def compare(machines: tuple[Machine, ...], exact: bool) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print the comparisons as JSON.")
+def compare(machines: tuple[Machine, ...], exact: bool, as_json: bool) -> int:
     """Boot stock and patched in turn; print how they compare.
 
     Medians of times, their spread and ratios; with --exact, of instructions, which repeat to
@@ -29,7 +30,7 @@ def compare(machines: tuple[Machine, ...], exact: bool) -> int:
     """
     from padlab.measure import compare as compares
 
-    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact)
+    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact, as_json)
 
 
 @command()

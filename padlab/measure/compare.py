@@ -9,6 +9,7 @@ which they are not is a failure of the comparison.  Stock does not print how man
 count is taken from ours: the machine is the same and both defer by the same rule.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -53,18 +54,20 @@ class Comparison:
     differing: tuple[str, ...]  # exact mode: kernels whose runs were not equal
 
 
-def main(machines: Sequence[Machine], exact: bool = False) -> int:
+def main(machines: Sequence[Machine], exact: bool = False, as_json: bool = False) -> int:
     """Compare on each machine.  Exact counts are recorded; the exit status is 1 if runs differ there."""
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"][0]
-    differ = False
-    for machine in machines:
-        comparison = measure(machine, ready, exact)
-        differ |= bool(comparison.differing)
+    comparisons = [measure(machine, ready, exact) for machine in machines]
+    records = [as_dict(comparison, build) for comparison in comparisons]
+    for comparison, record in zip(comparisons, records, strict=True):
         if exact:
-            provenance.record(f"compare-{machine.name}-exact.json", as_dict(comparison, build))
-        show(comparison, build)
-    return int(differ)
+            provenance.record(f"compare-{comparison.machine.name}-exact.json", record)
+        if not as_json:
+            show(comparison, build)
+    if as_json:
+        print(json.dumps(records, indent=2))
+    return int(any(comparison.differing for comparison in comparisons))
 
 
 def measure(machine: Machine, ready: dict[str, boot.Ready], exact: bool) -> Comparison:
