@@ -20,7 +20,8 @@ def test_a_program_is_what_its_command_ends_in() -> None:
 def test_each_is_in_its_suite() -> None:
     programs = othertests.programs()
     assert programs["mm/cow"].built == ["cow"]
-    assert {othertests.suite_of(name) for name in programs} == {"mm", "cgroup", "memory-hotplug", "sched"}
+    suites = {"mm", "cgroup", "memory-hotplug", "sched", "iommu"}
+    assert {othertests.suite_of(name) for name in programs} == suites
 
 
 def test_lines_of_the_list_in_the_guest_have_no_tabs_within() -> None:
