@@ -1,47 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What it costs to have a virtual machine's memory pinned and mapped for a device, stock beside ours.
+"""``./lab bench pinning``: what it takes to pin and map a virtual machine's memory for a device.
 
-A guest (padlab/guest/pincost.sh) maps its memory for QEMU's device "edu" through VFIO, as QEMU itself does
-for a device that it gives to a virtual machine.  In exact mode a page's cost is in instructions, of one CPU,
-where nobody can help.
+Stock beside ours: a guest (padlab/guest/pincost.sh) maps its memory for QEMU's device "edu" through VFIO, as
+QEMU itself does for a device that it gives to a virtual machine.  In exact mode a page's cost is in
+instructions, of one CPU, which has no help.  Where guests have CPUs that run at the same time, it is also
+timed, in turns; the host has to have as many CPUs as the guest, which do nothing else.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 
+from padlab.core import stats, table
 from padlab.core.errors import LabError
 from padlab.kernel.kconfig import VFIO
+from padlab.measure import provenance
 from padlab.vm import boot, machine
+from padlab.vm.accel import Accel
 
 MACHINE = "devices"
 MIB = 256
 PAGES = machine.PAGES_PER_MIB * MIB
-# All of it there: in 4 KiB pages, and in huge pages.
-KINDS = ("there", "thp")
+# By what a guest says: memory that is there, in 4 KiB pages and in huge ones; and that is not.
+KINDS = {"there": "4 KiB pages that are there", "thp": "huge pages that are there", "new": "not there"}
+# Zeroing a page is one instruction, or as many as it has bytes, as the emulator pleases.
+EXACT_KINDS = ("there", "thp")
 # Instructions for each microsecond of the guest's clock.
 PER_US = 1000
+KERNELS = ("stock", "patched")
+ROUNDS = 5
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Of a page, to pin and map it, and to undo that, in instructions."""
+class Row:
+    """Of a kind of memory: instructions of a page, or microseconds for all of it."""
 
-    mapped: float
-    unmapped: float
+    memory: str
+    unit: str
+    n: int
+    stock: float
+    ours: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.stock
 
 
-def exact(kernel: str) -> dict[str, Cost]:
-    """By kind of memory, the second time."""
-    ready, append = boot.prepare(kernel, VFIO, "pincost"), (f"padlab_mib={MIB}",)
-    result = boot.boot_ready(machine.load(MACHINE), ready, "pinning, exact", exact=True, append=append)
+def exact() -> list[Row]:
+    costs = {kernel: _pinned(boot.prepare(kernel, VFIO, "pincost"), True)[0] for kernel in KERNELS}
+    return [
+        Row(KINDS[kind], "instructions", 1, *(costs[kernel][kind] * PER_US / PAGES for kernel in KERNELS))
+        for kind in EXACT_KINDS
+    ]
+
+
+def timed() -> tuple[list[Row], Accel]:
+    """Medians of rounds in turns; none if CPUs of guests take turns."""
+    ready = {kernel: boot.prepare(kernel, VFIO, "pincost") for kernel in KERNELS}
+    times: dict[str, dict[str, list[int]]] = {kernel: {kind: [] for kind in KINDS} for kernel in KERNELS}
+    for _ in range(ROUNDS):
+        for kernel in KERNELS:
+            costs, accel = _pinned(ready[kernel], False)
+            if not accel.parallel:
+                return [], accel
+            for kind, us in costs.items():
+                times[kernel][kind].append(us)
+    medians = {
+        kernel: {kind: stats.summarize(times[kernel][kind]).median for kind in KINDS} for kernel in KERNELS
+    }
+    rows = [Row(KINDS[kind], "us", ROUNDS, *(medians[kernel][kind] for kernel in KERNELS)) for kind in KINDS]
+    return rows, accel
+
+
+def _pinned(ready: boot.Ready, exactly: bool) -> tuple[dict[str, int], Accel]:
+    kinds = EXACT_KINDS if exactly else tuple(KINDS)
+    append = (f"padlab_mib={MIB}", f"padlab_memory={','.join(kinds)}")
+    result = boot.boot_ready(machine.load(MACHINE), ready, "pinning", exact=exactly, append=append)
     costs = parse(result.guest.values("cost"))
-    if set(costs) != set(KINDS):
+    if set(costs) != set(kinds):
         raise LabError("cost of pinning", "the guest did not say it", "see why", log=result.guest_log)
-    return costs
+    return costs, result.accel
 
 
-def parse(lines: list[str]) -> dict[str, Cost]:
-    """Of ``KIND US US``; the last line of a kind counts.  Pure."""
-    costs = {}
-    for kind, *times in map(str.split, lines):
-        costs[kind] = Cost(*(int(us) * PER_US / PAGES for us in times))
-    return costs
+def parse(lines: Iterable[str]) -> dict[str, int]:
+    """To pin and map, of ``KIND US US``; the last of a kind counts.  Pure."""
+    return {kind: int(us) for kind, us, _ in map(str.split, lines)}
+
+
+def main(quick: bool = False) -> int:
+    rows = exact()
+    more, accel = timed() if not quick else ([], None)
+    if accel and more:
+        made = {**accel.as_dict(), **provenance.of_native("./lab bench pinning")}
+        provenance.record("pinning.json", {**made, "mib": MIB, "rows": [asdict(row) for row in rows + more]})
+    grid = table.grid(("memory", "unit", "n", "stock", "ours", "of stock"), left={"memory", "unit"})
+    for row in rows + more:
+        figures = (f"{row.stock:,.0f}", f"{row.ours:,.0f}", f"{row.ratio:.2f}")
+        grid.add_row(row.memory, row.unit, str(row.n), *figures)
+    table.console().print(grid)
+    if not more:
+        table.console().print(
+            "not timed, which takes a guest whose CPUs run at the same time (KVM, or QEMU 8.1)"
+        )
+    return 0
