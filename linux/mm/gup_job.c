@@ -8,7 +8,8 @@
  *
  *  - What is as large as a threshold, or larger, is pinned by a multithreaded padata job, on
  *    behalf of the task and within its limits.  Helpers use its address space meanwhile, so
- *    that what they fault in is charged to its memory cgroup and follows its memory policy.
+ *    what they fault in is charged to its memory cgroup, and they are on its node, as pages
+ *    come from the node of who faults them in.
  *
  *  - Pages that are there, and are huge, are pinned by the caller alone, which is as fast.
  *
@@ -17,6 +18,8 @@
  *    pinned, it goes on by itself, and finds the error that there is.
  */
 
+#include <linux/cgroup.h>
+#include <linux/cleanup.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/folio_zero.h>
@@ -28,20 +31,27 @@
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/padata_mt.h>
+#include <linux/pkeys.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
+#include <linux/topology.h>
 
-/* Of one array, and so of one job: it takes 1 MiB. */
-#define GUP_JOB_MAX_PAGES	(SZ_512M / PAGE_SIZE)
+/*
+ * Of one array, and so of one job: the pages of 256 MiB, if they are small.  The caller does
+ * not look for signals, nor lets others run, for each of them.
+ */
+#define GUP_JOB_MAX_LEN		SZ_512K
 
 /* A thread holds mmap_lock for no longer than it takes to fault in so much. */
 #define GUP_JOB_STEP		(SZ_2M / PAGE_SIZE)
 
-/* Of the job: 1 ms for pages that are not there and have to be zeroed. */
-#define GUP_JOB_MAX_CHUNK	(SZ_8M / PAGE_SIZE)
+/* Of the job: half a millisecond for pages that have to be zeroed. */
+#define GUP_JOB_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
 
 /* See Documentation/admin-guide/sysctl/vm.rst. */
 static unsigned long pin_pages_threshold_kbytes __read_mostly = SZ_32M / SZ_1K;
@@ -57,21 +67,24 @@ struct gup_job {
 };
 
 /*
- * The thread function.  The caller holds on to the address space.  Where a page cannot be
- * pinned, its place in the array stays empty.
+ * The thread function.  The caller holds on to the address space.  Where pages cannot be
+ * pinned, their places in the array are emptied: GUP may have left some in them.
  */
 static void gup_job_fn(unsigned long start, unsigned long end, void *arg)
 {
 	struct gup_job *gup = arg;
 	bool helper = current->mm != gup->mm;
-	long nr = 0;
+	struct page **pages;
+	long nr;
 
 	if (helper)
 		kthread_use_mm(gup->mm);
 	for (; start < end; start += nr) {
+		pages = gup->pages + (start - gup->first);
 		nr = pin_user_pages_fast(start * PAGE_SIZE, min(end - start, GUP_JOB_STEP),
-					 gup->gup_flags, gup->pages + (start - gup->first));
+					 gup->gup_flags, pages);
 		if (nr <= 0) {
+			memset(pages, 0, (end - start) * sizeof(*pages));
 			padata_mt_fail(&gup->job, nr ?: -EFAULT);
 			break;
 		}
@@ -81,32 +94,86 @@ static void gup_job_fn(unsigned long start, unsigned long end, void *arg)
 		kthread_unuse_mm(gup->mm);
 }
 
-/* Keep the pages up to the first that is missing, and return how many. */
+/*
+ * Keep the pages up to the first that is missing, and return how many.  A task that is killed
+ * keeps none: it would map them first.
+ */
 static long gup_job_keep(const struct gup_job *gup)
 {
-	unsigned long nr, i;
+	unsigned long nr = 0, i;
 
-	for (nr = 0; nr < gup->nr_pages && gup->pages[nr]; nr++)
-		;
+	if (!fatal_signal_pending(current)) {
+		while (nr < gup->nr_pages && gup->pages[nr])
+			nr++;
+	}
 	for (i = nr; i < gup->nr_pages; i++) {
 		if (gup->pages[i])
 			unpin_user_page(gup->pages[i]);
+		cond_resched();
 	}
 	return nr;
 }
 
-/* Pages of devices cannot be pinned.  A page that is larger than a chunk is zeroed by a job. */
+#ifdef CONFIG_CGROUP_HUGETLB
+static bool gup_job_has_hugetlb_cgroup(void)
+{
+	guard(rcu)();
+	return !task_css_is_root(current, hugetlb_cgrp_id);
+}
+#else
+static bool gup_job_has_hugetlb_cgroup(void)
+{
+	return false;
+}
+#endif
+
+#ifdef CONFIG_MEMCG
+static bool gup_job_memcg_has_hugetlb(void)
+{
+	return cgrp_dfl_root.flags & CGRP_ROOT_MEMORY_HUGETLB_ACCOUNTING;
+}
+#else
+static bool gup_job_memcg_has_hugetlb(void)
+{
+	return false;
+}
+#endif
+
+/*
+ * Pages of devices cannot be pinned.  Huge pages of hugetlb are charged to the cgroups of the
+ * thread that faults them in, which must not be a helper; and those larger than a chunk are
+ * zeroed by a job.  Helpers have no rights to what a protection key protects.
+ */
+static bool gup_job_fits_vma(struct vm_area_struct *vma)
+{
+	if ((vma->vm_flags & (VM_IO | VM_PFNMAP)) || vma_pkey(vma))
+		return false;
+	if (!is_vm_hugetlb_page(vma))
+		return true;
+	return vma_kernel_pagesize(vma) <= GUP_JOB_MAX_CHUNK * PAGE_SIZE &&
+	       !gup_job_has_hugetlb_cgroup() && !gup_job_memcg_has_hugetlb();
+}
+
+/* Whether all of the range is mapped, and may be faulted in by helpers. */
 static bool gup_job_fits(const struct gup_job *gup)
 {
+	unsigned long next = untagged_addr(gup->first * PAGE_SIZE);
+	unsigned long end = next + gup->nr_pages * PAGE_SIZE;
+	VMA_ITERATOR(vmi, gup->mm, next);
 	struct vm_area_struct *vma;
-	bool fits;
 
-	mmap_read_lock(gup->mm);
-	vma = vma_lookup(gup->mm, untagged_addr(gup->first * PAGE_SIZE));
-	fits = vma && !(vma->vm_flags & (VM_IO | VM_PFNMAP)) &&
-	       vma_kernel_pagesize(vma) <= GUP_JOB_MAX_CHUNK * PAGE_SIZE;
+	/* Several threads would fault in the same huge page. */
+	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && PMD_SIZE > GUP_JOB_MAX_CHUNK * PAGE_SIZE)
+		return false;
+	if (mmap_read_lock_killable(gup->mm))
+		return false;
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > next || !gup_job_fits_vma(vma))
+			break;
+		next = vma->vm_end;
+	}
 	mmap_read_unlock(gup->mm);
-	return fits;
+	return next >= end;
 }
 
 /* Whether a page is there, and is part of a huge one, so that the next ones probably are, too. */
@@ -148,12 +215,13 @@ static int gup_job_threads(unsigned long nr_pages)
  */
 struct page **pin_job_array(size_t *len)
 {
-	size_t max_len = min(*len, GUP_JOB_MAX_PAGES * sizeof(struct page *));
+	size_t max_len = min(*len, GUP_JOB_MAX_LEN);
 	struct page **pages;
 
 	if (gup_job_threads(max_len / sizeof(*pages)) <= 1)
 		return NULL;
-	pages = kvmalloc(max_len, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	/* It is not worth an out-of-memory kill. */
+	pages = kvmalloc(max_len, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 	if (pages)
 		*len = max_len;
 	return pages;
@@ -175,7 +243,7 @@ EXPORT_SYMBOL_GPL(pin_job_array);
  * take, or any lock that a page fault takes.
  * Return: How many pages were pinned.  Less than @nr_pages if there is no job for them, if one
  * of them cannot be pinned, or if the task is killed: the caller has to pin the next one by
- * itself to know.
+ * itself to know, and should not ask for a job again.
  */
 long pin_user_pages_job(struct mm_struct *mm, unsigned long addr, unsigned long nr_pages,
 			unsigned int gup_flags, struct page **pages)
@@ -194,6 +262,7 @@ long pin_user_pages_job(struct mm_struct *mm, unsigned long addr, unsigned long 
 			.align		= GUP_JOB_STEP,
 			.min_chunk	= GUP_JOB_STEP,
 			.max_chunk	= GUP_JOB_MAX_CHUNK,
+			.cpumask	= cpumask_of_node(numa_node_id()),
 			.max_threads	= gup_job_threads(nr_pages),
 			.killable	= true,
 		},

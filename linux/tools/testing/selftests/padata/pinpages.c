@@ -8,8 +8,9 @@
  *						/dev/vfio/3:0000:00:04.0
  *
  * MEMORY is new, there (touched, in small pages), thp (touched, in huge pages), hugetlb or
- * gigantic (not touched, in pages of 2 MiB or 1 GiB), or hole (there, but for one page in the
- * middle).  "locked" is as there, for a task without CAP_IPC_LOCK.
+ * gigantic (not touched, in pages of 2 MiB or 1 GiB), hole (there, but for one page in the
+ * middle), or short (of a file that ends one page before the memory).  "locked" is as there,
+ * for a task without CAP_IPC_LOCK.
  *
  * Prints the time that it takes to map the memory, and to unmap it, in us.  Exits with 0 if
  * all is well, 3 if the memory cannot be mapped, 4 if there is no such device or memory, and
@@ -134,6 +135,17 @@ static void get_memory(const char *kind)
 		int log = *kind == 'h' ? 21 : 30;
 
 		memory = map(length, MAP_HUGETLB | log << MAP_HUGE_SHIFT);
+		return;
+	}
+
+	if (!strcmp(kind, "short")) {
+		int fd = syscall(SYS_memfd_create, "pinpages", 0);
+
+		if (fd < 0 || ftruncate(fd, length - PAGE))
+			finish(SKIP, "memfd: %s", strerror(errno));
+		memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (memory == MAP_FAILED)
+			finish(SKIP, "no memory: %s", strerror(errno));
 		return;
 	}
 

@@ -89,7 +89,12 @@ fails()
 	pin 3 "$@" && [ "$nr_helped" -gt 0 ]
 }
 
-# The limit is checked before, so a job pins no more than the kernel does without it.
+fails_alone()
+{
+	pin 3 "$@" && [ "$nr_helped" -eq 0 ]
+}
+
+# VFIO checks the limit before it has a job, and iommufd when all of it is pinned.
 over_the_limit()
 {
 	(
@@ -150,7 +155,7 @@ had_pages=$(cat "$POOL/nr_hugepages")
 had_gigantic=$(cat "$GIGANTIC/nr_hugepages" 2>/dev/null)
 [ -z "$had_gigantic" ] || echo 1 > "$GIGANTIC/nr_hugepages"
 echo $((HUGETLB_MIB / 2)) > "$POOL/nr_hugepages"
-ktap_set_plan 13
+ktap_set_plan 14
 
 start_tracing padata/padata_mt_chunk
 check "memory that is not there" helped new $MIB
@@ -168,7 +173,8 @@ check "a lower threshold" helped new 28
 echo 0 > "$THRESHOLD"
 check "a threshold of 0" has_no_job new $MIB
 echo "$had_threshold" > "$THRESHOLD"
-check "a page that cannot be pinned" fails hole $MIB
+check "a page that cannot be pinned" fails short $MIB
+check "a page that is not mapped" fails_alone hole $MIB
 check "more than may be locked" over_the_limit
 check "more memory than a cgroup may have" out_of_memory
 check "a task that is killed" killed
