@@ -123,6 +123,9 @@ def job_problems(job: Job, trace: Trace) -> list[str]:
     mask = mask_of(node, trace)
     if job.cpu not in mask:
         wrong.append(f"called on CPU {job.cpu}, not one of node {job.node}'s: {_list(mask)}")
+    own = sum(cpu.node == job.node for cpu in trace.cpus.values())
+    if job.threads < (most := min(own, job.size // job.min_chunk)):
+        wrong.append(f"{job.threads} threads, where {most} CPUs could have a section each")
     wrong += _zone(job, node)
     return wrong + _sections(job) + _mask(job, mask) + _order(job, mask, trace)
 
