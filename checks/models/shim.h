@@ -292,6 +292,7 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 #define SCHED_NORMAL		0
 #define SCHED_BATCH		3
 #define SCHED_IDLE		5
+#define SCHED_DEADLINE		6
 #define NSEC_PER_USEC		1000L
 #define NSEC_PER_MSEC		1000000L
 #define PF_EXITING		0x4
@@ -345,7 +346,6 @@ int kernel_cpu(void);
 #define fatal_signal_pending(task)	kernel_killed(task, MC_SITE("fatal_signal_pending(" #task ")"))
 #define send_sig(sig, task, priv)	kernel_send_sig(sig, task, MC_SITE("send_sig(" #task ")"))
 #define sched_set_normal(task, nice)	kernel_set_normal(task, nice, MC_SITE("sched_set_normal(" #task ", " #nice ")"))
-#define dl_task(task)		false
 #define rt_or_dl_task(task)		kernel_realtime(task, MC_SITE("rt_or_dl_task(" #task ")"))
 #define sched_setscheduler_nocheck(task, policy, param)	((void)(param), kernel_set_policy(task, policy))
 

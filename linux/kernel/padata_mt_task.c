@@ -45,7 +45,6 @@
 #include <linux/nodemask.h>
 #include <linux/sched.h>
 #include <linux/sched/cputime.h>
-#include <linux/sched/deadline.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
@@ -465,10 +464,13 @@ static void padata_mt_task_lower(struct padata_mt_helper *helper)
 	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 }
 
-/* A deadline policy that somebody has set stays: cpuset's mutex would be taken to change it. */
+/*
+ * A deadline policy that somebody has set stays: cpuset's mutex would be taken to change it.
+ * A helper that just has that priority from a task that waits for its lock is no such case.
+ */
 static void padata_mt_task_set_nice(struct task_struct *helper, int nice)
 {
-	if (!dl_task(helper))
+	if (helper->policy != SCHED_DEADLINE)
 		sched_set_normal(helper, nice);
 }
 
