@@ -3,34 +3,10 @@
  * padata_mt_task.c - helpers for jobs that share the machine with other tasks
  *
  * After boot, a machine is there for its users.  Helping one user's job must not
- * disturb the others, nor get that user more of the machine than it was given.  So,
- * for padata_do_multithreaded() once init is started, this back end
- *
- *  - starts helpers only on idle CPUs: near the data first, spread over caches and cores.
- *    There may be few such CPUs or none.  While it works, the caller looks again for CPUs
- *    that have become idle;
- *
- *  - runs helpers as SCHED_IDLE, which any other task preempts, and makes them leave as
- *    soon as another task wants their CPU.  A caller that has nothing left to do but wait
- *    for its helpers gives all of them its own nice value, for the rest of the chunk that
- *    each is in: others may be waiting for the caller, so it must not wait for threads
- *    that get no CPU time;
- *
- *  - keeps helpers of a user task within the task's limits.  They claim chunks only on
- *    CPUs that the task may run on at that time, and only while its cgroup has CPU
- *    bandwidth left, to which their time is charged.  Helpers of a kernel thread have
- *    no such limits: it is not known who the kernel thread works for;
- *
- *  - makes helpers allocate memory as the caller does: by its policy, on its cpuset's
- *    nodes and for its memory cgroup.  A caller that must not enter a file system or do
- *    I/O, or that may use the memory reserves, gets no helpers;
- *
- *  - gives no helpers to a realtime caller, which would have to wait for helpers that
- *    are not realtime, and whose CPU time no cgroup limits; nor to a caller that is
- *    being killed, which should free memory, not get more.
- *
- * A helper that starts a job of its own, from a thread function, gets no helpers for
- * it: the outer job already has helpers, and those are bound by the task's limits.
+ * disturb the others, nor get that user more of the machine than it was given.  So helpers
+ * are started on idle CPUs, run as SCHED_IDLE, leave when another task wants their CPU, and
+ * keep within the limits of the caller.  The rules, and what a helper does not inherit, are
+ * in Documentation/core-api/padata-mt-tasks.rst.
  */
 
 #include <linux/cleanup.h>
