@@ -40,29 +40,20 @@
  * So the engine knows what to undo without keeping a list of what was done.
  */
 
-#include <linux/atomic.h>
 #include <linux/bug.h>
-#include <linux/completion.h>
 #include <linux/cpuhotplug.h>
-#include <linux/cpumask.h>
 #include <linux/errno.h>
-#include <linux/export.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
-#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/nodemask.h>
 #include <linux/overflow.h>
-#include <linux/padata_mt.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
-#include <linux/refcount.h>
-#include <linux/sched.h>
 #include <linux/sched/cputime.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
-#include <linux/workqueue.h>
 
 #include "padata_mt.h"
 #include "workqueue_internal.h"

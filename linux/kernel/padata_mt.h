@@ -27,7 +27,6 @@ struct padata_mt_helper;
 struct padata_mt_run;
 struct padata_mt_task;
 struct padata_mt_team;
-struct task_struct;
 
 /*
  * struct padata_mt_thread - one thread's part in a job

@@ -10,8 +10,6 @@
  */
 
 #include <linux/cleanup.h>
-#include <linux/completion.h>
-#include <linux/cpumask.h>
 #include <linux/cpuset.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
@@ -19,7 +17,6 @@
 #include <linux/mempolicy.h>
 #include <linux/minmax.h>
 #include <linux/nodemask.h>
-#include <linux/sched.h>
 #include <linux/sched/cputime.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/rt.h>
@@ -30,7 +27,6 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/topology.h>
-#include <linux/workqueue.h>
 
 #include "padata_mt.h"
 #include "sched/charge.h"
