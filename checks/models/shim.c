@@ -31,7 +31,7 @@ struct thread {
 	/* What a worker has to have again when it is done with an item */
 	signed char		nice;
 	bool			idle;			/* SCHED_IDLE */
-	unsigned char		signals;
+	bool			signal;
 	bool			allowed;		/* to be sent SIGKILL */
 	bool			knows_killed, unpaid, claimed_late;
 	nodemask_t		states[NR_NODE_STATES];	/* as it read them last */
@@ -407,7 +407,7 @@ bool kernel_killed(struct task_struct *task, const struct mc_site *site)
 	struct thread *thread = &W->threads[task->nr];
 
 	if (thread != &W->threads[0])
-		return thread->signals;
+		return thread->signal;
 	if (!W->setup->killed || !mc_load(&task->killed, 1, MC_RELAXED, site))
 		return false;
 	SELF->knows_killed = true;
@@ -426,8 +426,7 @@ void kernel_send_sig(int sig, struct task_struct *task, const struct mc_site *si
 	mc_until(always, 0, site);
 	if (!thread->allowed)
 		mc_fail("a signal is sent to a worker that has left", site);
-	if (thread->signals++)
-		mc_fail("a helper is sent a signal twice", site);
+	thread->signal = true;
 	mc_pass(&task->killed, site);
 }
 
@@ -439,12 +438,12 @@ void allow_kernel_signal(int sig)
 void disallow_signal(int sig)
 {
 	SELF->allowed = false;
-	SELF->signals = 0;
+	SELF->signal = false;
 }
 
 static bool is_killed(int nr)
 {
-	return nr ? W->threads[nr].signals : W->killed;
+	return nr ? W->threads[nr].signal : W->killed;
 }
 
 void kernel_wait_killed(const struct mc_site *site)
@@ -534,7 +533,7 @@ static void check_worker(void)
 	MC_ASSERT(!thread->idle, "a worker is left with another policy");
 	MC_ASSERT(!thread->allowed, "a worker is left with SIGKILL allowed");
 	MC_ASSERT(!thread->unpaid, "a worker leaves that has not paid for its last chunk");
-	MC_ASSERT(!thread->signals, "a worker is left with a signal pending");
+	MC_ASSERT(!thread->signal, "a worker is left with a signal pending");
 	MC_ASSERT(!thread->memcg && !thread->task->mempolicy,
 		  "a worker is left in the context of the caller");
 }

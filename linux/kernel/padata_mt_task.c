@@ -56,8 +56,9 @@ struct padata_mt_task_helper {
  * C: used by the caller alone
  * P: under prio_lock.  Raw, as no thread may be preempted while it holds the lock and is
  *    SCHED_IDLE.  Not taken in interrupts.
- * K: under kill_lock.  Not raw, as signals are sent with it held.  Not taken in interrupts,
- *    nor by a helper while it is SCHED_IDLE: on PREEMPT_RT, others would wait for it.
+ *
+ * kill_lock is not raw, as signals are sent with it held.  Not taken in interrupts, nor by a
+ * helper while it is SCHED_IDLE: on PREEMPT_RT, others would wait for it.
  */
 struct padata_mt_task {
 	struct task_struct	*user;		/* its limits apply; NULL: a kthread */
@@ -72,7 +73,6 @@ struct padata_mt_task {
 	raw_spinlock_t		prio_lock;
 	bool			caller_waits;	/* P: it has nothing else left to do */
 	spinlock_t		kill_lock;
-	bool			killed;		/* K: helpers were told that the caller is */
 	struct padata_mt_task_helper helpers[];
 };
 
@@ -508,17 +508,14 @@ static void padata_mt_task_disallow_kill(struct padata_mt_helper *helper)
 }
 
 /*
- * Called by the caller when it finds that it has been killed.  A helper that enters after
- * that finds the caller killed before it claims anything, so once is enough.
+ * Called by the caller whenever it finds that it has been killed.  A helper that enters after
+ * that finds the caller killed before it claims anything.
  */
 static void padata_mt_task_kill_helpers(struct padata_mt_team *team)
 {
 	int i;
 
 	guard(spinlock)(&team->task->kill_lock);
-	if (team->task->killed)
-		return;
-	team->task->killed = true;
 	for (i = 0; i < team->nr_helpers; i++) {
 		if (team->task->helpers[i].may_kill)
 			send_sig(SIGKILL, team->helpers[i].thread.task, 1);
