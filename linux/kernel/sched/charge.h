@@ -17,12 +17,6 @@ bool sched_cpu_may_help(int cpu);
 bool sched_whole_core_idle(int cpu);
 bool sched_helper_unwanted(void);
 
-#ifdef CONFIG_PADATA
 void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b);
-#else
-static inline void cfs_bandwidth_repay(struct cfs_bandwidth *cfs_b)
-{
-}
-#endif
 
 #endif /* _KERNEL_SCHED_CHARGE_H */
