@@ -28,17 +28,13 @@
 #include "charge.h"
 
 #ifdef CONFIG_CFS_BANDWIDTH
-static bool cfs_bandwidth_left(struct cfs_bandwidth *cfs_b)
-{
-	if (READ_ONCE(cfs_b->quota) == RUNTIME_INF)
-		return true;
-	return READ_ONCE(cfs_b->runtime) && !READ_ONCE(cfs_b->debt);
-}
-
 static bool task_group_has_quota(struct task_group *tg)
 {
 	for (; tg; tg = tg->parent) {
-		if (!cfs_bandwidth_left(&tg->cfs_bandwidth))
+		struct cfs_bandwidth *cfs_b = &tg->cfs_bandwidth;
+
+		if (READ_ONCE(cfs_b->quota) != RUNTIME_INF &&
+		    (!READ_ONCE(cfs_b->runtime) || READ_ONCE(cfs_b->debt)))
 			return false;
 	}
 	return true;
@@ -46,7 +42,7 @@ static bool task_group_has_quota(struct task_group *tg)
 
 /*
  * The timer has to run from here on, as after any use of bandwidth, and the period
- * that begins now is not an idle one.
+ * that begins now is not an idle one.  If the limit has just gone, the timer stops again.
  */
 static void cfs_bandwidth_charge(struct cfs_bandwidth *cfs_b, u64 ns)
 {
@@ -56,8 +52,6 @@ static void cfs_bandwidth_charge(struct cfs_bandwidth *cfs_b, u64 ns)
 		return;
 
 	guard(raw_spinlock_irqsave)(&cfs_b->lock);
-	if (cfs_b->quota == RUNTIME_INF)
-		return;
 	paid = min(ns, cfs_b->runtime);
 	cfs_b->runtime -= paid;
 	cfs_b->debt += ns - paid;
