@@ -231,8 +231,6 @@ const nodemask_t *kernel_node_states(const struct mc_site *site);
 #define cpu_to_node(cpu)	0
 #define num_online_cpus()	cpumask_weight(cpu_online_mask)
 #define next_node_in(node, mask)	0
-#define numa_valid_node(nid)	((nid) == 0)
-#define node_online(nid)	((nid) == 0)
 #define numa_node_id()		0
 #define numa_nearest_node(nid, state)	0
 #define sched_numa_find_nth_cpu(cpus, nth, node)	cpumask_first(cpus)

@@ -721,7 +721,7 @@ static void mt_make_random(struct mt_trial *t, struct rnd_state *rng)
 	job->cpumask = mt_any_cpus(rng, &t->cpus);
 	job->killable = mt_below(rng, 2);
 	job->near_nid = mt_below(rng, 2);
-	job->nid = (int)mt_below(rng, 2 * nr_node_ids) - 1;
+	job->nid = mt_below(rng, nr_node_ids);
 	t->body = mt_below(rng, 16) ? NULL : mt_nap;
 }
 

@@ -196,15 +196,6 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 	return -1;
 }
 
-static int padata_mt_task_nid(const struct padata_mt_job *job)
-{
-	int nid = job->near_nid ? job->nid : NUMA_NO_NODE;
-
-	if (!numa_valid_node(nid) || !node_online(nid))
-		nid = numa_node_id();
-	return numa_nearest_node(nid, N_CPU);
-}
-
 /*
  * Which task helpers work for, and how it allocates memory
  */
@@ -381,10 +372,11 @@ static void padata_mt_task_leave_policy(void)
 
 static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned int nr)
 {
+	const struct padata_mt_job *job = team->run.job;
 	struct padata_mt_task *task;
 
 	if (padata_mt_task_current_helper() || !padata_mt_task_may_have_help(current) ||
-	    (current->flags & PADATA_MT_TASK_ALONE) || !team->run.job->max_chunk)
+	    (current->flags & PADATA_MT_TASK_ALONE) || !job->max_chunk)
 		return 0;
 	task = kzalloc(struct_size(task, helpers, nr), __GFP_NOWARN | __GFP_NOMEMALLOC);
 	if (!task)
@@ -394,8 +386,8 @@ static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned
 		task->user = current;
 	task->memcg = get_mem_cgroup_from_mm(NULL);
 	padata_mt_task_copy_mempolicy(task);
-	task->nid = padata_mt_task_nid(team->run.job);
-	padata_mt_job_cpus(team->run.job, &task->allowed);
+	task->nid = numa_nearest_node(job->near_nid ? job->nid : numa_node_id(), N_CPU);
+	padata_mt_job_cpus(job, &task->allowed);
 	cpumask_copy(&task->candidates, &task->allowed);
 	cpumask_copy(&task->spread, &task->allowed);
 	padata_mt_task_spread(task, raw_smp_processor_id());

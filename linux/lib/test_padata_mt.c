@@ -111,6 +111,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nodemask.h>
+#include <linux/numa.h>
 #include <linux/padata_mt.h>
 #include <linux/random.h>
 #include <linux/sched.h>
@@ -771,7 +772,9 @@ static int test_parse_word(struct test_desc *desc, const char *key,
 		return kstrtoint(value, 0, &desc->job.max_threads);
 	if (!strcmp(key, "near")) {
 		desc->job.near_nid = true;
-		return kstrtoint(value, 0, &desc->job.nid);
+		if (kstrtoint(value, 0, &desc->job.nid) || !numa_valid_node(desc->job.nid))
+			return -EINVAL;
+		return 0;
 	}
 	if (!strcmp(key, "rules"))
 		return test_parse_name(value, test_rules, ARRAY_SIZE(test_rules),

@@ -40,7 +40,7 @@ struct cpumask;
  *             job without a limit has no helpers.  As much as takes at most a millisecond.
  * @undo_fn: Called by the caller when the job has failed and all threads are out,
  *           for ranges that together are exactly the chunks that were completed.
- * @nid: A node, for @near_nid.
+ * @nid: A node, online or not, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
  *            chunks.  No effect before the kernel starts init, or without CONFIG_PADATA.

@@ -145,22 +145,19 @@ stay_on()
 	taskset -pc "$(set -- $cpus; IFS=,; echo "$*")" $$ > /dev/null
 }
 
-# near_the_caller NODE NR WORD...: caller on the node, which has NR CPUs or more, and less
+# near_the_caller NODE NR: caller on the node, which has NR CPUs or more, and less
 # than NR helpers: all are on the node.  Sets all_near if there are as many as there may be
 near_the_caller()
 {
-	node="$1"
-	nr_near="$2"
-	shift 2
-	stay_on "$node"
-	start max_threads="$nr_near" "$@"
-	is_on "$node" "$caller" || return 1
-	split "$node"
+	stay_on "$1"
+	start max_threads="$2"
+	is_on "$1" "$caller" || return 1
+	split "$1"
 	[ $far -eq 0 ] && [ $near -gt 0 ] || return 1
-	[ $near -ne $((nr_near - 1)) ] || all_near=1
+	[ $near -ne $(($2 - 1)) ] || all_near=1
 }
 
-# mostly_near NODE NR WORD...: the same, and now and then all of the other CPUs are idle
+# mostly_near NODE NR: the same, and now and then all of the other CPUs are idle
 mostly_near()
 {
 	all_near=
@@ -232,7 +229,7 @@ there=$(echo "$nodes" | tail -n 1)
 elsewhere=$(echo "$nodes" | head -n 1)
 [ "$(echo "$nodes" | wc -l)" -gt 1 ] || skip_all "needs two nodes with CPUs"
 nr=$(online_of "$there")
-ktap_set_plan 9
+ktap_set_plan 8
 
 start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
 	padata/padata_mt_helper_end padata/padata_mt_chunk
@@ -240,7 +237,6 @@ all_near=1
 check "near the data" mostly near_the_data "$there" "${nr% *}"
 check "near the caller, if it is not said where that is" \
 	mostly_near "$there" "${nr% *}"
-check "or if there is no such node" mostly_near "$there" "${nr% *}" near=77
 check "whole cores first" mostly spread_first core "$there" "${nr#* }"
 nr_caches=$(caches_of "$there")
 if [ "$nr_caches" -gt 1 ]; then
