@@ -602,14 +602,6 @@ static bool padata_mt_task_helper_claim(struct padata_mt_helper *helper)
 	       padata_mt_claim(&helper->team->run, &helper->thread);
 }
 
-/* Is there a chunk for a helper, besides the one that the caller is about to get? */
-static bool padata_mt_task_has_more(const struct padata_mt_run *run)
-{
-	const struct padata_mt_job *job = run->job;
-
-	return run->end - READ_ONCE(run->next) > 2 * max3(job->min_chunk, job->align, 1UL);
-}
-
 /*
  * Called by any thread that finds the caller killed.  If the job is not killable, the
  * caller does the rest of it.
@@ -637,7 +629,8 @@ static bool padata_mt_task_claim(struct padata_mt_run *run, struct padata_mt_thr
 		return padata_mt_task_helper_claim(container_of(thread, struct padata_mt_helper,
 								thread));
 
-	if (team && time_after(jiffies, team->task->next_search) && padata_mt_task_has_more(run)) {
+	if (team && time_after(jiffies, team->task->next_search) &&
+	    READ_ONCE(run->next) != run->end) {
 		team->task->next_search = jiffies;
 		padata_mt_task_reset_candidates(team);
 		padata_mt_start_helpers(team);
