@@ -34,22 +34,10 @@ struct model {
 
 struct jobs_world {
 	const struct model	*model;
-	unsigned char		claimed, ran, knew;	/* units, threads, threads */
-	bool			stopped;
+	unsigned char		claimed, ran, knew, failed;	/* units, and the rest threads */
 };
 
 #define J	((struct jobs_world *)kernel_world())
-
-/* What has been claimed and done by others since, is undone by the caller. */
-static void fail_units(struct units *units, unsigned long start, unsigned long end)
-{
-	unsigned long unit;
-
-	for (unit = start; unit < end; unit++)
-		units->done[unit]--;
-	padata_mt_fail(&units->job, -EIO);
-	J->stopped = true;
-}
 
 static bool killable_chunk(const struct model *model)
 {
@@ -64,6 +52,7 @@ static void thread_fn(unsigned long start, unsigned long end, void *arg)
 	unsigned long unit;
 
 	J->ran |= 1 << mc_self();
+	MC_ASSERT(!(J->failed & 1 << mc_self()), "a thread that has failed gets another chunk");
 	if (model->killable && kernel_knows_killed()) {
 		/* It may have come to know since it looked whether to claim another. */
 		MC_ASSERT(!(J->knew & 1 << mc_self()),
@@ -81,20 +70,11 @@ static void thread_fn(unsigned long start, unsigned long end, void *arg)
 		kernel_wait_killed(MC_SITE("a chunk takes until its thread is killed"));
 	for (unit = start; unit < end; unit++) {
 		if (model->fails & 1 << unit) {
-			fail_units(units, start, end);
+			padata_mt_fail(&units->job, -EIO);
+			J->failed |= 1 << mc_self();
 			return;
 		}
 	}
-}
-
-static void undo_fn(unsigned long start, unsigned long end, void *arg)
-{
-	struct units *units = arg;
-	unsigned long unit;
-
-	MC_ASSERT(start < end, "nothing is undone");
-	for (unit = start; unit < end; unit++)
-		units->done[unit]--;
 }
 
 static void check_job(const struct units *units, int ret)
@@ -111,8 +91,10 @@ static void check_job(const struct units *units, int ret)
 	else
 		MC_ASSERT(!ret, "the job fails");
 	for (unit = 0; unit < model->units; unit++) {
-		MC_ASSERT(units->done[unit] == !failed, "a unit is not done, or not undone");
-		MC_ASSERT(failed || J->claimed & 1 << unit, "a unit is not handed out");
+		bool claimed = J->claimed & 1 << unit;
+
+		MC_ASSERT(units->done[unit] == claimed, "a unit is not done");
+		MC_ASSERT(failed || claimed, "a unit is not handed out");
 	}
 	/* What is counted is slots: the next helper in one is not, another slot's always is. */
 	MC_ASSERT(model->setup.ticks || units->job.nr_ran == __builtin_popcount(J->ran),
@@ -136,8 +118,6 @@ static void caller(int nr)
 	units->job.max_threads = model->setup.helpers + 1;
 	units->job.max_chunk = MAX_UNITS;
 	units->job.killable = model->killable;
-	if (model->fails || model->killable)
-		units->job.undo_fn = undo_fn;
 
 	ret = padata_mt_do_job(&units->job, &key,
 			       model->setup.boot ? &padata_mt_boot_backend : padata_mt_runtime_backend);
@@ -152,9 +132,8 @@ static void start(const struct model *model)
 	kernel_start(&model->setup, caller);
 }
 
-/* What there is for others to see only if a thread fails, if helpers are started anew, ... */
+/* What there is for others to see only if helpers are started anew, ... */
 #define QUIET(...)	.quiet = { __VA_ARGS__ }
-#define NOT_FAILING	"thread.task"
 #define COUNTED		"nr_ran"	/* from what the caller reads at the end */
 #define NOT_AGAIN	"in_use"
 #define NOT_KILLED	"kill_lock"
@@ -169,29 +148,29 @@ static void start(const struct model *model)
 MODEL(boot_two, .setup = { TWO, .boot = true, .fates = true }, .units = 3)
 MODEL(boot_two_long, .setup = { TWO, .boot = true, .fates = true }, .units = 6)
 MODEL(boot_three, .setup = { THREE, .boot = true }, .units = 3,
-      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN))
+      QUIET(COUNTED, NOT_AGAIN))
 MODEL(boot_three_late, .setup = { THREE, .boot = true, .fates = true }, .units = 3,
-      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN))
+      QUIET(COUNTED, NOT_AGAIN))
 MODEL(boot_three_long, .setup = { THREE, .boot = true }, .units = 5,
-      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN))
+      QUIET(COUNTED, NOT_AGAIN))
 MODEL(boot_fails, .setup = { TWO, .boot = true, .fates = true }, .units = 4, .fails = 2)
 MODEL(boot_both_fail, .setup = { TWO, .boot = true }, .units = 4, .fails = 6)
 MODEL(boot_three_fail, .setup = { THREE, .boot = true }, .units = 3, .fails = 2,
       QUIET(COUNTED, NOT_AGAIN))
 MODEL(task_two, .setup = { TWO, .fates = true, .unwanted = 1 }, .units = 3)
 MODEL(task_again, .setup = { TWO, .unwanted = 1, .ticks = 1 }, .units = 4,
-      QUIET(COUNTED, NOT_FAILING, NOT_KILLED, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_KILLED, NOT_RESTRICTED))
 MODEL(task_again_long, .setup = { TWO, .fates = true, .unwanted = 2, .ticks = 2 }, .units = 5,
-      QUIET(COUNTED, NOT_FAILING, NOT_KILLED, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_KILLED, NOT_RESTRICTED))
 MODEL(task_three, .setup = { THREE }, .units = 3,
-      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN, NOT_KILLED, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_AGAIN, NOT_KILLED, NOT_RESTRICTED))
 MODEL(task_batch, .setup = { TWO, .batch = true }, .units = 3)
 MODEL(task_killed, .setup = { TWO, .killed = true }, .units = 3, .chunks = ALL_UNTIL_KILLED)
 MODEL(task_killed_waiting, .setup = { TWO, .killed = true }, .units = 3,
       .chunks = HELPERS_UNTIL_KILLED)
 MODEL(task_killable, .setup = { TWO, .killed = true }, .units = 3, .killable = true)
 MODEL(task_killable_again, .setup = { TWO, .killed = true, .ticks = 1, .unwanted = 1 },
-      .units = 4, .killable = true, QUIET(COUNTED, NOT_FAILING, NOT_RESTRICTED))
+      .units = 4, .killable = true, QUIET(COUNTED, NOT_RESTRICTED))
 MODEL(task_fails, .setup = { TWO, .ticks = 1, .unwanted = 1 }, .units = 4, .fails = 4,
       QUIET(COUNTED, NOT_KILLED, NOT_RESTRICTED))
 MODEL(task_restricted, .setup = { TWO, .restricted = true }, .units = 3)

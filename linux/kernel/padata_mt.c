@@ -34,10 +34,7 @@
  *    a helper that starts after the job was closed finds that out, and the caller need not
  *    wait for work items that are about to start, only for threads that are inside.
  *
- * When it fails.  The cursor is moved to the end at once, so that nothing is left
- * to claim.  Everything below its former position has been claimed, and all of that
- * is complete except the chunks in which a thread failed, at most one per thread.
- * So the engine knows what to undo without keeping a list of what was done.
+ * When it fails, the cursor is moved to the end, so that nothing is left to claim.
  */
 
 #include <linux/bug.h>
@@ -127,33 +124,13 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
  * padata_mt_stop - hand out no more chunks, and fail the job with @err
  *
  * Has no effect if the whole job has been handed out.  May be called by any thread
- * that is inside, any number of times: just one xchg finds the cursor below the end.
- * The caller reads what is written here after all threads are out, ordered by
- * padata_mt_team::inside.
+ * that is inside, any number of times.  The caller reads the error after all threads
+ * are out, ordered by padata_mt_team::inside.
  */
 void padata_mt_stop(struct padata_mt_run *run, int err)
 {
-	unsigned long pos = xchg_relaxed(&run->next, run->end);
-
-	if (pos == run->end)
-		return;
-	run->stopped = pos;
-	cmpxchg_relaxed(&run->job->error, 0, err);
-}
-
-static struct padata_mt_thread *padata_mt_current_thread(struct padata_mt_run *run)
-{
-	struct padata_mt_team *team = run->team;
-	int i;
-
-	if (READ_ONCE(run->caller.task) == current)
-		return &run->caller;
-
-	for (i = 0; team && i < team->nr_helpers; i++) {
-		if (READ_ONCE(team->helpers[i].thread.task) == current)
-			return &team->helpers[i].thread;
-	}
-	return NULL;
+	if (xchg_relaxed(&run->next, run->end) != run->end)
+		cmpxchg_relaxed(&run->job->error, 0, err);
 }
 
 /**
@@ -162,24 +139,16 @@ static struct padata_mt_thread *padata_mt_current_thread(struct padata_mt_run *r
  * @err: Negative error number that padata_do_multithreaded() is to return.
  *
  * No more chunks are handed out.  If several errors are reported, the first one
- * counts.  The thread function must return soon, and its chunk counts as not
- * completed: whatever it did of that chunk, it has to undo itself.
+ * counts.  The thread function must return soon.
  *
- * Context: Thread functions of @job, on the thread that they were called on.
+ * Context: Thread functions of @job.
  */
 void padata_mt_fail(struct padata_mt_job *job, int err)
 {
 	struct padata_mt_run *run = job->run;
-	struct padata_mt_thread *thread;
 
-	if (WARN_ON_ONCE(!run))
-		return;
-
-	thread = padata_mt_current_thread(run);
-	if (WARN_ON_ONCE(!thread || err >= 0))
+	if (WARN_ON_ONCE(err >= 0))
 		err = -EINVAL;
-	if (thread)
-		thread->failed = true;
 
 	/* Before padata_mt_stop(), which sets the error if there is none yet. */
 	cmpxchg_relaxed(&job->error, 0, err);
@@ -199,8 +168,6 @@ static void padata_mt_do_chunks(struct padata_mt_run *run, struct padata_mt_thre
 	while (run->backend->claim(run, thread)) {
 		thread->ran = true;
 		job->thread_fn(thread->start, thread->end, job->fn_arg);
-		if (thread->failed)
-			break;
 		cond_resched_tasks_rcu_qs();
 	}
 	lock_map_release(&run->dep_map);
@@ -222,7 +189,7 @@ static void padata_mt_helper_work(struct padata_mt_helper *helper)
 	bool traced = trace_padata_mt_helper_end_enabled();
 	u64 began = traced ? task_sched_runtime(current) : 0;
 
-	WRITE_ONCE(helper->thread.task, current);
+	helper->thread.task = current;
 	set_worker_desc("job %u %ps", helper->team->run.nr, helper->team->run.job->thread_fn);
 	if (backend->enter)
 		backend->enter(helper);
@@ -232,7 +199,6 @@ static void padata_mt_helper_work(struct padata_mt_helper *helper)
 	if (traced)
 		trace_padata_mt_helper_end(helper->team->run.nr,
 					   task_sched_runtime(current) - began);
-	WRITE_ONCE(helper->thread.task, NULL);
 }
 
 /*
@@ -391,7 +357,6 @@ static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *
 		.backend	= backend,
 		.next		= job->start,
 		.end		= job->start + job->size,
-		.stopped	= job->start + job->size,
 		.divisor	= 1,
 		.nr		= atomic_inc_return_relaxed(&last_nr),
 		.caller.task	= current,
@@ -507,40 +472,6 @@ static void padata_mt_finish(struct padata_mt_team *team)
 		backend->release(team);
 }
 
-/* The first chunk at or after @pos that was claimed but not completed. */
-static const struct padata_mt_thread *
-padata_mt_next_failed(const struct padata_mt_run *run, unsigned long pos)
-{
-	const struct padata_mt_thread *first = NULL, *thread = &run->caller;
-	int nr = run->team ? run->team->nr_helpers : 0;
-	int i;
-
-	for (i = 0; i <= nr; i++) {
-		if (i)
-			thread = &run->team->helpers[i - 1].thread;
-		if (thread->failed && thread->start >= pos &&
-		    (!first || thread->start < first->start))
-			first = thread;
-	}
-	return first;
-}
-
-/* Undo what was completed, adjacent chunks in one call.  All helpers are out. */
-static void padata_mt_undo(const struct padata_mt_run *run)
-{
-	const struct padata_mt_job *job = run->job;
-	unsigned long pos = job->start;
-
-	while (pos != run->stopped) {
-		const struct padata_mt_thread *failed = padata_mt_next_failed(run, pos);
-		unsigned long to = failed ? failed->start : run->stopped;
-
-		if (to != pos)
-			job->undo_fn(pos, to, job->fn_arg);
-		pos = failed ? failed->end : to;
-	}
-}
-
 static void padata_mt_count_threads(struct padata_mt_run *run)
 {
 	struct padata_mt_job *job = run->job;
@@ -570,8 +501,6 @@ static void padata_mt_run_job(struct padata_mt_run *run)
 
 	padata_mt_count_threads(run);
 	job->run = NULL;
-	if (job->error && job->undo_fn)
-		padata_mt_undo(run);
 	trace_padata_mt_job_end(run->nr, job->nr_ran, job->error);
 }
 

@@ -32,14 +32,13 @@ struct padata_mt_team;
  * struct padata_mt_thread - one thread's part in a job
  *
  * Written only by the thread itself, and read by the caller when all threads are out.
- * Other threads look only at @task, see padata_mt_fail().
+ * A back end may let other threads look at @task.
  */
 struct padata_mt_thread {
-	struct task_struct	*task;		/* set while it works */
+	struct task_struct	*task;
 	unsigned long		start;		/* the last chunk it claimed */
 	unsigned long		end;
 	bool			ran;		/* it claimed a chunk */
-	bool			failed;		/* and did not complete it */
 };
 
 /*
@@ -77,7 +76,6 @@ struct padata_mt_run {
 	struct padata_mt_team	*team;		/* NULL: the caller is alone */
 	unsigned long		next;		/* the cursor: all below is claimed */
 	unsigned long		end;
-	unsigned long		stopped;	/* where the cursor was stopped, or end */
 	unsigned long		divisor;	/* a claim takes remaining / divisor */
 	unsigned int		nr;		/* names the job in trace events */
 	struct padata_mt_thread	caller;

@@ -91,7 +91,6 @@ struct mt_trial {
 	bool			(*fails)(struct mt_trial *t, unsigned long start,
 					 unsigned long end);
 	u32			fails_one_in;	/* for mt_fails_by_chance() */
-	bool			no_undo;
 
 	struct padata_mt_job	asked;		/* @job, as it was before the run */
 	struct task_struct	*caller;
@@ -113,9 +112,6 @@ struct mt_trial {
 
 	atomic_t		nr_errors;
 	bool			gave_up;	/* padata_mt_fail() has been called */
-	bool			undid_early;	/* or too late, or not by the caller */
-	unsigned int		nr_undone;
-	struct mt_chunk		*undone;	/* undone ranges; room for @capacity */
 
 	const struct mt_chunk	*bad;		/* the chunk that broke a rule */
 	atomic_t		nr_chunks;
@@ -168,24 +164,10 @@ static void mt_thread_fn(unsigned long start, unsigned long end, void *arg)
 	atomic_dec(&t->inside);
 }
 
-static void mt_undo_fn(unsigned long start, unsigned long end, void *arg)
-{
-	struct mt_trial *t = arg;
-
-	if (atomic_read(&t->inside) || current != t->caller || t->returned)
-		t->undid_early = true;
-	if (t->nr_undone < t->capacity) {
-		t->undone[t->nr_undone].start = start;
-		t->undone[t->nr_undone].end = end;
-	}
-	t->nr_undone++;
-}
-
 static void mt_trial_free(void *arg)
 {
 	struct mt_trial *t = arg;
 
-	kvfree(t->undone);
 	kvfree(t);
 }
 
@@ -194,15 +176,8 @@ static struct mt_trial *mt_trial_alloc(unsigned int capacity)
 	struct mt_trial *t;
 
 	t = kvzalloc(struct_size(t, chunks, capacity), GFP_KERNEL);
-	if (!t)
-		return NULL;
-
-	t->capacity = capacity;
-	t->undone = kvcalloc(capacity, sizeof(t->undone[0]), GFP_KERNEL);
-	if (!t->undone) {
-		kvfree(t);
-		return NULL;
-	}
+	if (t)
+		t->capacity = capacity;
 	return t;
 }
 
@@ -249,13 +224,10 @@ static void mt_run(struct mt_trial *t)
 {
 	t->job.thread_fn = mt_thread_fn;
 	t->job.fn_arg = t;
-	t->job.undo_fn = t->no_undo ? NULL : mt_undo_fn;
 	t->asked = t->job;
 	t->caller = current;
 	t->inner_broken = NULL;
 	t->gave_up = false;
-	t->undid_early = false;
-	t->nr_undone = 0;
 	atomic_set(&t->nr_errors, 0);
 	WRITE_ONCE(t->returned, false);
 	atomic_set(&t->late, 0);
@@ -272,8 +244,6 @@ static void mt_run(struct mt_trial *t)
 	t->stragglers = atomic_read(&t->inside);
 	mt_wait_for_stragglers(t);
 	sort(t->chunks, mt_nr_chunks(t), sizeof(t->chunks[0]), mt_cmp_chunks, NULL);
-	sort(t->undone, min(t->nr_undone, t->capacity), sizeof(t->undone[0]),
-	     mt_cmp_chunks, NULL);
 }
 
 /* The job's parameters, with defaults in place of 0, or of less than 1. */
@@ -354,11 +324,6 @@ static bool mt_covers_once(struct mt_trial *t)
 	unsigned long end;
 
 	return mt_follows(t, &end) && end == mt_end(t);
-}
-
-static bool mt_undoes_nothing(struct mt_trial *t)
-{
-	return !t->nr_undone;
 }
 
 static bool mt_ends_on_align(struct mt_trial *t)
@@ -499,7 +464,6 @@ static const struct mt_rule {
 	{ "helpers run on CPUs of cpumask only", mt_stays_on_cpus },
 	{ "no chunk is longer than max_chunk, unless align or min_chunk is", mt_keeps_max_chunk },
 	{ "chunks shrink with what remains, down to min_chunk", mt_is_guided },
-	{ "9: nothing is undone of a job that is done", mt_undoes_nothing },
 };
 
 /*
@@ -535,38 +499,10 @@ static bool mt_stops_who_fails(struct mt_trial *t)
 	return atomic_read(&t->nr_errors) <= t->job.nr_ran;
 }
 
-static bool mt_undoes_completed(struct mt_trial *t)
-{
-	unsigned int i, j = 0, nr = min(t->nr_undone, t->capacity);
-	unsigned long pos = nr ? t->undone[0].start : 0;
-
-	if (!t->ret || t->no_undo)
-		return !t->nr_undone;
-
-	for (i = 0; i < mt_nr_chunks(t); i++) {
-		t->bad = &t->chunks[i];
-		if (t->bad->error)
-			continue;
-		if (j == nr || pos != t->bad->start || t->undone[j].end < t->bad->end)
-			return false;
-		pos = t->bad->end;
-		if (pos == t->undone[j].end && ++j < nr)
-			pos = t->undone[j].start;
-	}
-	return j == t->nr_undone;
-}
-
-static bool mt_undoes_late(struct mt_trial *t)
-{
-	return !t->undid_early;
-}
-
 static const struct mt_rule mt_failing_rules[] = {
 	{ "9: the first error is returned", mt_returns_first_error },
 	{ "1: no unit is handed out twice, none is left out", mt_covers_to_the_stop },
 	{ "9: a thread that failed gets no chunk", mt_stops_who_fails },
-	{ "9: what was completed is undone, and nothing else", mt_undoes_completed },
-	{ "9: the caller undoes, with no thread inside", mt_undoes_late },
 	{ "2: chunks end on align or where the job ends", mt_ends_on_align },
 	{ "3: no chunk is shorter than min_chunk, unless the job is", mt_fills_min_chunk },
 	{ "4: at most max_threads threads are inside at once", mt_bounds_threads },
@@ -1654,7 +1590,6 @@ static void mt_test_every_chunk_fails(struct kunit *test)
 	mt_run_and_judge(test, t);
 	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), t->job.nr_ran);
 	KUNIT_EXPECT_LT(test, t->ret, 0);
-	KUNIT_EXPECT_EQ(test, t->nr_undone, 0);
 }
 
 /* 9: a job may still fail after all of it has been handed out. */
@@ -1667,9 +1602,6 @@ static void mt_test_last_chunk_fails(struct kunit *test)
 	t->fails = mt_fails_at_the_end;
 	mt_run_and_judge(test, t);
 	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
-	KUNIT_ASSERT_EQ(test, t->nr_undone, 1);
-	KUNIT_EXPECT_EQ(test, t->undone[0].start, 0);
-	KUNIT_EXPECT_EQ(test, t->undone[0].end, t->chunks[mt_nr_chunks(t) - 1].start);
 }
 
 static bool mt_fails_at_500(struct mt_trial *t, unsigned long start, unsigned long end)
@@ -1688,22 +1620,6 @@ static void mt_test_nothing_after_failure(struct kunit *test)
 	mt_run_and_judge(test, t);
 	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
 	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), 51);
-	KUNIT_ASSERT_EQ(test, t->nr_undone, 1);
-	KUNIT_EXPECT_EQ(test, t->undone[0].start, 0);
-	KUNIT_EXPECT_EQ(test, t->undone[0].end, 500);
-}
-
-/* A job may fail whether it has an undo function or not. */
-static void mt_test_fails_without_undo(struct kunit *test)
-{
-	struct mt_trial *t = mt_trial_new(test);
-
-	mt_set_wide(t, INT_MAX);
-	t->body = NULL;
-	t->no_undo = true;
-	t->fails = mt_fails_at_the_end;
-	mt_run_and_judge(test, t);
-	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
 }
 
 /* A job that failed may be started again. */
@@ -1730,7 +1646,6 @@ static void mt_test_two_threads_fail(struct kunit *test)
 	mt_expect_threads(test, t, 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&t->nr_errors), 2);
 	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), 2);
-	KUNIT_EXPECT_EQ(test, t->nr_undone, 0);
 }
 
 /* The caller does not go on until a helper has failed. */
@@ -1757,7 +1672,7 @@ static void mt_test_first_error_wins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
 }
 
-/* 9: the chunk of a thread that did not fail is undone, and the thread gets no other. */
+/* 9: a thread that did not fail gets no other chunk, either. */
 static void mt_test_helper_fails_caller_does_not(struct kunit *test)
 {
 	struct mt_trial *t = mt_trial_new(test);
@@ -1768,7 +1683,6 @@ static void mt_test_helper_fails_caller_does_not(struct kunit *test)
 	mt_expect_threads(test, t, 2);
 	KUNIT_EXPECT_EQ(test, t->ret, MT_ERROR);
 	KUNIT_EXPECT_EQ(test, mt_nr_chunks(t), 2);
-	KUNIT_EXPECT_EQ(test, t->nr_undone, 1);
 }
 
 /* A thread that works alone gets more than one chunk, too, if max_chunk is set. */
@@ -1885,7 +1799,6 @@ static struct kunit_case mt_cases[] = {
 	KUNIT_CASE(mt_test_every_chunk_fails),
 	KUNIT_CASE(mt_test_last_chunk_fails),
 	KUNIT_CASE(mt_test_nothing_after_failure),
-	KUNIT_CASE(mt_test_fails_without_undo),
 	KUNIT_CASE(mt_test_succeeds_after_failure),
 	KUNIT_CASE(mt_test_two_threads_fail),
 	KUNIT_CASE(mt_test_first_error_wins),

@@ -534,7 +534,7 @@ static void padata_mt_task_wait(struct padata_mt_team *team)
  * Helpers
  */
 
-/* Charge what the current thread has used since it was last charged. */
+/* Charge what the current thread has used since it was last charged, when a chunk is over. */
 static void padata_mt_task_charge(struct padata_mt_helper *helper)
 {
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
@@ -558,7 +558,6 @@ static void padata_mt_task_enter(struct padata_mt_helper *helper)
 
 static void padata_mt_task_leave(struct padata_mt_helper *helper)
 {
-	padata_mt_task_charge(helper);
 	padata_mt_task_restore(helper);
 	padata_mt_task_leave_policy();
 	set_active_memcg(NULL);

@@ -32,7 +32,6 @@
  *		fn=alloc (default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   fail=N	one chunk in N fails, at random (default 0: none)
- *   undo=1	the job has an undo function, which records what it is called for
  *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
  *   reclaim=1	the caller holds what lockdep takes for a lock of memory reclaim.  Not
  *		with a thread function that allocates memory.
@@ -83,7 +82,6 @@
  *   elapsed_ns=	how long the job took
  *   woken=	chunks of fn=wait that were over because the thread was killed
  *   failed=	chunks that were made to fail
- *   undone=	units that were undone
  *   units_by_cpu=	CPU:UNITS pairs, separated by commas
  *   pages_by_node=	NODE:PAGES pairs, for the pages that fn=alloc got
  *   runs= erred=	with repeat=: how often the jobs were run, and how often one of them
@@ -166,7 +164,6 @@ struct test_desc {
 	unsigned long		us;
 	unsigned long		us_helper;
 	unsigned long		fail;
-	bool			undo;
 	bool			hold;
 	bool			reclaim;
 	unsigned int		scope;
@@ -188,8 +185,6 @@ struct test_job {
 	struct padata_mt_job	job;
 	struct task_struct	*caller;
 	unsigned long		*seen;		/* a bit for every unit */
-	unsigned long		*completed;	/* likewise, as has undone */
-	unsigned long		*undone;
 	struct page		**pages;	/* a page for each unit, with fn=alloc */
 	atomic_long_t		*units;		/* for every CPU */
 	atomic_long_t		helped;
@@ -264,7 +259,6 @@ static void test_nest(struct test_job *tj)
 	inner.size = TEST_INNER_SIZE;
 	inner.align = 0;
 	inner.min_chunk = 1;
-	inner.undo_fn = NULL;
 	inner.killable = false;
 	if (test_do(tj, &inner, &test_inner_key))
 		test_broke(tj, "inner-job-refused");
@@ -384,38 +378,6 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 	}
 }
 
-/* Mark units in one of the job's bitmaps.  No unit may be marked twice. */
-static void test_mark_units(struct test_job *tj, unsigned long *bitmap,
-			    unsigned long start, unsigned long end, const char *twice)
-{
-	unsigned long first = tj->desc->job.start;
-
-	for (; start < end; start++) {
-		if (test_and_set_bit(start - first, bitmap))
-			test_broke(tj, twice);
-	}
-}
-
-static bool test_in_job(struct test_job *tj, unsigned long start, unsigned long end)
-{
-	const struct padata_mt_job *asked = &tj->desc->job;
-
-	return start >= asked->start && end <= asked->start + asked->size && start < end;
-}
-
-static void test_undo_fn(unsigned long start, unsigned long end, void *arg)
-{
-	struct test_job *tj = arg;
-
-	if (!test_in_job(tj, start, end)) {
-		test_broke(tj, "undo-outside-job");
-		return;
-	}
-	if (atomic_read(&tj->inside))
-		test_broke(tj, "undo-with-thread-inside");
-	test_mark_units(tj, tj->undone, start, end, "unit-undone-twice");
-}
-
 static void test_check_chunk(struct test_job *tj, unsigned long start,
 			     unsigned long end)
 {
@@ -423,7 +385,7 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 	unsigned long align = max(asked->align, 1UL);
 	unsigned long last = asked->start + asked->size;
 
-	if (!test_in_job(tj, start, end)) {
+	if (start < asked->start || end > last || start >= end) {
 		test_broke(tj, "chunk-outside-job");
 		return;
 	}
@@ -433,7 +395,10 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 		test_broke(tj, "boundary-not-on-align");
 	if (end - start < min(asked->min_chunk, asked->size))
 		test_broke(tj, "chunk-shorter-than-min-chunk");
-	test_mark_units(tj, tj->seen, start, end, "unit-handed-out-twice");
+	for (; start < end; start++) {
+		if (test_and_set_bit(start - asked->start, tj->seen))
+			test_broke(tj, "unit-handed-out-twice");
+	}
 }
 
 static void test_note_cpu(struct test_job *tj, unsigned long units)
@@ -466,14 +431,6 @@ static void test_fail(struct test_job *tj)
 		test_broke(tj, "not-stopped");
 }
 
-static void test_complete(struct test_job *tj, unsigned long start, unsigned long end)
-{
-	if (tj->desc->fail && !get_random_u32_below(tj->desc->fail))
-		test_fail(tj);
-	else
-		test_mark_units(tj, tj->completed, start, end, "unit-completed-twice");
-}
-
 static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 {
 	struct test_job *tj = arg;
@@ -484,7 +441,8 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	test_check_chunk(tj, start, end);
 	test_note_cpu(tj, end - start);
 	test_work(tj, start, end);
-	test_complete(tj, start, end);
+	if (tj->desc->fail && !get_random_u32_below(tj->desc->fail))
+		test_fail(tj);
 	if (READ_ONCE(tj->returned))
 		test_broke(tj, "thread-inside-after-return");
 	atomic_dec(&tj->inside);
@@ -495,7 +453,6 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
  */
 static void test_check_failed_job(struct test_job *tj)
 {
-	unsigned long size = tj->desc->job.size;
 	bool asked = atomic_read(&tj->failed) ? tj->ret == TEST_ERROR :
 		     tj->ret == -EINTR && tj->desc->job.killable;
 
@@ -503,20 +460,14 @@ static void test_check_failed_job(struct test_job *tj)
 		test_broke(tj, "job-refused");
 	else if (!asked)
 		test_broke(tj, "wrong-error");
-	if (tj->desc->undo && !bitmap_equal(tj->completed, tj->undone, size))
-		test_broke(tj, "undone-is-not-what-was-completed");
 }
 
 static void test_check_done_job(struct test_job *tj)
 {
-	unsigned long size = tj->desc->job.size;
-
 	if (atomic_read(&tj->failed))
 		test_broke(tj, "failure-not-returned");
-	if (!bitmap_full(tj->completed, size))
+	if (!bitmap_full(tj->seen, tj->desc->job.size))
 		test_broke(tj, "unit-not-handed-out");
-	if (!bitmap_empty(tj->undone, size))
-		test_broke(tj, "undone-without-failure");
 }
 
 static void test_check_job(struct test_job *tj)
@@ -563,9 +514,6 @@ static void test_run_job(struct test_job *tj)
 	tj->job = tj->desc->job;
 	tj->job.fn_arg = tj;
 
-	if (tj->desc->undo)
-		tj->job.undo_fn = test_undo_fn;
-
 	if (tj->desc->hold)
 		mutex_lock(&test_fn_lock);
 	begin = ktime_get_ns();
@@ -590,22 +538,15 @@ static int test_runner(void *arg)
 	kthread_complete_and_exit(&tj->done, 0);
 }
 
-static unsigned long *test_bitmap(const struct test_job *tj)
-{
-	return kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long), GFP_KERNEL);
-}
-
 static int test_job_init(struct test_job *tj, struct test_set *set)
 {
 	tj->desc = &set->desc;
 	tj->why = "not-started";
 	tj->go = &set->go;
 	init_completion(&tj->done);
-	tj->seen = test_bitmap(tj);
-	tj->completed = test_bitmap(tj);
-	tj->undone = test_bitmap(tj);
+	tj->seen = kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long), GFP_KERNEL);
 	tj->units = kvcalloc(nr_cpu_ids, sizeof(*tj->units), GFP_KERNEL);
-	if (!tj->seen || !tj->completed || !tj->undone || !tj->units)
+	if (!tj->seen || !tj->units)
 		return -ENOMEM;
 	if (tj->desc->fn != TEST_ALLOC)
 		return 0;
@@ -630,8 +571,6 @@ static void test_job_free(struct test_job *tj)
 	if (tj->desc)
 		test_free_pages(tj);
 	kvfree(tj->seen);
-	kvfree(tj->completed);
-	kvfree(tj->undone);
 	kvfree(tj->units);
 }
 
@@ -739,7 +678,6 @@ static int test_parse_bool(struct test_desc *desc, const char *key,
 	const struct { const char *key; bool *to; } bools[] = {
 		{ "numa_aware", &desc->job.numa_aware },
 		{ "killable", &desc->job.killable },
-		{ "undo", &desc->undo },
 		{ "hold", &desc->hold },
 		{ "reclaim", &desc->reclaim },
 	};
@@ -1049,9 +987,9 @@ static void test_show_job(struct seq_file *m, const struct test_job *tj)
 	seq_printf(m, " nr_threads=%d nr_ran=%d inside=%d strays=%d elapsed_ns=%llu",
 		   tj->job.nr_threads, tj->job.nr_ran, atomic_read(&tj->most),
 		   atomic_read(&tj->strays), tj->elapsed_ns);
-	seq_printf(m, " helped=%ld failed=%d woken=%d undone=%u",
+	seq_printf(m, " helped=%ld failed=%d woken=%d",
 		   atomic_long_read(&tj->helped), atomic_read(&tj->failed),
-		   atomic_read(&tj->woken), bitmap_weight(tj->undone, tj->desc->job.size));
+		   atomic_read(&tj->woken));
 	seq_printf(m, " runs=%u erred=%u", test_last->runs, test_last->erred);
 	test_show_units(m, tj);
 	test_show_pages(m, tj);

@@ -38,8 +38,6 @@ struct cpumask;
  * @max_chunk: Most units in a chunk, apart from @align and @min_chunk.  0: no limit.
  *             Bounds how long a thread takes to notice that it has to stop, so after boot a
  *             job without a limit has no helpers.  As much as takes at most a millisecond.
- * @undo_fn: Called by the caller when the job has failed and all threads are out,
- *           for ranges that together are exactly the chunks that were completed.
  * @nid: A node, online or not, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
@@ -63,7 +61,6 @@ struct padata_mt_job {
 	int			nr_threads;
 	int			nr_ran;
 	unsigned long		max_chunk;
-	void (*undo_fn)(unsigned long start, unsigned long end, void *arg);
 	int			nid;
 	bool			near_nid;
 	bool			killable;
@@ -78,9 +75,9 @@ struct padata_mt_job {
  *
  * Cuts the range [@job->start, @job->start + @job->size) into chunks and calls
  * @job->thread_fn for each of them, from the caller and from helper threads, in
- * no particular order and at the same time.  Returns when the job is done, or has
- * failed and been undone; from then on nothing touches @job, its argument or the
- * caller's stack, and all that the threads wrote is visible to the caller.
+ * no particular order and at the same time.  Returns when the job is done or has
+ * failed; from then on nothing touches @job, its argument or the caller's stack, and
+ * all that the threads wrote is visible to the caller.
  *
  * Every unit is handed out exactly once.  The job never depends on a helper:
  * without memory, without CPUs for helpers, or before workqueues are up, the caller

@@ -75,7 +75,6 @@ enum rule {
 	RULE_MALFORMED,
 	RULE_STOP,
 	RULE_ERROR,
-	RULE_UNDO,
 	RULE_MAX_CHUNK,
 	RULE_COUNTS,
 	RULE_CPUS,
@@ -93,7 +92,6 @@ static const char * const rules[] = {
 	[RULE_MALFORMED]	= "guarantee 8 (malformed jobs are refused)",
 	[RULE_STOP]		= "guarantee 9 (nothing is handed out of a job that has failed)",
 	[RULE_ERROR]		= "guarantee 9 (the first error counts)",
-	[RULE_UNDO]		= "guarantee 9 (what was completed is undone, once all are out)",
 	[RULE_MAX_CHUNK]	= "max_chunk is kept",
 	[RULE_COUNTS]		= "nr_threads and nr_ran are right",
 	[RULE_CPUS]		= "helpers are on CPUs of the job",
@@ -113,7 +111,6 @@ struct shape {
 	int			max_threads;
 	bool			task;		/* with the back end defined here */
 	bool			killable;
-	bool			undo;
 	bool			fail_last;	/* the chunk at the end */
 	bool			no_fn;
 	bool			numa_aware;
@@ -138,7 +135,6 @@ struct chunk {
 	unsigned long		start;
 	unsigned long		end;
 	struct work_struct	*work;
-	bool			failed;
 };
 
 /* What had not happened yet when a thread started to report a failure. */
@@ -179,8 +175,6 @@ struct trial {
 	int			kills_over;
 	atomic_t		nr_chunks;
 	int			max_chunks;
-	int			nr_undone;
-	struct chunk		*undone;
 	unsigned char		units[NR_UNITS];
 	struct chunk		chunks[];
 };
@@ -195,7 +189,6 @@ struct caller {
 	unsigned long		again;		/* helpers started in a used slot */
 	unsigned long		failed;		/* jobs in which a thread failed */
 	unsigned long		killed;
-	unsigned long		undone;		/* ranges */
 };
 
 static struct {
@@ -229,9 +222,9 @@ static void describe(char *text, size_t size, const struct shape *s)
 		       s->start, s->size, s->align, s->min_chunk, s->max_threads);
 	if (s->max_chunk)
 		len += snprintf(text + len, size - len, " max_chunk=%lu", s->max_chunk);
-	snprintf(text + len, size - len, "%s%s%s%s, %s, on CPU %d of %u",
+	snprintf(text + len, size - len, "%s%s%s, %s, on CPU %d of %u",
 		 s->no_fn ? " without thread_fn" : "", s->numa_aware ? " numa_aware" : "",
-		 s->killable ? " killable" : "", s->undo ? " with undo_fn" : "",
+		 s->killable ? " killable" : "",
 		 s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
 }
 
@@ -429,7 +422,6 @@ static void shape_trouble(struct shape *s)
 	if (one_in(4))
 		s->fail = one_in(4) ? 100 : one_in(2) ? below(10) : below(101);
 	s->fail_last = one_in(16);
-	s->undo = !one_in(4);
 	s->killable = one_in(3);
 	s->task = one_in(2);
 	if (s->task && s->killable && one_in(2))
@@ -641,14 +633,6 @@ static void fail(struct trial *t)
 	smp_store_release(&t->failed, true);
 }
 
-static void fail_chunk(struct trial *t, struct chunk *chunk)
-{
-	chunk->failed = true;
-	fail(t);
-	if (one_in(4))
-		fail(t);
-}
-
 static void mark_units(struct trial *t, unsigned long start, unsigned long end)
 {
 	for (; start != end; start++) {
@@ -680,27 +664,13 @@ static void do_chunk(unsigned long start, unsigned long end, void *arg)
 	if (t->shape.size <= NR_UNITS)
 		mark_units(t, start, end);
 
-	if (body(t, start, end))
-		fail_chunk(t, chunk);
+	if (body(t, start, end)) {
+		fail(t);
+		if (one_in(4))
+			fail(t);
+	}
 	atomic_dec(&t->inside);
 	current_trial = outer;
-}
-
-static void undo_chunks(unsigned long start, unsigned long end, void *arg)
-{
-	struct trial *t = arg;
-
-	if (atomic_read(&t->over))
-		broken(t, RULE_NO_TOUCH, "%lu to %lu is undone after the end", start, end);
-	if (current != t->caller)
-		broken(t, RULE_UNDO, "not by the caller");
-	if (atomic_read(&t->inside) || atomic_read(&t->at_work) || t->prepared != t->released)
-		broken(t, RULE_UNDO, "threads are still at work");
-	if (start >= end)
-		broken(t, RULE_UNDO, "%lu to %lu is not a range", start, end);
-	if (t->nr_undone == t->max_chunks)
-		broken(t, RULE_UNDO, "more than %d ranges", t->max_chunks);
-	t->undone[t->nr_undone++] = (struct chunk){ .start = start, .end = end };
 }
 
 /* The CPUs on the cores of @cpus. */
@@ -1084,31 +1054,6 @@ static void check_error(const struct trial *t, int error, bool all)
 		       trial_error(t, 0), nr_fails);
 }
 
-static void check_undone(struct trial *t, int nr)
-{
-	struct chunk *undone = t->undone;
-	int left = t->nr_undone, i;
-
-	sort_chunks(undone, left, compare_chunks);
-	for (i = 0; i < nr; i++) {
-		const struct chunk *chunk = &t->chunks[i];
-
-		if (chunk->failed)
-			continue;
-		if (!left || undone->start != chunk->start || undone->end < chunk->end)
-			broken(t, RULE_UNDO, "%lu to %lu is not undone, or not once", chunk->start,
-			       chunk->end);
-		undone->start = chunk->end;
-		if (undone->start == undone->end) {
-			undone++;
-			left--;
-		}
-	}
-	if (left)
-		broken(t, RULE_UNDO, "%lu to %lu is undone and was not done", undone->start,
-		       undone->end);
-}
-
 /* Helpers that use a slot one after the other count as one. */
 static int count_slots(struct trial *t, int nr)
 {
@@ -1193,7 +1138,6 @@ static void check(struct trial *t, const struct padata_mt_job *job, int ret)
 	if (t->shape.size <= NR_UNITS)
 		check_units(t, end);
 	check_error(t, ret, end == t->shape.start + t->shape.size);
-	check_undone(t, ret && t->shape.undo ? nr : 0);
 	check_counts(t, job, nr);
 }
 
@@ -1217,7 +1161,6 @@ static void job_make(struct padata_mt_job *job, struct trial *t)
 		.nr_threads	= -1,
 		.nr_ran		= -1,
 		.killable	= s->killable,
-		.undo_fn	= s->undo ? undo_chunks : NULL,
 		.error		= INT_MIN,
 	};
 	t->job = job;
@@ -1259,14 +1202,13 @@ static struct trial *trial_make(uint64_t seed)
 
 	shape_make(&s, seed);
 	chunks = shape_max_chunks(&s);
-	t = malloc(sizeof(*t) + 2 * chunks * sizeof(t->chunks[0]));
+	t = malloc(sizeof(*t) + chunks * sizeof(t->chunks[0]));
 	if (!t)
 		shim_bug("no memory for a trial");
 	memset(t, 0, sizeof(*t));
 	t->shape = s;
 	t->seed = seed;
 	t->max_chunks = chunks;
-	t->undone = t->chunks + chunks;
 	t->next_cpu = -1;
 	t->caller = current;
 	return t;
@@ -1286,7 +1228,6 @@ static void count(struct caller *caller, const struct trial *t, const struct pad
 	caller->again += t->nr_again;
 	caller->failed += atomic_read(&t->nr_fails) != 0;
 	caller->killed += job->error == -EINTR;
-	caller->undone += t->nr_undone;
 }
 
 /* One job from beginning to end, perhaps within a chunk of @parent.  Returns its error. */
@@ -1477,7 +1418,6 @@ static struct caller sum_up(void)
 		sum.again += callers[i].again;
 		sum.failed += callers[i].failed;
 		sum.killed += callers[i].killed;
-		sum.undone += callers[i].undone;
 	}
 	return sum;
 }
@@ -1485,7 +1425,7 @@ static struct caller sum_up(void)
 static bool all_happened(const struct pool_stats *stats, const struct caller *sum)
 {
 	return stats->run && stats->late && stats->cancelled && sum->again && sum->failed &&
-	       sum->killed && sum->undone;
+	       sum->killed;
 }
 
 /* What must hold when all jobs are done and all helpers are gone. */
@@ -1547,8 +1487,8 @@ static int run(void)
 	       stats.run, stats.late, stats.cancelled);
 	printf("padata_fuzz: jobs that were helped: %lu, by %lu threads, %lu in used slots\n",
 	       sum.helped, sum.helpers, sum.again);
-	printf("padata_fuzz: jobs that failed: %lu, were killed: %lu; ranges undone: %lu\n",
-	       sum.failed, sum.killed, sum.undone);
+	printf("padata_fuzz: jobs that failed: %lu, were killed: %lu\n",
+	       sum.failed, sum.killed);
 	printf("padata_fuzz: ok: %lu jobs, %lu callers, %lu helpers, ", jobs, opt.callers,
 	       opt.threads);
 	printf("%.1f s, %.0f jobs/s, seed 0x%llx\n", seconds, jobs / seconds, opt.seed);

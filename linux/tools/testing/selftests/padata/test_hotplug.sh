@@ -86,7 +86,7 @@ check "a job after boot" runs_while_toggling rules=now size=1000 max_chunk=1 fn=
 check "a job after boot that sleeps" \
 	runs_while_toggling rules=now size=256 max_chunk=1 fn=sleep us=1000
 check "a job after boot that fails" \
-	runs_while_toggling rules=now size=1000 max_chunk=1 fn=busy us=300 undo=1 fail=500
+	runs_while_toggling rules=now size=1000 max_chunk=1 fn=busy us=300 fail=500
 if have_huge_pages $NR 1024; then
 	check "huge pages that are touched" \
 		pages_while_toggling hugepages zero private 2048 $NR

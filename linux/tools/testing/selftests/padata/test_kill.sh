@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # A task is killed in the middle of its job.  If the job is killable, it ends
-# soon, is undone and leaves nothing behind; if not, it is completed first.
+# soon and leaves nothing behind; if not, it is completed first.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -41,7 +41,7 @@ end_job()
 	own=$2
 	helped=$3
 	ktap_print_msg "chunks by helpers before, by the caller then, by helpers then: $*;" \
-		"$(values units) units, $(values undone) undone"
+		"$(values units) units"
 	all_are status ok
 }
 
@@ -72,12 +72,6 @@ kill_in_job()
 dies_soon()
 {
 	kill_in_job "$@" && [ "$own" -le 1 ] && all_are ret -4
-}
-
-dies_soon_undone()
-{
-	dies_soon "$@" undo=1 && [ "$(values undone)" -gt 0 ] &&
-		[ "$(values undone)" -le "$(values units)" ]
 }
 
 # all_have_begun UNITS: chunks of one unit
@@ -138,7 +132,7 @@ can_unload()
 
 setup_jobs
 setup_tracing
-ktap_set_plan 15
+ktap_set_plan 14
 
 # Even with helpers on all CPUs it takes ten seconds.
 JOB="rules=now size=$((10000 * $(nr_online_cpus))) max_chunk=1 us=1000"
@@ -146,21 +140,19 @@ JOB="rules=now size=$((10000 * $(nr_online_cpus))) max_chunk=1 us=1000"
 # Word splitting is intended.
 # shellcheck disable=SC2086
 {
-check "a killable job that works" dies_soon_undone KILL $JOB killable=1 fn=busy
-check "a killable job whose threads sleep" dies_soon_undone KILL $JOB killable=1 fn=sleep
-check "a killable job without helpers" \
-	dies_soon_undone KILL $JOB killable=1 fn=busy max_threads=1
-check "a killable job without an undo function" dies_soon KILL $JOB killable=1 fn=busy
+check "a killable job that works" dies_soon KILL $JOB killable=1 fn=busy
+check "a killable job whose threads sleep" dies_soon KILL $JOB killable=1 fn=sleep
+check "a killable job without helpers" dies_soon KILL $JOB killable=1 fn=busy max_threads=1
 check "a task that waits for helpers, which are killed with it" dies_while_it_waits \
 	rules=now fn=wait us=1000 us_helper=30000000 size=50 max_chunk=1
-check "another signal that kills" dies_soon_undone TERM $JOB killable=1 fn=busy
+check "another signal that kills" dies_soon TERM $JOB killable=1 fn=busy
 }
 check "a job that is not killable is done to its end" \
-	dies_at_the_end rules=now undo=1 size=500 max_chunk=1 us=5000 fn=sleep max_threads=2
+	dies_at_the_end rules=now size=500 max_chunk=1 us=5000 fn=sleep max_threads=2
 check "by the caller alone" is_done_alone \
 	rules=now size=$((250 * $(nr_online_cpus))) max_chunk=1 us=5000 fn=sleep
 check "a killable job that nobody kills is done" \
-	job_is_ok rules=now killable=1 undo=1 size=10000 max_chunk=100
+	job_is_ok rules=now killable=1 size=10000 max_chunk=100
 check "so is one after all these" job_is_ok rules=now size=10000 max_chunk=100 min_chunk=8
 check "workers cannot be killed after all these" workers_are_as_before
 check "a task that exits has no helpers" exits_alone rules=now size=10000 max_chunk=10 fn=busy us=50

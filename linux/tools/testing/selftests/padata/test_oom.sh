@@ -7,7 +7,7 @@
 . "$(dirname "$0")"/functions.sh
 
 LIMIT_PAGES=4096
-JOB="rules=now size=$((LIMIT_PAGES * 2)) fn=alloc undo=1"
+JOB="rules=now size=$((LIMIT_PAGES * 2)) fn=alloc"
 
 other=
 
