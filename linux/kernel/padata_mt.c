@@ -33,8 +33,6 @@
  *  - ref: the caller and each queued work item, which may touch the team's own memory.  So
  *    a helper that starts after the job was closed finds that out, and the caller need not
  *    wait for work items that are about to start, only for threads that are inside.
- *
- * When it fails, the cursor is moved to the end, so that nothing is left to claim.
  */
 
 #include <linux/bug.h>
@@ -96,12 +94,11 @@ static unsigned long padata_mt_chunk_end(const struct padata_mt_job *job, unsign
  * padata_mt_claim - claim the next chunk, for @thread
  *
  * The cursor only grows, so a cmpxchg that succeeds proves that nobody else took
- * the chunk, and that the job had not been stopped.  Relaxed, because a claim
- * hands over numbers only: what the caller wrote before the job reaches a helper
- * through queue_work_on(), and what threads wrote in their chunks reaches the
- * caller through padata_mt_team::inside.
+ * the chunk.  Relaxed, because a claim hands over numbers only: what the caller wrote
+ * before the job reaches a helper through queue_work_on(), and what threads wrote in
+ * their chunks reaches the caller through padata_mt_team::inside.
  *
- * Return: false if there is nothing left.
+ * Return: false if there is nothing left, or if the job has failed.
  */
 bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
@@ -109,7 +106,7 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 	unsigned long to;
 
 	do {
-		if (pos == run->end)
+		if (pos == run->end || READ_ONCE(run->job->error))
 			return false;
 		to = padata_mt_chunk_end(run->job, pos, run->divisor);
 	} while (!try_cmpxchg_relaxed(&run->next, &pos, to));
@@ -119,42 +116,6 @@ bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 	trace_padata_mt_chunk(run->nr, pos, to);
 	return true;
 }
-
-/*
- * padata_mt_stop - hand out no more chunks, and fail the job with @err
- *
- * Has no effect if the whole job has been handed out.  May be called by any thread
- * that is inside, any number of times.  The caller reads the error after all threads
- * are out, ordered by padata_mt_team::inside.
- */
-void padata_mt_stop(struct padata_mt_run *run, int err)
-{
-	if (xchg_relaxed(&run->next, run->end) != run->end)
-		cmpxchg_relaxed(&run->job->error, 0, err);
-}
-
-/**
- * padata_mt_fail - make a job fail
- * @job: The job that the calling thread function works on.
- * @err: Negative error number that padata_do_multithreaded() is to return.
- *
- * No more chunks are handed out.  If several errors are reported, the first one
- * counts.  The thread function must return soon.
- *
- * Context: Thread functions of @job.
- */
-void padata_mt_fail(struct padata_mt_job *job, int err)
-{
-	struct padata_mt_run *run = job->run;
-
-	if (WARN_ON_ONCE(err >= 0))
-		err = -EINVAL;
-
-	/* Before padata_mt_stop(), which sets the error if there is none yet. */
-	cmpxchg_relaxed(&job->error, 0, err);
-	padata_mt_stop(run, err);
-}
-EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_fail);
 
 /*
  * Work until nothing is left to claim, or until the back end makes this thread leave.
@@ -491,7 +452,6 @@ static void padata_mt_run_job(struct padata_mt_run *run)
 	struct padata_mt_job *job = run->job;
 	struct padata_mt_team *team = run->team;
 
-	job->run = run;
 	trace_padata_mt_job_start(run->nr, job, team ? team->nr_helpers + 1 : 1);
 	if (team)
 		padata_mt_start_helpers(team);
@@ -500,7 +460,6 @@ static void padata_mt_run_job(struct padata_mt_run *run)
 		padata_mt_finish(team);
 
 	padata_mt_count_threads(run);
-	job->run = NULL;
 	trace_padata_mt_job_end(run->nr, job->nr_ran, job->error);
 }
 

@@ -142,7 +142,6 @@ extern const struct padata_mt_backend padata_mt_boot_backend;
 extern const struct padata_mt_backend *padata_mt_runtime_backend;
 
 bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread);
-void padata_mt_stop(struct padata_mt_run *run, int err);
 void padata_mt_start_helpers(struct padata_mt_team *team);
 void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus);
 void padata_mt_helper_fn(struct work_struct *work);

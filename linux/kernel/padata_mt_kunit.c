@@ -1655,7 +1655,9 @@ static void mt_meet_and_wait_for_failure(struct mt_trial *t, unsigned long start
 	unsigned long until = jiffies + MT_PATIENCE;
 
 	mt_meet(t, start, end);
-	while (current == t->caller && !READ_ONCE(t->gave_up) && time_before(jiffies, until))
+	/* Pairs with the release in mt_give_up(): the error is seen, too. */
+	while (current == t->caller && !smp_load_acquire(&t->gave_up) &&
+	       time_before(jiffies, until))
 		fsleep(100);
 }
 

@@ -609,7 +609,7 @@ static void padata_mt_task_caller_killed(struct padata_mt_run *run,
 					 const struct padata_mt_thread *thread)
 {
 	if (run->job->killable)
-		padata_mt_stop(run, -EINTR);
+		padata_mt_fail(run->job, -EINTR);
 	/* Helpers leave it to the caller, see kill_lock. */
 	if (run->team && thread == &run->caller)
 		padata_mt_task_kill_helpers(run->team);

@@ -422,15 +422,6 @@ static void test_note_most(struct test_job *tj, int inside)
 		;
 }
 
-/* Nothing may be handed out once padata_mt_fail() has returned. */
-static void test_fail(struct test_job *tj)
-{
-	atomic_inc(&tj->failed);
-	padata_mt_fail(&tj->job, TEST_ERROR);
-	if (READ_ONCE(tj->job.run->next) != tj->job.run->end)
-		test_broke(tj, "not-stopped");
-}
-
 static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 {
 	struct test_job *tj = arg;
@@ -441,8 +432,10 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	test_check_chunk(tj, start, end);
 	test_note_cpu(tj, end - start);
 	test_work(tj, start, end);
-	if (tj->desc->fail && !get_random_u32_below(tj->desc->fail))
-		test_fail(tj);
+	if (tj->desc->fail && !get_random_u32_below(tj->desc->fail)) {
+		atomic_inc(&tj->failed);
+		padata_mt_fail(&tj->job, TEST_ERROR);
+	}
 	if (READ_ONCE(tj->returned))
 		test_broke(tj, "thread-inside-after-return");
 	atomic_dec(&tj->inside);

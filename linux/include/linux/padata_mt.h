@@ -8,7 +8,9 @@
 #ifndef _LINUX_PADATA_MT_H
 #define _LINUX_PADATA_MT_H
 
+#include <linux/atomic.h>
 #include <linux/bug.h>
+#include <linux/errno.h>
 #include <linux/lockdep_types.h>
 #include <linux/types.h>
 
@@ -43,7 +45,6 @@ struct cpumask;
  * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
  *            chunks.  No effect before the kernel starts init, or without CONFIG_PADATA.
  * @error: Set by padata_do_multithreaded(): what it returns.
- * @run: Private to padata.
  *
  * A job gets at most one helper for each CPU in @cpumask, on one CPU of each core first
  * and on SMT siblings after that; after boot, the nearest node comes first.
@@ -65,7 +66,6 @@ struct padata_mt_job {
 	bool			near_nid;
 	bool			killable;
 	int			error;
-	struct padata_mt_run	*run;
 };
 
 /**
@@ -94,7 +94,7 @@ struct padata_mt_job {
  * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
  * thread function or its range wraps around; the error that a thread function
  * passed to padata_mt_fail(); %-EINTR if @job is killable, the kernel has started
- * init, and the caller was killed before the whole job was handed out.
+ * init, and a thread found the caller killed when it looked for a chunk.
  */
 #define padata_do_multithreaded(job)					\
 ({									\
@@ -105,7 +105,6 @@ struct padata_mt_job {
 
 #ifdef CONFIG_PADATA
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
-void padata_mt_fail(struct padata_mt_job *job, int err);
 #else
 static inline int padata_do_multithreaded_key(struct padata_mt_job *job,
 					      struct lock_class_key *key)
@@ -117,14 +116,25 @@ static inline int padata_do_multithreaded_key(struct padata_mt_job *job,
 		job->thread_fn(job->start, job->start + job->size, job->fn_arg);
 	return job->error;
 }
+#endif
 
+/**
+ * padata_mt_fail - make a job fail
+ * @job: The job that the calling thread function works on.
+ * @err: Negative error number that padata_do_multithreaded() is to return.
+ *
+ * If several errors are reported, the first one counts.  The calling thread gets no other
+ * chunk, and others none but the one that they may be claiming.  The thread function must
+ * return soon.
+ *
+ * Context: Thread functions of @job.
+ */
 static inline void padata_mt_fail(struct padata_mt_job *job, int err)
 {
 	if (WARN_ON_ONCE(err >= 0))
 		err = -EINVAL;
-	if (!job->error)
-		job->error = err;
+	/* The caller reads it when all threads are out, see padata_mt_team::inside. */
+	cmpxchg_relaxed(&job->error, 0, err);
 }
-#endif
 
 #endif /* _LINUX_PADATA_MT_H */

@@ -600,7 +600,7 @@ static void fail_with(struct trial *t, int nr)
 	shim_expects_warning = false;
 }
 
-/* Ordered, since the cursor might otherwise be seen as it was before. */
+/* Ordered, since the error might otherwise not be seen yet. */
 static bool has_failed(const struct trial *t)
 {
 	/* Pairs with the release in fail(). */
@@ -870,7 +870,7 @@ static void kill_job(struct trial *t, struct padata_mt_run *run)
 	if (!has_failed(t))
 		WRITE_ONCE(t->may_be_killed, true);
 	atomic_inc(&t->kills);
-	padata_mt_stop(run, -EINTR);
+	padata_mt_fail(run->job, -EINTR);
 	/* Pairs with the acquire in nr_kills_over(). */
 	__atomic_add_fetch(&t->kills_over, 1, __ATOMIC_RELEASE);
 }
@@ -1026,14 +1026,13 @@ static unsigned long check_chunks(struct trial *t, int nr)
 }
 
 /* Whether a thread that failed can have been the first to end the job. */
-static bool fail_may_count(const struct trial *t, int nr, bool all)
+static bool fail_may_count(const struct trial *t, int nr)
 {
-	if (nr < 0 || nr >= atomic_read(&t->nr_fails) || !(t->fails[nr] & BEFORE_FAIL))
-		return false;
-	return all || t->fails[nr] & BEFORE_KILL;
+	return nr >= 0 && nr < atomic_read(&t->nr_fails) &&
+	       t->fails[nr] == (BEFORE_FAIL | BEFORE_KILL);
 }
 
-/* @all: everything was handed out, so that it was too late to stop anything. */
+/* @all: everything was handed out. */
 static void check_error(const struct trial *t, int error, bool all)
 {
 	int nr_fails = atomic_read(&t->nr_fails);
@@ -1042,14 +1041,14 @@ static void check_error(const struct trial *t, int error, bool all)
 		broken(t, RULE_ERROR, "0 is returned after %d fails", nr_fails);
 	if (!error && !all)
 		broken(t, RULE_ONCE, "a job that is not done returned 0");
-	if (error == -EINTR && (all || !t->may_be_killed))
+	if (error == -EINTR && !t->may_be_killed)
 		broken(t, RULE_ERROR, "-EINTR is returned by a job that was not stopped");
 	if (gives_no_errors(t)) {
 		if (error && error != -EINTR && error != -EINVAL)
 			broken(t, RULE_ERROR, "%d is returned for what is no error", error);
 		return;
 	}
-	if (error && error != -EINTR && !fail_may_count(t, trial_error(t, 0) - error, all))
+	if (error && error != -EINTR && !fail_may_count(t, trial_error(t, 0) - error))
 		broken(t, RULE_ERROR, "%d is returned, errors are %d and down, of %d", error,
 		       trial_error(t, 0), nr_fails);
 }
@@ -1131,7 +1130,7 @@ static void check(struct trial *t, const struct padata_mt_job *job, int ret)
 		check_refused(t, job, ret);
 		return;
 	}
-	if (job->error != ret || job->run)
+	if (job->error != ret)
 		broken(t, RULE_ERROR, "%d is returned and %d left", ret, job->error);
 
 	end = check_chunks(t, nr);
