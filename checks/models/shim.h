@@ -216,8 +216,6 @@ extern const struct cpumask kernel_siblings[];
 	_Generic((expr), nodemask_t: kernel_racy_nodes(&(expr), MC_SITE("data_race(" #expr ")")), \
 		 default: (expr))
 nodemask_t kernel_racy_nodes(const void *nodes, const struct mc_site *site);
-#define read_seqcount_begin(seq)	0
-#define read_seqcount_retry(seq, old)	((void)(old), false)
 
 /* As they are now, where the model has memory that comes or goes. */
 #define node_states	kernel_node_states(MC_SITE("node_states"))

@@ -65,6 +65,7 @@ struct padata_mt_task {
 	struct mem_cgroup	*memcg;		/* the caller's */
 	struct mempolicy	mempolicy;	/* a copy of the caller's */
 	bool			has_mempolicy;
+	nodemask_t		mems;		/* the caller's */
 	int			nid;		/* helpers go near this node */
 	struct cpumask		allowed;	/* CPUs of the job */
 	struct cpumask		candidates;	/* C: of these, those not looked at yet */
@@ -231,33 +232,6 @@ static struct task_struct *padata_mt_task_outer_caller(const struct padata_mt_ru
  */
 
 #ifdef CONFIG_NUMA
-/* The nodes with memory at the moment. */
-static nodemask_t padata_mt_task_memory_nodes(void)
-{
-	/* A node may come or go meanwhile: padata_mt_task_take_nodes() looks again. */
-	return data_race(node_states[N_MEMORY]);
-}
-
-#ifdef CONFIG_CPUSETS
-static nodemask_t padata_mt_task_mems_allowed(const struct task_struct *task)
-{
-	unsigned int seq;
-	nodemask_t mems;
-
-	do {
-		seq = read_seqcount_begin(&task->mems_allowed_seq);
-		/* If it is being changed, it is read again. */
-		mems = data_race(task->mems_allowed);
-	} while (read_seqcount_retry(&task->mems_allowed_seq, seq));
-	return mems;
-}
-#else
-static nodemask_t padata_mt_task_mems_allowed(const struct task_struct *task)
-{
-	return padata_mt_task_memory_nodes();
-}
-#endif
-
 /* No reference is taken: what is copied may be freed meanwhile, and the copy never is. */
 static void padata_mt_task_copy_mempolicy(struct padata_mt_task *task)
 {
@@ -267,9 +241,10 @@ static void padata_mt_task_copy_mempolicy(struct padata_mt_task *task)
 		/* References are counted without the lock. */
 		task->mempolicy = data_race(*current->mempolicy);
 	}
+	task->mems = cpuset_current_mems_allowed;
 	task_unlock(current);
 
-	/* See padata_mt_task_take_nodes(). */
+	/* If cpuset changes the helper's nodes, the policy does not move to others. */
 	task->mempolicy.flags &= ~MPOL_F_RELATIVE_NODES;
 	task->mempolicy.flags |= MPOL_F_STATIC_NODES;
 	task->mempolicy.w.user_nodemask = task->mempolicy.nodes;
@@ -286,45 +261,31 @@ static void padata_mt_task_set_mempolicy(struct mempolicy *policy)
 }
 
 /*
- * Take the caller's nodes, as they are now, and with them the policy that it started the
- * job with.
+ * Take the nodes and the policy that the caller had when it started the job.  Called before
+ * the helper becomes SCHED_IDLE: on PREEMPT_RT, others would wait for alloc_lock.
  *
- * When a node loses its last memory or gets its first, cpuset updates the tasks of each
- * cpuset, one after the other, to the nodes that the cpuset has then.  This thread gets those
- * of the root cpuset, at worst in the middle of a chunk, the rest of which may then use memory
- * of any node.  The caller's nodes may not have been updated yet, and have no memory left.
- * That is noticed here: node_states[] changes first, so either it is found changed at the
- * end, or cpuset has yet to update this thread.
- *
- * A policy with static nodes keeps them, except nodes that are not allowed: if none is left,
- * it gets all nodes that are.
+ * When a node loses its last memory or gets its first, cpuset gives this thread the nodes of
+ * the root cpuset, for the rest of its stay.  node_states[] changes before that: so either
+ * the change is seen here, or cpuset has yet to update this thread.
  */
-static void padata_mt_task_take_nodes(struct padata_mt_helper *helper)
-{
-	nodemask_t now = padata_mt_task_memory_nodes(), online, mems, own;
-
-	do {
-		online = now;
-		/* Changed by cpuset as well, and then in the middle of a chunk, see above. */
-		own = data_race(cpuset_current_mems_allowed);
-		mems = padata_mt_task_mems_allowed(helper->team->run.caller.task);
-		nodes_and(mems, mems, online);
-		if (nodes_empty(mems))
-			mems = online;
-		if (!nodes_equal(mems, own)) {
-			set_mems_allowed(mems);
-			padata_mt_task_set_mempolicy(current->mempolicy);
-		}
-		now = padata_mt_task_memory_nodes();
-	} while (!nodes_equal(online, now));
-}
-
 static void padata_mt_task_enter_policy(struct padata_mt_helper *helper)
 {
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
+	const struct padata_mt_task *task = helper->team->task;
+	nodemask_t now, online, mems;
 
-	part->mempolicy = helper->team->task->mempolicy;
-	if (helper->team->task->has_mempolicy)
+	/* A node may come or go meanwhile. */
+	now = data_race(node_states[N_MEMORY]);
+	do {
+		online = now;
+		nodes_and(mems, task->mems, online);
+		set_mems_allowed(nodes_empty(mems) ? online : mems);
+		/* If one has, look again. */
+		now = data_race(node_states[N_MEMORY]);
+	} while (!nodes_equal(online, now));
+
+	part->mempolicy = task->mempolicy;
+	if (task->has_mempolicy)
 		padata_mt_task_set_mempolicy(&part->mempolicy);
 }
 
@@ -343,10 +304,6 @@ static void padata_mt_task_leave_policy(void)
 }
 #else
 static void padata_mt_task_copy_mempolicy(struct padata_mt_task *task)
-{
-}
-
-static void padata_mt_task_take_nodes(struct padata_mt_helper *helper)
 {
 }
 
@@ -594,7 +551,6 @@ static bool padata_mt_task_helper_claim(struct padata_mt_helper *helper)
 		return false;
 	if (user && !sched_task_has_quota(user))
 		return false;
-	padata_mt_task_take_nodes(helper);
 
 	guard(preempt)();
 	return padata_mt_task_may_claim(helper) &&
