@@ -40,7 +40,7 @@
  * K: under padata_mt_task::kill_lock
  */
 struct padata_mt_task_helper {
-	bool			lowered;	/* P: SCHED_IDLE, or boosted from there */
+	bool			lowered;	/* P: SCHED_IDLE, or with the caller's nice value */
 	int			nice;
 	bool			may_kill;	/* K: may be sent SIGKILL */
 	u64			charged;	/* the thread's CPU time that is paid for, in ns */
@@ -366,10 +366,24 @@ static void padata_mt_task_release(struct padata_mt_team *team)
  */
 
 /*
+ * A deadline policy that somebody has set stays: cpuset's mutex would be taken to change it.
+ * A helper that just has that priority from a task that waits for its lock is no such case.
+ */
+static void padata_mt_task_set_nice(struct task_struct *helper, int nice)
+{
+	if (helper->policy != SCHED_DEADLINE)
+		sched_set_normal(helper, nice);
+}
+
+/*
  * Called before the helper does anything for the caller.  A caller that waits already does
  * not look at this helper any more, which then leaves: there is nothing left to claim.
  *
  * A worker that somebody has given another scheduling policy keeps it, and does not help.
+ *
+ * A helper that takes locks begins with the caller's nice value: whoever waits for one of them
+ * must not wait for a thread that gets no CPU time, and may be the caller itself, in a chunk
+ * of its own.  It still leaves when another task wants its CPU.
  */
 static void padata_mt_task_lower(struct padata_mt_helper *helper)
 {
@@ -382,17 +396,10 @@ static void padata_mt_task_lower(struct padata_mt_helper *helper)
 		return;
 	part->nice = task_nice(current);
 	part->lowered = true;
-	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
-}
-
-/*
- * A deadline policy that somebody has set stays: cpuset's mutex would be taken to change it.
- * A helper that just has that priority from a task that waits for its lock is no such case.
- */
-static void padata_mt_task_set_nice(struct task_struct *helper, int nice)
-{
-	if (helper->policy != SCHED_DEADLINE)
-		sched_set_normal(helper, nice);
+	if (helper->team->run.job->locks)
+		padata_mt_task_set_nice(current, task_nice(helper->team->run.caller.task));
+	else
+		sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 }
 
 /* From here on the caller leaves this thread's priority alone. */

@@ -7,7 +7,7 @@
  * /sys/kernel/debug/test_padata_mt/run takes the description of a job, as words
  * of the form key=value; the write returns when the job is done:
  *
- *   start= size= align= min_chunk= max_chunk= max_threads= numa_aware= killable=
+ *   start= size= align= min_chunk= max_chunk= max_threads= numa_aware= killable= locks=
  *		as in struct padata_mt_job; numbers as in C.  size= is required,
  *		max_threads= is INT_MAX by default, and all others are 0.
  *   near=NODE	the node of the data (default: none given)
@@ -671,6 +671,7 @@ static int test_parse_bool(struct test_desc *desc, const char *key,
 	const struct { const char *key; bool *to; } bools[] = {
 		{ "numa_aware", &desc->job.numa_aware },
 		{ "killable", &desc->job.killable },
+		{ "locks", &desc->job.locks },
 		{ "hold", &desc->hold },
 		{ "reclaim", &desc->reclaim },
 	};

@@ -265,6 +265,7 @@ long pin_user_pages_job(struct mm_struct *mm, unsigned long addr, unsigned long 
 			.cpumask	= cpumask_of_node(numa_node_id()),
 			.max_threads	= gup_job_threads(nr_pages),
 			.killable	= true,
+			.locks		= true,
 		},
 	};
 

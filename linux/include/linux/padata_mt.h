@@ -44,6 +44,8 @@ struct cpumask;
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
  *            chunks.  No effect before the kernel starts init, or without CONFIG_PADATA.
+ * @locks: @thread_fn takes locks for which other tasks may wait: helpers after boot are not
+ *         at the lowest priority.
  * @error: Set by padata_do_multithreaded(): what it returns.
  *
  * A job gets at most one helper for each CPU in @cpumask, on one CPU of each core first
@@ -65,6 +67,7 @@ struct padata_mt_job {
 	int			nid;
 	bool			near_nid;
 	bool			killable;
+	bool			locks;
 	int			error;
 };
 

@@ -112,12 +112,14 @@ all_boosted()
 }
 
 # The caller goes on with chunk after chunk, while each helper is in its first one.
-are_idle()
+stay()
 {
+	goal=$1
+	shift
 	size=$((2000 + nr_others))
 	helped size=$size fn=nap us=20000 us_helper=60000000 "$@" || return 1
 	own=$((own_goal - 1))
-	await all_idle
+	await "$goal"
 	seen=$?
 	progress
 	end
@@ -207,13 +209,14 @@ others=$(online_cpus | sort -n | sed -n 2,4p)
 nr_others=3
 setup_cgroups cpu
 mkdir "$GROUP/a"
-ktap_set_plan 14
+ktap_set_plan 15
 
 JOB="rules=now size=400 max_chunk=1 fn=busy us=1000"
 group=
 as=
 
-check "helpers are SCHED_IDLE" are_idle
+check "helpers are SCHED_IDLE" stay all_idle
+check "those that take locks have the caller's nice value" stay all_boosted locks=1
 check "those of a caller that waits have its nice value" are_boosted
 check "worker threads get their policy and nice value back" workers_are_normal
 group=a
