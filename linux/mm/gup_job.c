@@ -159,14 +159,15 @@ static bool gup_job_fits(const struct gup_job *gup)
 {
 	unsigned long next = untagged_addr(gup->first * PAGE_SIZE);
 	unsigned long end = next + gup->nr_pages * PAGE_SIZE;
-	VMA_ITERATOR(vmi, gup->mm, next);
 	struct vm_area_struct *vma;
+	struct vma_iterator vmi;
 
 	/* Several threads would fault in the same huge page. */
 	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && PMD_SIZE > GUP_JOB_MAX_CHUNK * PAGE_SIZE)
 		return false;
 	if (mmap_read_lock_killable(gup->mm))
 		return false;
+	vma_iter_init(&vmi, gup->mm, next);
 	for_each_vma_range(vmi, vma, end) {
 		if (vma->vm_start > next || !gup_job_fits_vma(vma))
 			break;
