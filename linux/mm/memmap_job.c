@@ -64,6 +64,9 @@ unsigned long memmap_repeat(struct page *page, unsigned long nr)
 	return nr;
 }
 
+/* What is worth a helper: 0.1 to 0.3 ms.  On powerpc, a section is 256 pages of 64 KiB. */
+#define MEMMAP_JOB_CHUNK	max(PAGES_PER_SECTION, 32768UL)
+
 /* Initialises the struct pages of [pfn, end_pfn). */
 typedef void (*memmap_init_t)(unsigned long pfn, unsigned long end_pfn, void *arg);
 
@@ -83,8 +86,8 @@ static void memmap_init_by_job(unsigned long pfn, unsigned long end_pfn, unsigne
 		.start		= pfn,
 		.size		= end_pfn - pfn,
 		.align		= max(align, PAGES_PER_SECTION),
-		.min_chunk	= PAGES_PER_SECTION,
-		.max_chunk	= PAGES_PER_SECTION,
+		.min_chunk	= MEMMAP_JOB_CHUNK,
+		.max_chunk	= MEMMAP_JOB_CHUNK,
 		.max_threads	= cpumask_weight(cpus),
 		.nid		= nid,
 		.near_nid	= true,
