@@ -121,17 +121,10 @@ static void __meminit memmap_stamp(struct page *page, struct page *end,
 	memmap_stamp_by(page, end, template, memmap_store);
 }
 
-/**
- * arch_memmap_stamp - store a template to a run of struct pages
- * @page: first of them
- * @end: end of the run.  All of it is one array.
- * @template: what to store, see memmap_stamp_by()
- *
- * Architectures override this if they have stores that need not read what they
- * overwrite.  The struct pages are not used again soon.  The stores may be weakly
- * ordered, as long as wmb() orders them before later ones.
- *
- * Context: Any.
+/*
+ * For struct pages that are not used again soon.  Architectures override this if they have
+ * stores that need not read what they overwrite.  These may be weakly ordered, as long as wmb()
+ * orders them before later ones.
  */
 void __meminit __weak arch_memmap_stamp(struct page *page, struct page *end,
 					const struct memmap_template *template)
@@ -139,16 +132,10 @@ void __meminit __weak arch_memmap_stamp(struct page *page, struct page *end,
 	memmap_stamp(page, end, template);
 }
 
-/**
- * arch_memmap_uncached - is a memmap best stored past the cache even if it is used again?
- * @early: the struct pages are those of early boot, of which there are many before the
- *	first is used again
- *
- * Architectures override this for CPUs on which arch_memmap_stamp() is faster even for
- * struct pages that are used again, when what was stored before them is out of the cache.
- *
- * Context: Any.
- * Return: true if it is.
+/*
+ * Whether arch_memmap_stamp() is faster even for struct pages that are used again.  @early: they
+ * are those of early boot, of which there are many before the first is used again.
+ * Architectures override this by CPU.
  */
 bool __meminit __weak arch_memmap_uncached(bool early)
 {
@@ -188,17 +175,9 @@ static void __meminit memmap_stamp_free(unsigned long pfn, unsigned long end_pfn
 	wmb();
 }
 
-/**
- * memmap_init_pages - initialise the struct pages of a run of pfns
- * @pfn: first of them
- * @end_pfn: end of the run.  All of it is within one section.
- * @zone: index of the zone they belong to
- * @nid: node they belong to
- * @state: what the pages are to be
- *
- * The same as __init_single_page() for each, and then what @state asks for.
- *
- * Context: Any.  Nobody else may use the struct pages yet.
+/*
+ * Initialise the struct pages of a run of pfns within one section, which nobody else may use
+ * yet: the same as __init_single_page() for each, and then what @state asks for.
  */
 void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
 				 unsigned long zone, int nid,
@@ -242,20 +221,14 @@ static void __init memmap_free_blocks(unsigned long pfn, unsigned long end_pfn)
 	free_new_blocks(pfn_to_page(pfn), pfn_to_page(end_pfn - 1) + 1);
 }
 
-/**
- * memmap_free_pages - hand a run of new pages to the buddy allocator
- * @zone: their zone
- * @pfn: first of them
- * @end_pfn: end of the run.  All of it is within one section.
- * @context: %MEMINIT_EARLY, or %MEMINIT_DEFERRED if they count as managed already
+/*
+ * Hand a run of new pages within one section to the buddy allocator: whole blocks of
+ * MAX_ORDER_NR_PAGES together, and what is before and after them in the largest naturally
+ * aligned pieces.  With %MEMINIT_DEFERRED they count as managed already.
  *
- * Whole blocks of MAX_ORDER_NR_PAGES are freed together, and what is before and
- * after them in the largest naturally aligned pieces.
- *
- * Context: Boot.  The pages are as MEMMAP_FREE makes them, and pageblocks that begin
- * in the run are all of one migratetype.  All other pages of the blocks that the run
- * begins and ends in are initialised too, if they are of the same zone: freeing looks
- * at a page's buddies.
+ * The pages are as MEMMAP_FREE makes them, and pageblocks that begin in the run are all of one
+ * migratetype.  All other pages of the blocks that the run begins and ends in are initialised
+ * too, if they are of the same zone: freeing looks at a page's buddies.
  */
 void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
 			      unsigned long end_pfn, enum meminit_context context)
@@ -287,16 +260,10 @@ static __always_inline void memmap_scrub_page(struct page *page)
 	set_page_count(page, 0);
 }
 
-/**
- * memmap_free_used - free whole blocks that have been in use, or could have been
- * @pfn: first page, aligned to a block of MAX_ORDER_NR_PAGES
- * @end_pfn: end of the last block.  All of it is within one section.
- *
- * For early pages: they count as used since they were initialised, they may be
+/*
+ * Free whole blocks of early pages, of one section, zone and migratetype, in kernels that do not
+ * check pages that are freed.  They count as used since they were initialised, they may be
  * reserved, and whoever had them from memblock may have left something in them.
- *
- * Context: Boot, in kernels that do not check pages that are freed.  All pages are of
- * one zone, and all pageblocks of one migratetype.
  */
 void __init memmap_free_used(unsigned long pfn, unsigned long end_pfn)
 {
@@ -316,18 +283,11 @@ void __init memmap_free_used(unsigned long pfn, unsigned long end_pfn)
 	memmap_free_blocks(pfn, end_pfn);
 }
 
-/**
- * memmap_free_early - free whole blocks of early pages in memblock_free_all()
- * @pfn: first page of what is left to free of a range
- * @end_pfn: end of the range.  It is of one node and free in memblock.
- *
- * Frees blocks from @pfn on, if it is at the beginning of one, and skips pages
- * that are deferred.
- *
- * Context: Boot, in memblock_free_all().  Nobody has changed the migratetype that
- * memmap_init_range() gave to each pageblock.
- * Return: the first page that is not dealt with.  That is @pfn if no block that can be
- * freed here begins there.
+/*
+ * Free whole blocks of early pages in memblock_free_all(), from @pfn on, and skip pages that are
+ * deferred.  The range is of one node and free in memblock, and nobody has changed the
+ * migratetype that memmap_init_range() gave to each pageblock.  Return the first page that is
+ * not dealt with: @pfn if no block that can be freed here begins there.
  */
 unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
 {
@@ -360,20 +320,16 @@ unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
 	return pfn;
 }
 
-/**
- * set_zone_contiguous_boot - find out whether a zone has no holes
- * @zone: zone whose struct pages are all initialised
+/*
+ * The same as set_zone_contiguous(), for boot before memblock_discard().
  *
- * The same as set_zone_contiguous(), which asks two struct pages of each pageblock for
- * their zone.  Within the node's memory there is no need to: memmap_init() and deferred
- * init assigned all that lies in the zone's span to the zone.  That leaves the pageblocks
- * with a hole or another node's memory, and the zone's first pageblock: a gigantic page
- * that hugetlb got from memblock may begin in the zone below, and then all of its struct
- * pages are of that zone.
+ * set_zone_contiguous() asks two struct pages of each pageblock for their zone.  Within the
+ * node's memory there is no need to: memmap_init() and deferred init assigned all that lies in
+ * the zone's span to the zone.  That leaves the pageblocks with a hole or another node's memory,
+ * and the zone's first pageblock: a gigantic page that hugetlb got from memblock may begin in
+ * the zone below, and then all of its struct pages are of that zone.
  *
  * Mirrored memory is the exception: there, zones overlap.
- *
- * Context: Boot, before memblock_discard().
  */
 void __init set_zone_contiguous_boot(struct zone *zone)
 {
