@@ -84,20 +84,12 @@ static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
 	return nr_left;
 }
 
-/**
- * deferred_grow - initialise some deferred pages of a zone on demand
- * @zone: where an allocation found nothing
- * @order: of the allocation
- * @gfp: of the allocation
- *
- * If other threads are at work on all that is left, it waits for one of these, if @gfp allows.
- * When the jobs are ready, nothing is done for an allocation with neither direct nor kswapd
- * reclaim in @gfp: it takes pages of another zone, or does without.
- *
- * Context: Any context that may allocate, interrupts included, and from
- * alloc_pages_nolock() when the jobs are ready.
- * Return: true if the zone may have grown, by this or another thread: the allocation is
- * worth one more try.
+/*
+ * Initialise some deferred pages of @zone, where an allocation found nothing, in any context that
+ * may allocate.  If other threads are at work on all that is left, wait for one of these, if @gfp
+ * allows.  When the jobs are ready, nothing is done for an allocation with neither direct nor
+ * kswapd reclaim in @gfp, and alloc_pages_nolock() may call this.  Return whether it is worth
+ * one more try, as this or another thread may have grown the zone.
  */
 bool __ref deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp)
 {

@@ -150,18 +150,10 @@ static int __meminit deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
 	return MAX_NR_ZONES;
 }
 
-/**
- * deferred_init_reserved - initialise struct pages of reserved, deferred memory
- * @pfn: first page of a range that memblock has reserved
- * @end_pfn: end of the range
- * @nid: its node
- *
- * The pages are not free, so the jobs skip them.  Struct pages initialised early are left
- * alone here.
- *
- * Context: Boot, in memblock_free_all().
- * Return: where the deferred part begins, @end_pfn if there is none.  Struct pages from there
- * on are initialised, and PageReserved.
+/*
+ * Initialise the struct pages of the deferred part of a range that memblock has reserved, and
+ * make them PageReserved: they are not free, so the jobs skip them.  Return where that part
+ * begins, @end_pfn if there is none.
  */
 unsigned long __meminit deferred_init_reserved(unsigned long pfn, unsigned long end_pfn, int nid)
 {
@@ -606,14 +598,10 @@ void __init deferred_init_end(void)
 	static_branch_disable(&deferred_pages);
 }
 
-/**
- * deferred_init_prepare - make the jobs ready
- *
- * From here on deferred pages count as managed, and nr_deferred_pages() returns how many
- * of them are not free yet.  If boot cannot go on beside the jobs, they run here, so that
- * nothing after this finds deferred pages.
- *
- * Context: Boot, once, when CPUs and workqueues are up.  May sleep.
+/*
+ * Make the jobs ready, when CPUs and workqueues are up.  From here on deferred pages count as
+ * managed, and nr_deferred_pages() returns how many of them are not free yet.  If boot cannot go
+ * on beside the jobs, they run here, so that nothing after this finds deferred pages.
  */
 void __init deferred_init_prepare(void)
 {
@@ -640,13 +628,9 @@ void __init deferred_init_prepare(void)
 	}
 }
 
-/**
- * deferred_init_start - go on with boot while deferred pages are initialised and freed
- * @rest: what needs all of them.  Called when the last is done, which may be now.
- *
- * Nodes are done at the same time, each by a kthread "pgdatinitN" and its helpers.
- *
- * Context: Boot, once, after deferred_init_prepare().  May sleep.
+/*
+ * Go on with boot while deferred pages are initialised, all nodes at the same time.  @rest needs
+ * all of them, and is called when the last is done, which may be now.
  */
 void __init deferred_init_start(void (*rest)(void))
 {

@@ -29,17 +29,11 @@
 #include "memmap_bulk.h"
 #include "memmap_job.h"
 
-/**
- * memmap_repeat - initialise the struct pages that follow one, and are equal to it
- * @page: the one, which is initialised and contains no pointer to itself
- * @nr: how many pages there are from it on, in one array
- *
- * The struct pages are not used soon.
- *
- * Context: May sleep.  Nobody else may use the struct pages yet.
- * Return: How many are initialised, @page included: @nr; or 1 if there are too few for that to
- * pay, if struct pages contain what differs from page to page, or if trace events have to see
- * each of them.
+/*
+ * Initialise the struct pages of an array of @nr like the first, which contains no pointer to
+ * itself.  They are not used soon, and by nobody else yet.  May sleep.  Return how many are
+ * initialised: @nr; or 1 if there are too few for that to pay, if struct pages contain what
+ * differs from page to page, or if trace events have to see each of them.
  */
 unsigned long memmap_repeat(struct page *page, unsigned long nr)
 {
@@ -168,17 +162,10 @@ static void memmap_init_hotplug_chunk(unsigned long pfn, unsigned long end_pfn, 
 			  range->migratetype);
 }
 
-/**
- * memmap_init_hotplug - initialise the struct pages of hot-added memory
- * @nr_pages: size of the range
- * @nid: node it belongs to
- * @zone: index of its zone.  Of zone Device, only the pages of @altmap are initialised.
- * @start_pfn: first page
- * @altmap: where a device has its struct pages in its own memory, or %NULL
- * @migratetype: of the pageblocks
- *
- * Context: Process context, may sleep, holding the locks of memory hotplug.  A job's helpers
- * take none, and write to nothing but struct pages and pageblock flags of their sections.
+/*
+ * Initialise the struct pages of hot-added memory, as memmap_init_range() does; of zone Device,
+ * those of @altmap.  The locks of memory hotplug are held.  A job's helpers take none, and write
+ * to nothing but struct pages and pageblock flags of their sections.
  */
 void memmap_init_hotplug(unsigned long nr_pages, int nid, unsigned long zone,
 			 unsigned long start_pfn, struct vmem_altmap *altmap, int migratetype)
