@@ -78,28 +78,19 @@ void __weak zero_user_pages_uncached(struct page *page, unsigned long addr,
 	clear_user_highpages(page, addr, nr);
 }
 
-/**
- * zero_user_pages_max_cached - up to which size a folio is best in the cache
- *
- * An architecture overrides this if zero_user_pages_uncached() is so fast that a folio
- * which is used next is better zeroed by it even if caches could hold it.
- *
- * Context: Any.
- * Return: The most pages of a folio that is touched and is zeroed through the cache.
+/*
+ * The most pages of a folio that is touched and is zeroed through the cache.  An architecture
+ * overrides this if zero_user_pages_uncached() is faster even for a folio that is used next.
  */
 unsigned long __weak zero_user_pages_max_cached(void)
 {
 	return MAX_ORDER_NR_PAGES;
 }
 
-/**
- * zero_user_pages_job_kbytes - from which size on helpers are worth their CPU time
- *
- * An architecture that knows this of its CPUs overrides it.  The default is between the
- * sizes of huge pages that most systems have, 2 MiB and 1 GiB: to wake a CPU from deep sleep
- * takes as long as to zero the former.
- *
- * Return: The initial value of vm.huge_page_zero_threshold_kbytes, 0 for no jobs.
+/*
+ * The initial value of vm.huge_page_zero_threshold_kbytes.  An architecture that knows its CPUs
+ * overrides it.  The default is between the sizes of huge pages that most systems have, 2 MiB
+ * and 1 GiB: to wake a CPU from deep sleep takes as long as to zero the former.
  */
 unsigned long __init __weak zero_user_pages_job_kbytes(void)
 {
@@ -144,19 +135,14 @@ static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
 	folio_zero_part(fz, start, end);
 }
 
-/**
- * huge_page_threads - how many threads zero or copy a folio for the current task
- * @nr_pages: Its size.
- * @threshold_kbytes: The size from which on there are helpers, 0 for none.
+/*
+ * How many threads zero or copy a folio for the current task, at most, the caller included.
  *
- * The only place that decides who has helpers, and how many: what differs by CPU has to come
- * in here.  Less than two chunks cannot be shared.  Kernel threads may work for a task
- * whose limits do not apply to them.  No helper has the priority of a realtime or deadline
- * task.  How many threads saturate memory bandwidth depends on the machine; the default of
- * eight limits how many of the idle CPUs one page fault takes.
- *
- * Context: Process context.
- * Return: The most threads, the caller included.  Up to 1: the caller works alone.
+ * The only place that decides who has helpers, and how many.  Less than two chunks cannot be
+ * shared.  Kernel threads may work for a task whose limits do not apply to them.  No helper has
+ * the priority of a realtime or deadline task.  How many threads saturate memory bandwidth
+ * depends on the machine; the default of eight limits how many of the idle CPUs one page fault
+ * takes.
  */
 int huge_page_threads(unsigned long nr_pages, unsigned long threshold_kbytes)
 {
@@ -217,9 +203,8 @@ static void folio_zero_do(struct folio_zero *fz)
  * @folio: The folio, whose contents nobody else can see yet.
  * @addr_hint: The user address that is going to be accessed, or that of the folio.
  *
- * The page at @addr_hint is zeroed last, by the caller, except in the smallest folios, which
- * are zeroed at once.  Folios at or above
- * vm.huge_page_zero_threshold_kbytes are zeroed with the help of other CPUs.
+ * The page at @addr_hint is zeroed last, by the caller, except in the smallest folios.  Folios
+ * at or above vm.huge_page_zero_threshold_kbytes are zeroed with the help of other CPUs.
  *
  * Context: Process context, may sleep.
  */
