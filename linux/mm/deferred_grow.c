@@ -44,23 +44,16 @@ out:
 	return true;
 }
 
-/* Claim a section for a grower, the last that can be claimed.  As for deferred_claim(). */
-static int deferred_claim_last(struct deferred_node *node, unsigned long *section)
+/* Initialise the last section that can be claimed, or a block of it. */
+static bool deferred_init_last(struct deferred_node *node, bool one_block)
 {
-	unsigned long nr = node->nr_sections, i, next = READ_ONCE(node->next_grown);
-	int left;
+	unsigned long section = node->nr_sections;
 
-	/* All of them, as one may have been left in the middle. */
-	for (i = 0; i < nr; i++) {
-		next = next ? next - 1 : nr - 1;
-		left = deferred_claim(node, next);
-		if (left) {
-			WRITE_ONCE(node->next_grown, next + 1);
-			*section = next;
-			return left;
-		}
+	while (section--) {
+		if (deferred_init_section(node, section, one_block))
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 /* Return false if no page is left, or all that are left are claimed and @gfp may not sleep. */
@@ -68,18 +61,14 @@ static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
 {
 	bool may_sleep = gfpflags_allow_blocking(gfp);
 	long nr_left = atomic_long_read(&node->nr_left);
-	unsigned long section;
-	int left;
 
 	/* Until this or another thread has added some pages. */
 	while (nr_left && atomic_long_read(&node->nr_left) == nr_left) {
-		left = deferred_claim_last(node, &section);
-		if (left)
-			deferred_init_section(node, section, left, !may_sleep);
-		else if (may_sleep)
-			deferred_sleep();
-		else
+		if (deferred_init_last(node, !may_sleep))
+			continue;
+		if (!may_sleep)
 			return false;
+		deferred_sleep();
 	}
 	return nr_left;
 }

@@ -282,33 +282,24 @@ unsigned long __ref deferred_init_step(struct deferred_walk *walk, unsigned long
 }
 
 /*
- * Claim a section for this thread.  Return how many pages at its end are left to initialise,
- * or 0 if another thread has claimed it, or nothing is left.
+ * Claim a section, and initialise and free what is left of it, or with @one_block what is left
+ * of one of its blocks of MAX_ORDER_NR_PAGES.  Return false if another thread has claimed it,
+ * or nothing is left.
  *
  * While a thread works on a section, no other looks at the struct pages of its free pages.
  * Where two nodes meet within a section, one may look at those of the other, but only to find
  * that they are not buddies: they are of another zone.
  */
-int deferred_claim(struct deferred_node *node, unsigned long section)
-{
-	int left = atomic_read(&node->state[section]);
-
-	/* Fully ordered: pairs with the releases in deferred_fill() and below. */
-	if (left > 0 && atomic_cmpxchg(&node->state[section], left, SECTION_CLAIMED) == left)
-		return left;
-	return 0;
-}
-
-/*
- * Initialise and free what is left of a section that this thread has claimed, or with
- * @one_block what is left of one of its blocks of MAX_ORDER_NR_PAGES.
- */
-void __ref deferred_init_section(struct deferred_node *node, unsigned long section, int left,
-				 bool one_block)
+bool __ref deferred_init_section(struct deferred_node *node, unsigned long section, bool one_block)
 {
 	unsigned long end_pfn = section_nr_to_pfn(pfn_to_section_nr(node->first_pfn) + section + 1);
 	unsigned long limit = min(end_pfn, node->end_pfn), end = limit, nr;
+	int left = atomic_read(&node->state[section]);
 	struct deferred_walk walk;
+
+	/* Fully ordered: pairs with the releases in deferred_fill() and below. */
+	if (left <= 0 || atomic_cmpxchg(&node->state[section], left, SECTION_CLAIMED) != left)
+		return false;
 
 	deferred_walk_init(&walk, node->zone, node, end_pfn - left);
 	if (one_block)
@@ -317,9 +308,10 @@ void __ref deferred_init_section(struct deferred_node *node, unsigned long secti
 	/* Not before they are free: the sum may count a page twice, but misses none. */
 	atomic_long_sub(nr, &node->nr_left);
 
-	/* Pairs with the acquire in deferred_pending(), and with deferred_claim(). */
+	/* Pairs with the acquire in deferred_pending(), and with the claim above. */
 	atomic_set_release(&node->state[section],
 			   walk.spfn < limit ? end_pfn - walk.spfn : SECTION_DONE);
+	return true;
 }
 
 /* Whether a section is not initialised yet.  If not, all stores to it are visible. */
@@ -345,17 +337,13 @@ void deferred_sleep(void)
 void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned long end_pfn)
 {
 	unsigned long section;
-	int left;
 
 	pfn = max(pfn, node->first_pfn);
 	end_pfn = min(end_pfn, node->end_pfn);
 	for (; pfn < end_pfn; pfn = ALIGN(pfn + 1, PAGES_PER_SECTION)) {
 		section = deferred_section(node, pfn);
 		while (deferred_pending(node, section)) {
-			left = deferred_claim(node, section);
-			if (left)
-				deferred_init_section(node, section, left, false);
-			else
+			if (!deferred_init_section(node, section, false))
 				deferred_sleep();
 		}
 		cond_resched();
@@ -380,15 +368,12 @@ static bool deferred_low_priority(const struct deferred_node *node)
 static void deferred_init_chunk(unsigned long start_pfn, unsigned long end_pfn, void *arg)
 {
 	struct deferred_node *node = arg;
-	int left, nice = task_nice(current);
-	unsigned long pfn, section;
+	int nice = task_nice(current);
+	unsigned long pfn;
 
 	for (pfn = start_pfn; pfn < end_pfn; pfn = ALIGN(pfn + 1, PAGES_PER_SECTION)) {
 		set_user_nice(current, deferred_low_priority(node) ? MAX_NICE : nice);
-		section = deferred_section(node, pfn);
-		left = deferred_claim(node, section);
-		if (left)
-			deferred_init_section(node, section, left, false);
+		deferred_init_section(node, deferred_section(node, pfn), false);
 		cond_resched();
 	}
 
@@ -475,7 +460,7 @@ static void __init deferred_fill(struct deferred_node *node, unsigned long first
 	for (i = 0; i < node->nr_free; i++) {
 		section = max(section, deferred_section(node, node->free[i].spfn));
 		for (; section <= deferred_section(node, node->free[i].epfn - 1); section++)
-			/* After all of the above.  Pairs with deferred_claim(). */
+			/* After all of the above.  Pairs with deferred_init_section(). */
 			atomic_set_release(&node->state[section], PAGES_PER_SECTION);
 	}
 }

@@ -38,7 +38,7 @@ struct deferred_free {
 /*
  * The deferred pages of a node, section by section.  Section 0 is the one that first_pfn is
  * in.  Made by deferred_init_prepare() and never freed: it takes four bytes for each section.
- * Once a node is prepared, only what is atomic changes, and next_grown.
+ * Once a node is prepared, only what is atomic changes.
  */
 struct deferred_node {
 	struct deferred_node *next;
@@ -62,9 +62,6 @@ struct deferred_node {
 	/* The ranges of free pages.  A copy, as memblock may change while jobs run. */
 	unsigned long nr_free;
 	struct deferred_free *free;
-
-	/* Where growers look for a section first.  A hint, changed without a lock. */
-	unsigned long next_grown;
 
 	/* Of the job: its CPUs, and the most threads. */
 	const struct cpumask *cpus;
@@ -105,9 +102,7 @@ void deferred_init_start(void (*rest)(void));
 void deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
 			const struct deferred_node *node, unsigned long pfn);
 unsigned long deferred_init_step(struct deferred_walk *walk, unsigned long limit);
-int deferred_claim(struct deferred_node *node, unsigned long section);
-void deferred_init_section(struct deferred_node *node, unsigned long section, int left,
-			   bool one_block);
+bool deferred_init_section(struct deferred_node *node, unsigned long section, bool one_block);
 bool deferred_pending(const struct deferred_node *node, unsigned long section);
 void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned long end_pfn);
 void deferred_sleep(void);
