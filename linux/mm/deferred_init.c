@@ -12,7 +12,7 @@
  * reserved the memory.
  *
  * Threads claim section by section.  So do allocations that find their zone empty
- * (deferred_grow.c), and code that needs certain struct pages (deferred_async.c).
+ * (deferred_grow()), and code that needs certain struct pages (deferred_async.c).
  *
  * __init functions are only called by a thread that has claimed a section, or has yet to
  * set DEFERRED_OVER: boot waits for that before it frees init memory.
@@ -30,6 +30,7 @@
 #include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/memblock.h>
+#include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/nodemask.h>
@@ -173,6 +174,15 @@ unsigned long __meminit deferred_init_reserved(unsigned long pfn, unsigned long 
 	return first_pfn;
 }
 
+/* A walk over free pfn ranges, see deferred_walk_init(). */
+struct deferred_walk {
+	struct zone *zone;
+	const struct deferred_node *node;
+	u64 idx;
+	unsigned long spfn;
+	unsigned long epfn;
+};
+
 /* The next free range of a zone by memblock, which does not change before the jobs are ready. */
 static void __init deferred_walk_memblock(struct deferred_walk *walk)
 {
@@ -227,8 +237,8 @@ static unsigned long deferred_free_index(const struct deferred_node *node, unsig
  * before it is prepared, memblock's.  They do not change, so a walk needs no lock, and a copy
  * of it visits the same ranges again.
  */
-void deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
-			const struct deferred_node *node, unsigned long pfn)
+static void deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
+			       const struct deferred_node *node, unsigned long pfn)
 {
 	walk->zone = zone;
 	walk->node = node;
@@ -261,7 +271,7 @@ static bool deferred_walk_take(struct deferred_walk *walk, unsigned long limit,
  *
  * Return: number of pages.
  */
-unsigned long __ref deferred_init_step(struct deferred_walk *walk, unsigned long limit)
+static unsigned long __ref deferred_init_step(struct deferred_walk *walk, unsigned long limit)
 {
 	enum meminit_context context = walk->node ? MEMINIT_DEFERRED : MEMINIT_EARLY;
 	struct deferred_walk again = *walk;
@@ -290,7 +300,8 @@ unsigned long __ref deferred_init_step(struct deferred_walk *walk, unsigned long
  * Where two nodes meet within a section, one may look at those of the other, but only to find
  * that they are not buddies: they are of another zone.
  */
-bool __ref deferred_init_section(struct deferred_node *node, unsigned long section, bool one_block)
+static bool __ref deferred_init_section(struct deferred_node *node, unsigned long section,
+					bool one_block)
 {
 	unsigned long end_pfn = section_nr_to_pfn(pfn_to_section_nr(node->first_pfn) + section + 1);
 	unsigned long limit = min(end_pfn, node->end_pfn), end = limit, nr;
@@ -326,7 +337,7 @@ bool deferred_pending(const struct deferred_node *node, unsigned long section)
  * millisecond each.  Because of deferred_waiters, threads that begin another section
  * meanwhile do so at their usual priority.
  */
-void deferred_sleep(void)
+static void deferred_sleep(void)
 {
 	atomic_inc(&deferred_waiters);
 	usleep_range(100, 500);
@@ -348,6 +359,95 @@ void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned
 		}
 		cond_resched();
 	}
+}
+
+/*
+ * An allocation that finds its zone below a watermark initialises some of the zone's deferred
+ * pages itself, and takes from them.  Until the jobs are ready, the zone grows from its first
+ * deferred page on.  Then, growers claim sections like threads of the jobs, but from the end, as
+ * the jobs begin with the first.
+ *
+ * An allocation that may not sleep may have interrupts off, and pages may be zeroed or poisoned
+ * when they are freed.  So it initialises one block of MAX_ORDER_NR_PAGES at a time.
+ */
+
+/* Grow a zone before the jobs are ready, by enough for the allocation. */
+bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
+{
+	pg_data_t *pgdat = zone->zone_pgdat;
+	unsigned long first_pfn = READ_ONCE(pgdat->first_deferred_pfn);
+	unsigned long flags, nr = 0;
+	struct deferred_walk walk;
+
+	/* Pairs with the lock in deferred_prepare_node(), and with other growers. */
+	pgdat_resize_lock(pgdat, &flags);
+
+	/* Another thread was faster.  There may be enough now, or the jobs are ready. */
+	if (first_pfn == ULONG_MAX || pgdat->first_deferred_pfn != first_pfn)
+		goto out;
+
+	deferred_walk_init(&walk, zone, NULL, first_pfn);
+	while (walk.spfn != ULONG_MAX && nr < 1UL << order)
+		nr += deferred_init_step(&walk, ALIGN(walk.spfn + 1, MAX_ORDER_NR_PAGES));
+	WRITE_ONCE(pgdat->first_deferred_pfn, walk.spfn);
+out:
+	pgdat_resize_unlock(pgdat, &flags);
+	return true;
+}
+
+/* Initialise the last section that can be claimed, or a block of it. */
+static bool deferred_init_last(struct deferred_node *node, bool one_block)
+{
+	unsigned long section = node->nr_sections;
+
+	while (section--) {
+		if (deferred_init_section(node, section, one_block))
+			return true;
+	}
+	return false;
+}
+
+/* Return false if no page is left, or all that are left are claimed and @gfp may not sleep. */
+static bool deferred_grow_node(struct deferred_node *node, gfp_t gfp)
+{
+	bool may_sleep = gfpflags_allow_blocking(gfp);
+	long nr_left = atomic_long_read(&node->nr_left);
+
+	/* Until this or another thread has added some pages. */
+	while (nr_left && atomic_long_read(&node->nr_left) == nr_left) {
+		if (deferred_init_last(node, !may_sleep))
+			continue;
+		if (!may_sleep)
+			return false;
+		deferred_sleep();
+	}
+	return nr_left;
+}
+
+/*
+ * Initialise some deferred pages of @zone, where an allocation found nothing, in any context that
+ * may allocate.  If other threads are at work on all that is left, wait for one of these, if @gfp
+ * allows.  When the jobs are ready, nothing is done for an allocation with neither direct nor
+ * kswapd reclaim in @gfp, and alloc_pages_nolock() may call this.  Return whether it is worth
+ * one more try, as this or another thread may have grown the zone.
+ */
+bool __ref deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp)
+{
+	struct deferred_node *node;
+
+	if (zone_end_pfn(zone) != pgdat_end_pfn(zone->zone_pgdat))
+		return false;
+	/* Pairs with the release in deferred_prepare_node(), so that its node is found below. */
+	if (smp_load_acquire(&zone->zone_pgdat->first_deferred_pfn) != ULONG_MAX)
+		return deferred_grow_zone(zone, order);
+	if (!(gfp & __GFP_RECLAIM))
+		return false;
+
+	for_each_deferred_node(node) {
+		if (node->zone == zone)
+			return deferred_grow_node(node, gfp);
+	}
+	return false;
 }
 
 /*

@@ -2,9 +2,9 @@
 /*
  * deferred_init.h - deferred struct page init, for the rest of mm/
  *
- * deferred_init.c has the sections of each node, and the jobs that initialise them;
- * deferred_grow.c has zones that grow on demand; deferred_async.c has what the rest of the
- * kernel asks for while boot goes on beside the jobs, see <linux/deferred_init.h>.
+ * deferred_init.c has the sections of each node, the jobs that initialise them, and zones that
+ * grow on demand; deferred_async.c has what the rest of the kernel asks for while boot goes on
+ * beside the jobs, see <linux/deferred_init.h>.
  */
 #ifndef _MM_DEFERRED_INIT_H
 #define _MM_DEFERRED_INIT_H
@@ -68,15 +68,6 @@ struct deferred_node {
 	unsigned int max_threads;
 };
 
-/* A walk over free pfn ranges, see deferred_walk_init(). */
-struct deferred_walk {
-	struct zone *zone;
-	const struct deferred_node *node;
-	u64 idx;
-	unsigned long spfn;
-	unsigned long epfn;
-};
-
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
 extern struct deferred_node *deferred_nodes;
 extern enum deferred_phase deferred_phase;
@@ -99,17 +90,10 @@ static inline unsigned long deferred_section(const struct deferred_node *node, u
 unsigned long deferred_init_reserved(unsigned long pfn, unsigned long end_pfn, int nid);
 void deferred_init_prepare(void);
 void deferred_init_start(void (*rest)(void));
-void deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
-			const struct deferred_node *node, unsigned long pfn);
-unsigned long deferred_init_step(struct deferred_walk *walk, unsigned long limit);
-bool deferred_init_section(struct deferred_node *node, unsigned long section, bool one_block);
 bool deferred_pending(const struct deferred_node *node, unsigned long section);
 void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned long end_pfn);
-void deferred_sleep(void);
 void deferred_wait_over(const char *who);
 void deferred_init_end(void);
-
-/* deferred_grow.c */
 bool __init deferred_grow_zone(struct zone *zone, unsigned int order);
 bool deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp);
 #else
