@@ -134,18 +134,11 @@ void __deferred_init_wait(const char *who)
 	spin_unlock(&deferred_waited_lock);
 }
 
-/**
- * deferred_init_finish - wait until all deferred pages are initialised and free
- *
- * Context: Boot, before init memory is freed.  May sleep.
- */
-void __init deferred_init_finish(void)
+/* deferred_init_finish() while there may be deferred pages. */
+void __init __deferred_init_finish(void)
 {
 	u64 begin = sched_clock();
 	s64 ns;
-
-	if (!deferred_async || !deferred_nodes)
-		return;
 
 	deferred_init_end();
 	ns = max_t(s64, sched_clock() - begin, 0);

@@ -48,8 +48,6 @@
 #include "deferred_init.h"
 #include "memmap_bulk.h"
 
-DECLARE_STATIC_KEY_TRUE(deferred_pages);
-
 enum deferred_phase deferred_phase;
 
 /* The nodes that have deferred pages, in order. */

@@ -95,7 +95,6 @@ void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned
 void deferred_wait_over(const char *who);
 void deferred_init_end(void);
 bool __init deferred_grow_zone(struct zone *zone, unsigned int order);
-bool deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp);
 #else
 static inline void deferred_init_start(void (*rest)(void))
 {
@@ -107,12 +106,10 @@ static inline unsigned long deferred_init_reserved(unsigned long pfn, unsigned l
 {
 	return end_pfn;
 }
-
-static inline bool deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp)
-{
-	return false;
-}
 #endif
+
+/* Only called while deferred_pages_enabled(). */
+bool deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp);
 
 /* deferred_async.c */
 #ifdef CONFIG_DEFERRED_INIT_ASYNC

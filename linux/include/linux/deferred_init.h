@@ -10,6 +10,7 @@
 #define _LINUX_DEFERRED_INIT_H
 
 #include <linux/jump_label.h>
+#include <linux/kconfig.h>
 #include <linux/types.h>
 
 struct cpumask;
@@ -26,14 +27,19 @@ static inline bool page_ext_needed(void)
 }
 #endif
 
-#ifdef CONFIG_DEFERRED_INIT_ASYNC
 DECLARE_STATIC_KEY_TRUE(deferred_pages);
 
 bool __deferred_pfn_pending(unsigned long pfn);
 unsigned long __nr_deferred_pages(void);
 void __deferred_init_pfns(unsigned long pfn, unsigned long end_pfn);
 void __deferred_init_wait(const char *who);
-void deferred_init_finish(void);
+void __deferred_init_finish(void);
+
+/* Whether boot goes on and some struct pages may not be initialised yet. */
+static __always_inline bool deferred_pages_left(void)
+{
+	return IS_ENABLED(CONFIG_DEFERRED_INIT_ASYNC) && static_branch_unlikely(&deferred_pages);
+}
 
 /**
  * deferred_pfn_pending - whether a struct page is not initialised yet
@@ -46,7 +52,7 @@ void deferred_init_finish(void);
  */
 static inline bool deferred_pfn_pending(unsigned long pfn)
 {
-	return static_branch_unlikely(&deferred_pages) && __deferred_pfn_pending(pfn);
+	return deferred_pages_left() && __deferred_pfn_pending(pfn);
 }
 
 /**
@@ -59,7 +65,7 @@ static inline bool deferred_pfn_pending(unsigned long pfn)
  */
 static inline unsigned long nr_deferred_pages(void)
 {
-	return static_branch_unlikely(&deferred_pages) ? __nr_deferred_pages() : 0;
+	return deferred_pages_left() ? __nr_deferred_pages() : 0;
 }
 
 /**
@@ -75,7 +81,7 @@ static inline unsigned long nr_deferred_pages(void)
  */
 static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
 {
-	if (static_branch_unlikely(&deferred_pages))
+	if (deferred_pages_left())
 		__deferred_init_pfns(pfn, end_pfn);
 }
 
@@ -91,31 +97,19 @@ static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
  */
 static inline void deferred_init_wait(const char *who)
 {
-	if (static_branch_unlikely(&deferred_pages))
+	if (deferred_pages_left())
 		__deferred_init_wait(who);
 }
-#else
-static inline bool deferred_pfn_pending(unsigned long pfn)
-{
-	return false;
-}
 
-static inline unsigned long nr_deferred_pages(void)
+/**
+ * deferred_init_finish - wait until all deferred pages are initialised and free
+ *
+ * Context: Boot, before init memory is freed.  May sleep.
+ */
+static __always_inline void deferred_init_finish(void)
 {
-	return 0;
+	if (deferred_pages_left())
+		__deferred_init_finish();
 }
-
-static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
-{
-}
-
-static inline void deferred_init_wait(const char *who)
-{
-}
-
-static inline void deferred_init_finish(void)
-{
-}
-#endif
 
 #endif /* _LINUX_DEFERRED_INIT_H */
