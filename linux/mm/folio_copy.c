@@ -20,6 +20,7 @@
  */
 
 #include <linux/align.h>
+#include <linux/container_of.h>
 #include <linux/errno.h>
 #include <linux/folio_copy.h>
 #include <linux/folio_zero.h>
@@ -27,7 +28,6 @@
 #include <linux/init.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/padata_mt.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/sysctl.h>
@@ -35,23 +35,13 @@
 /* The most that bypasses the cache without a chance to reschedule: 0.2 ms at 5 GB/s. */
 #define FOLIO_COPY_EXTENT	(SZ_1M / PAGE_SIZE)
 
-/* Of the job: 0.8 ms at 5 GB/s. */
-#define FOLIO_COPY_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
-
-#define FOLIO_COPY_NO_PAGE	ULONG_MAX
-
 /* See Documentation/admin-guide/sysctl/vm.rst. */
 static unsigned long huge_page_copy_threshold_kbytes __read_mostly = SZ_4M / SZ_1K;
 
-/* What is to be copied.  Pages are numbered from the start of the folios. */
 struct folio_copy {
-	struct folio		*dst;
+	struct huge_page_work	work;
 	struct folio		*src;
-	struct vm_area_struct	*vma;		/* that @dst is for; NULL if @src is migrated */
-	unsigned long		addr;		/* of the first page */
-	unsigned long		last;		/* a page that is left for the end */
-	bool			cached;		/* through the cache */
-	struct padata_mt_job	*job;
+	struct vm_area_struct	*vma;		/* that the copy is for; NULL if @src is migrated */
 };
 
 /**
@@ -75,24 +65,26 @@ unsigned long __weak copy_pages_uncached(struct page *to, struct page *from, uns
 
 static int folio_copy_page(const struct folio_copy *fc, unsigned long nr)
 {
-	struct page *to = folio_page(fc->dst, nr), *from = folio_page(fc->src, nr);
+	struct page *to = folio_page(fc->work.folio, nr), *from = folio_page(fc->src, nr);
 	int left;
 
 	if (fc->vma)
-		left = copy_mc_user_highpage(to, from, fc->addr + nr * PAGE_SIZE, fc->vma);
+		left = copy_mc_user_highpage(to, from, fc->work.addr + nr * PAGE_SIZE, fc->vma);
 	else
 		left = copy_mc_highpage(to, from);
 	return left ? -EHWPOISON : 0;
 }
 
-static int folio_copy_part(const struct folio_copy *fc, unsigned long start, unsigned long end)
+static int folio_copy_part(const struct huge_page_work *work, unsigned long start,
+			   unsigned long end)
 {
+	const struct folio_copy *fc = container_of(work, struct folio_copy, work);
 	unsigned long nr;
 
 	for (; start < end; start += nr) {
 		nr = min(end - start, FOLIO_COPY_EXTENT);
-		nr = fc->cached ? 0 : copy_pages_uncached(folio_page(fc->dst, start),
-							  folio_page(fc->src, start), nr);
+		nr = work->cached ? 0 : copy_pages_uncached(folio_page(work->folio, start),
+							    folio_page(fc->src, start), nr);
 		if (!nr) {
 			int err = folio_copy_page(fc, start);
 
@@ -106,71 +98,24 @@ static int folio_copy_part(const struct folio_copy *fc, unsigned long start, uns
 	return 0;
 }
 
-/* All but the page that is left for the end. */
-static int folio_copy_range(const struct folio_copy *fc, unsigned long start, unsigned long end)
+static int folio_copy_do(struct folio *dst, struct folio *src, unsigned long addr,
+			 unsigned long last, struct vm_area_struct *vma)
 {
-	if (start <= fc->last && fc->last < end) {
-		int err = folio_copy_part(fc, fc->last + 1, end);
-
-		if (err)
-			return err;
-		end = fc->last;
-	}
-	return folio_copy_part(fc, start, end);
-}
-
-static void folio_copy_fn(unsigned long start, unsigned long end, void *arg)
-{
-	const struct folio_copy *fc = arg;
-	int err = folio_copy_range(fc, start, end);
-
-	if (err)
-		padata_mt_fail(fc->job, err);
-}
-
-static int folio_copy_by_job(struct folio_copy *fc, unsigned long nr_pages, int threads)
-{
-	struct padata_mt_job job = {
-		.thread_fn	= folio_copy_fn,
-		.fn_arg		= fc,
-		.size		= nr_pages,
-		.align		= HUGE_PAGE_MIN_CHUNK,
-		.min_chunk	= HUGE_PAGE_MIN_CHUNK,
-		.max_chunk	= FOLIO_COPY_MAX_CHUNK,
-		.max_threads	= threads,
-		.nid		= folio_nid(fc->dst),
-		.near_nid	= true,
+	unsigned long nr_pages = folio_nr_pages(src);
+	int threads = huge_page_threads(nr_pages, READ_ONCE(huge_page_copy_threshold_kbytes));
+	bool soon = last != HUGE_PAGE_NO_PAGE || !(current->flags & PF_KTHREAD);
+	struct folio_copy fc = {
+		.work.fn	= folio_copy_part,
+		.work.folio	= dst,
+		.work.addr	= addr,
+		.work.last	= last,
+		.work.cached	= soon && threads <= 1 && nr_pages <= MAX_ORDER_NR_PAGES,
+		.src		= src,
+		.vma		= vma,
 	};
 
-	int err;
-
-	fc->job = &job;
-	err = padata_do_multithreaded(&job);
-	if (WARN_ON_ONCE(err == -EINVAL))
-		return folio_copy_range(fc, 0, nr_pages);
-	return err;
-}
-
-static int folio_copy_do(struct folio_copy *fc)
-{
-	unsigned long threshold = READ_ONCE(huge_page_copy_threshold_kbytes);
-	unsigned long nr_pages = folio_nr_pages(fc->src);
-	int threads = huge_page_threads(nr_pages, threshold);
-	bool touched = fc->last != FOLIO_COPY_NO_PAGE;
-	bool soon = touched || !(current->flags & PF_KTHREAD);
-	int err;
-
 	might_sleep();
-	fc->cached = soon && threads <= 1 && nr_pages <= MAX_ORDER_NR_PAGES;
-	if (threads > 1)
-		err = folio_copy_by_job(fc, nr_pages, threads);
-	else
-		err = folio_copy_range(fc, 0, nr_pages);
-	if (err || !touched)
-		return err;
-
-	fc->cached = true;
-	return folio_copy_part(fc, fc->last, fc->last + 1);
+	return huge_page_do(&fc.work, threads);
 }
 
 /**
@@ -190,15 +135,8 @@ int copy_user_large_folio(struct folio *dst, struct folio *src, unsigned long ad
 			  struct vm_area_struct *vma)
 {
 	unsigned long addr = ALIGN_DOWN(addr_hint, folio_size(dst));
-	struct folio_copy fc = {
-		.dst		= dst,
-		.src		= src,
-		.vma		= vma,
-		.addr		= addr,
-		.last		= (addr_hint - addr) >> PAGE_SHIFT,
-	};
 
-	return folio_copy_do(&fc);
+	return folio_copy_do(dst, src, addr, (addr_hint - addr) >> PAGE_SHIFT, vma);
 }
 
 /**
@@ -215,13 +153,7 @@ int copy_user_large_folio(struct folio *dst, struct folio *src, unsigned long ad
  */
 int folio_mc_copy_large(struct folio *dst, struct folio *src)
 {
-	struct folio_copy fc = {
-		.dst		= dst,
-		.src		= src,
-		.last		= FOLIO_COPY_NO_PAGE,
-	};
-
-	return folio_copy_do(&fc);
+	return folio_copy_do(dst, src, 0, HUGE_PAGE_NO_PAGE, NULL);
 }
 
 static struct ctl_table folio_copy_sysctls[] = {

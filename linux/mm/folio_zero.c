@@ -24,6 +24,7 @@
  */
 
 #include <linux/align.h>
+#include <linux/errno.h>
 #include <linux/folio_zero.h>
 #include <linux/init.h>
 #include <linux/kconfig.h>
@@ -37,8 +38,11 @@
 #include <linux/sysctl.h>
 #include <linux/zero_user.h>
 
-/* Of the job: a helper that has to stop takes half a millisecond to do so at 10 GB/s. */
-#define FOLIO_ZERO_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
+/* The least that a thread zeroes or copies: less costs as much as it gains. */
+#define HUGE_PAGE_MIN_CHUNK	(SZ_512K / PAGE_SIZE)
+
+/* A helper that has to stop takes 0.8 ms to do so at 5 GB/s. */
+#define HUGE_PAGE_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
 
 /*
  * Up to this size, a folio is zeroed at once, as all of it is then in the first-level cache
@@ -46,19 +50,9 @@
  */
 #define FOLIO_ZERO_SMALL	(SZ_32K / PAGE_SIZE)
 
-#define FOLIO_ZERO_NO_PAGE	ULONG_MAX
-
 /* See Documentation/admin-guide/sysctl/vm.rst for both. */
 static unsigned long huge_page_zero_threshold_kbytes __read_mostly;
 static int huge_page_max_threads __read_mostly = 8;
-
-/* What is to be zeroed.  Pages are numbered from the start of the folio. */
-struct folio_zero {
-	struct folio		*folio;
-	unsigned long		addr;		/* of the first page */
-	unsigned long		last;		/* a page that is left for the end */
-	bool			cached;		/* through the cache */
-};
 
 /**
  * zero_user_pages_uncached - zero pages of a folio that are not used soon
@@ -102,37 +96,26 @@ unsigned long __init __weak zero_user_pages_job_kbytes(void)
  * go on without a chance to reschedule.  On any other, one extent is best: some CPUs do
  * not read what one instruction overwrites if that is more than their cache holds.
  */
-static void folio_zero_part(const struct folio_zero *fz, unsigned long start,
-			    unsigned long end)
+static int folio_zero_part(const struct huge_page_work *work, unsigned long start,
+			   unsigned long end)
 {
 	unsigned long most = ULONG_MAX;
 
 	if (!preempt_model_preemptible())
 		most = PROCESS_PAGES_NON_PREEMPT_BATCH;
 	while (start < end) {
-		unsigned long addr = fz->addr + start * PAGE_SIZE;
-		struct page *page = folio_page(fz->folio, start);
+		unsigned long addr = work->addr + start * PAGE_SIZE;
+		struct page *page = folio_page(work->folio, start);
 		unsigned long nr = min(end - start, most);
 
-		if (fz->cached)
+		if (work->cached)
 			clear_user_highpages(page, addr, nr);
 		else
 			zero_user_pages_uncached(page, addr, nr);
 		cond_resched();
 		start += nr;
 	}
-}
-
-/* The thread function, which is also called without a job. */
-static void folio_zero_fn(unsigned long start, unsigned long end, void *arg)
-{
-	const struct folio_zero *fz = arg;
-
-	if (start <= fz->last && fz->last < end) {
-		folio_zero_part(fz, fz->last + 1, end);
-		end = fz->last;
-	}
-	folio_zero_part(fz, start, end);
+	return 0;
 }
 
 /*
@@ -155,47 +138,85 @@ int huge_page_threads(unsigned long nr_pages, unsigned long threshold_kbytes)
 	return READ_ONCE(huge_page_max_threads);
 }
 
-/* Old contents must not show, even if padata refuses the job. */
-static void folio_zero_by_job(struct folio_zero *fz, unsigned long nr_pages, int threads)
+/* All but the page that is left for the end. */
+static int huge_page_range(const struct huge_page_work *work, unsigned long start,
+			   unsigned long end)
 {
+	if (start <= work->last && work->last < end) {
+		int err = work->fn(work, work->last + 1, end);
+
+		if (err)
+			return err;
+		end = work->last;
+	}
+	return work->fn(work, start, end);
+}
+
+static void huge_page_chunk(unsigned long start, unsigned long end, void *arg)
+{
+	const struct huge_page_work *work = arg;
+	int err = huge_page_range(work, start, end);
+
+	if (err)
+		padata_mt_fail(work->job, err);
+}
+
+/**
+ * huge_page_do - zero or copy a folio, the page that was touched last
+ * @work: How.  That page always goes through the cache.
+ * @threads: The most threads, from huge_page_threads().
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or the error of @work->fn.
+ */
+int huge_page_do(struct huge_page_work *work, int threads)
+{
+	unsigned long nr_pages = folio_nr_pages(work->folio);
 	struct padata_mt_job job = {
-		.thread_fn	= folio_zero_fn,
-		.fn_arg		= fz,
+		.thread_fn	= huge_page_chunk,
+		.fn_arg		= work,
 		.size		= nr_pages,
 		.align		= HUGE_PAGE_MIN_CHUNK,
 		.min_chunk	= HUGE_PAGE_MIN_CHUNK,
-		.max_chunk	= FOLIO_ZERO_MAX_CHUNK,
+		.max_chunk	= HUGE_PAGE_MAX_CHUNK,
 		.max_threads	= threads,
-		.nid		= folio_nid(fz->folio),
+		.nid		= folio_nid(work->folio),
 		.near_nid	= true,
 	};
+	int err = 0;
 
-	if (WARN_ON_ONCE(padata_do_multithreaded(&job)))
-		folio_zero_fn(0, nr_pages, fz);
+	work->job = &job;
+	if (threads > 1)
+		err = padata_do_multithreaded(&job);
+	/* Old contents must not show, even if padata refuses the job. */
+	if (threads <= 1 || WARN_ON_ONCE(err == -EINVAL))
+		err = huge_page_range(work, 0, nr_pages);
+	if (err || work->last == HUGE_PAGE_NO_PAGE)
+		return err;
+
+	work->cached = true;
+	return work->fn(work, work->last, work->last + 1);
 }
 
 /* Past the cache are folios that are large, shared among threads, or not touched. */
-static void folio_zero_do(struct folio_zero *fz)
+static void folio_zero_do(struct folio *folio, unsigned long addr, unsigned long last)
 {
-	unsigned long nr_pages = folio_nr_pages(fz->folio);
-	bool touched = fz->last != FOLIO_ZERO_NO_PAGE;
+	unsigned long nr_pages = folio_nr_pages(folio);
 	int threads = huge_page_threads(nr_pages, READ_ONCE(huge_page_zero_threshold_kbytes));
+	struct huge_page_work work = {
+		.fn		= folio_zero_part,
+		.folio		= folio,
+		.addr		= addr,
+		.last		= last,
+		.cached		= last != HUGE_PAGE_NO_PAGE && threads <= 1 &&
+				  nr_pages <= zero_user_pages_max_cached(),
+	};
 
 	might_sleep();
-	fz->cached = touched && threads <= 1 && nr_pages <= zero_user_pages_max_cached();
-	if (fz->cached && nr_pages <= FOLIO_ZERO_SMALL) {
-		folio_zero_part(fz, 0, nr_pages);
-		return;
-	}
-
-	if (threads > 1)
-		folio_zero_by_job(fz, nr_pages, threads);
+	if (work.cached && nr_pages <= FOLIO_ZERO_SMALL)
+		folio_zero_part(&work, 0, nr_pages);
 	else
-		folio_zero_fn(0, nr_pages, fz);
-
-	fz->cached = true;
-	if (touched)
-		folio_zero_part(fz, fz->last, fz->last + 1);
+		huge_page_do(&work, threads);
 }
 
 /**
@@ -211,13 +232,8 @@ static void folio_zero_do(struct folio_zero *fz)
 void folio_zero_user(struct folio *folio, unsigned long addr_hint)
 {
 	unsigned long addr = ALIGN_DOWN(addr_hint, folio_size(folio));
-	struct folio_zero fz = {
-		.folio		= folio,
-		.addr		= addr,
-		.last		= (addr_hint - addr) >> PAGE_SHIFT,
-	};
 
-	folio_zero_do(&fz);
+	folio_zero_do(folio, addr, (addr_hint - addr) >> PAGE_SHIFT);
 }
 
 /**
@@ -231,13 +247,7 @@ void folio_zero_user(struct folio *folio, unsigned long addr_hint)
  */
 void folio_zero_user_uncached(struct folio *folio, unsigned long addr)
 {
-	struct folio_zero fz = {
-		.folio		= folio,
-		.addr		= addr,
-		.last		= FOLIO_ZERO_NO_PAGE,
-	};
-
-	folio_zero_do(&fz);
+	folio_zero_do(folio, addr, HUGE_PAGE_NO_PAGE);
 }
 
 static struct ctl_table folio_zero_sysctls[] = {

@@ -3,16 +3,27 @@
 #ifndef _LINUX_FOLIO_ZERO_H
 #define _LINUX_FOLIO_ZERO_H
 
-#include <linux/sizes.h>
-
-#include <asm/page.h>
-
-/* The least that a thread zeroes or copies: less costs as much as it gains. */
-#define HUGE_PAGE_MIN_CHUNK	(SZ_512K / PAGE_SIZE)
+#include <linux/limits.h>
+#include <linux/types.h>
 
 struct folio;
+struct padata_mt_job;
 struct page;
 
+#define HUGE_PAGE_NO_PAGE	ULONG_MAX
+
+/* A folio that is zeroed, or copied to.  Pages are numbered from its start. */
+struct huge_page_work {
+	/* Does [start, end), by any thread.  Returns 0, or an error that ends all of the work. */
+	int (*fn)(const struct huge_page_work *work, unsigned long start, unsigned long end);
+	struct folio		*folio;
+	unsigned long		addr;		/* of the first page */
+	unsigned long		last;		/* what was touched, or HUGE_PAGE_NO_PAGE */
+	bool			cached;		/* through the cache */
+	struct padata_mt_job	*job;
+};
+
+int huge_page_do(struct huge_page_work *work, int threads);
 void folio_zero_user(struct folio *folio, unsigned long addr_hint);
 void folio_zero_user_uncached(struct folio *folio, unsigned long addr);
 int huge_page_threads(unsigned long nr_pages, unsigned long threshold_kbytes);

@@ -26,7 +26,7 @@ const char *const bench_name = "copy_check";
 #define CHECKS			150
 #define MAX_ORDER		14
 #define MAX_PAGES		BIT(MAX_ORDER)
-/* The constants of mm/folio_copy.c, in pages. */
+/* The constants of mm/folio_zero.c and mm/folio_copy.c, in pages. */
 #define MIN_CHUNK		128UL
 #define MAX_CHUNK		1024UL
 #define DEFAULT_KBYTES		4096UL
