@@ -119,15 +119,5 @@ echo dax0.0 >/sys/bus/dax/drivers/device_dax/unbind
 echo dax0.0 >/sys/bus/dax/drivers/kmem/new_id
 settled pmem-as-memory $((384 << 8)) grown "$base" present
 
-# A device for a guest
-
-for device in /sys/bus/pci/devices/*; do
-	[ "$(cat "$device/class")" = 0x010601 ] || continue	# the board's SATA controller
-	echo vfio-pci >"$device/driver_override"
-	echo "${device##*/}" >/sys/bus/pci/drivers_probe
-	driver=$(readlink "$device/driver")
-	did vfio "${driver##*/}"
-done
-
 kexec /kernel /next "$(next kexec)"
 say trouble "kexec: $?"

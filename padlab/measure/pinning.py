@@ -7,10 +7,11 @@ instructions, of one CPU, which has no help.  Where guests have CPUs that run at
 timed, in turns; the host has to have as many CPUs as the guest, which do nothing else.
 """
 
+import statistics
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from padlab.core import stats, table
+from padlab.core import table
 from padlab.core.errors import LabError
 from padlab.kernel.kconfig import VFIO
 from padlab.measure import provenance
@@ -32,7 +33,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Row:
-    """Of a kind of memory: instructions of a page, or microseconds for all of it."""
+    """Of a kind of memory, to pin and map a page of it, or all."""
 
     memory: str
     unit: str
@@ -45,40 +46,27 @@ class Row:
         return self.ours / self.stock
 
 
-def exact() -> list[Row]:
-    costs = {kernel: _pinned(boot.prepare(kernel, VFIO, "pincost"), True)[0] for kernel in KERNELS}
-    return [
-        Row(KINDS[kind], "instructions", 1, *(costs[kernel][kind] * PER_US / PAGES for kernel in KERNELS))
-        for kind in EXACT_KINDS
-    ]
-
-
-def timed() -> tuple[list[Row], Accel]:
-    """Medians of rounds in turns; none if CPUs of guests take turns."""
+def measure(exact: bool) -> tuple[list[Row], Accel]:
+    """Exactly, or medians of rounds in turns; no rows if the CPUs of guests would have to take turns, too."""
+    kinds, scale = (EXACT_KINDS, PER_US / PAGES) if exact else (tuple(KINDS), 1)
     ready = {kernel: boot.prepare(kernel, VFIO, "pincost") for kernel in KERNELS}
-    times: dict[str, dict[str, list[int]]] = {kernel: {kind: [] for kind in KINDS} for kernel in KERNELS}
-    for _ in range(ROUNDS):
-        for kernel in KERNELS:
-            costs, accel = _pinned(ready[kernel], False)
-            if not accel.parallel:
-                return [], accel
-            for kind, us in costs.items():
-                times[kernel][kind].append(us)
-    medians = {
-        kernel: {kind: stats.summarize(times[kernel][kind]).median for kind in KINDS} for kernel in KERNELS
-    }
-    rows = [Row(KINDS[kind], "us", ROUNDS, *(medians[kernel][kind] for kernel in KERNELS)) for kind in KINDS]
-    return rows, accel
-
-
-def _pinned(ready: boot.Ready, exactly: bool) -> tuple[dict[str, int], Accel]:
-    kinds = EXACT_KINDS if exactly else tuple(KINDS)
+    runs: dict[str, list[dict[str, int]]] = {kernel: [] for kernel in KERNELS}
     append = (f"padlab_mib={MIB}", f"padlab_memory={','.join(kinds)}")
-    result = boot.boot_ready(machine.load(MACHINE), ready, "pinning", exact=exactly, append=append)
-    costs = parse(result.guest.values("cost"))
-    if set(costs) != set(kinds):
-        raise LabError("cost of pinning", "the guest did not say it", "see why", log=result.guest_log)
-    return costs, result.accel
+    for _ in range(1 if exact else ROUNDS):
+        for kernel in KERNELS:
+            result = boot.boot_ready(
+                machine.load(MACHINE), ready[kernel], "pinning", exact=exact, append=append
+            )
+            if not (exact or result.accel.parallel):
+                return [], result.accel
+            runs[kernel].append(parse(result.guest.values("cost")))
+            if set(runs[kernel][-1]) != set(kinds):
+                raise LabError("cost of pinning", "the guest did not say it", "see why", log=result.guest_log)
+    unit, rows = "instructions a page" if exact else "us", []
+    for kind in kinds:
+        medians = (statistics.median(run[kind] for run in runs[kernel]) * scale for kernel in KERNELS)
+        rows.append(Row(KINDS[kind], unit, len(runs["stock"]), *medians))
+    return rows, result.accel
 
 
 def parse(lines: Iterable[str]) -> dict[str, int]:
@@ -87,9 +75,9 @@ def parse(lines: Iterable[str]) -> dict[str, int]:
 
 
 def main(quick: bool = False) -> int:
-    rows = exact()
-    more, accel = timed() if not quick else ([], None)
-    if accel and more:
+    rows, accel = measure(exact=True)
+    more, accel = measure(exact=False) if not quick else ([], accel)
+    if more:
         made = {**accel.as_dict(), **provenance.of_native("./lab bench pinning")}
         provenance.record("pinning.json", {**made, "mib": MIB, "rows": [asdict(row) for row in rows + more]})
     grid = table.grid(("memory", "unit", "n", "stock", "ours", "of stock"), left={"memory", "unit"})

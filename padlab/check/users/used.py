@@ -56,7 +56,6 @@ EXPECTED = {
     "huge-pages-given-back": "0",
     # Whole memory blocks; the rest holds their struct pages.
     "pmem-as-memory": f"{3 * GIB // 8}",
-    "vfio": "vfio-pci",
     "kexec": "0",  # no crash kernel yet
     "crash-kernel": "has the memory of the one before",
 }
