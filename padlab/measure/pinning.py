@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab bench pinning``: what it takes to pin and map a virtual machine's memory for a device.
 
-Stock beside ours: a guest (padlab/guest/pincost.sh) maps its memory for QEMU's device "edu" through VFIO, as
-QEMU itself does for a device that it gives to a virtual machine.  In exact mode a page's cost is in
-instructions, of one CPU, which has no help.  Where guests have CPUs that run at the same time, it is also
-timed, in turns; the host has to have as many CPUs as the guest, which do nothing else.
+Stock beside ours: a guest (padlab/guest/pincost.sh) maps its memory for QEMU's device "edu" through VFIO.  In
+exact mode one CPU has no help.  Where guests have CPUs that run at the same time, it is also timed, in turns;
+the host has to have as many CPUs as the guest, which do nothing else.
 """
 
 import statistics
@@ -25,8 +24,6 @@ PAGES = machine.PAGES_PER_MIB * MIB
 KINDS = {"there": "4 KiB pages that are there", "thp": "huge pages that are there", "new": "not there"}
 # Zeroing a page is one instruction, or as many as it has bytes, as the emulator pleases.
 EXACT_KINDS = ("there", "thp")
-# Instructions for each microsecond of the guest's clock.
-PER_US = 1000
 KERNELS = ("stock", "patched")
 ROUNDS = 5
 
@@ -41,22 +38,17 @@ class Row:
     stock: float
     ours: float
 
-    @property
-    def ratio(self) -> float:
-        return self.ours / self.stock
-
 
 def measure(exact: bool) -> tuple[list[Row], Accel]:
     """Exactly, or medians of rounds in turns; no rows if the CPUs of guests would have to take turns, too."""
-    kinds, scale = (EXACT_KINDS, PER_US / PAGES) if exact else (tuple(KINDS), 1)
+    # A microsecond is a thousand instructions.
+    kinds, scale = (EXACT_KINDS, 1000 / PAGES) if exact else (tuple(KINDS), 1)
     ready = {kernel: boot.prepare(kernel, VFIO, "pincost") for kernel in KERNELS}
     runs: dict[str, list[dict[str, int]]] = {kernel: [] for kernel in KERNELS}
-    append = (f"padlab_mib={MIB}", f"padlab_memory={','.join(kinds)}")
+    guest, append = machine.load(MACHINE), (f"padlab_mib={MIB}", f"padlab_memory={','.join(kinds)}")
     for _ in range(1 if exact else ROUNDS):
         for kernel in KERNELS:
-            result = boot.boot_ready(
-                machine.load(MACHINE), ready[kernel], "pinning", exact=exact, append=append
-            )
+            result = boot.boot_ready(guest, ready[kernel], "pinning", exact=exact, append=append)
             if not (exact or result.accel.parallel):
                 return [], result.accel
             runs[kernel].append(parse(result.guest.values("cost")))
@@ -82,11 +74,9 @@ def main(quick: bool = False) -> int:
         provenance.record("pinning.json", {**made, "mib": MIB, "rows": [asdict(row) for row in rows + more]})
     grid = table.grid(("memory", "unit", "n", "stock", "ours", "of stock"), left={"memory", "unit"})
     for row in rows + more:
-        figures = (f"{row.stock:,.0f}", f"{row.ours:,.0f}", f"{row.ratio:.2f}")
+        figures = (f"{row.stock:,.0f}", f"{row.ours:,.0f}", f"{row.ours / row.stock:.2f}")
         grid.add_row(row.memory, row.unit, str(row.n), *figures)
     table.console().print(grid)
     if not more:
-        table.console().print(
-            "not timed, which takes a guest whose CPUs run at the same time (KVM, or QEMU 8.1)"
-        )
+        table.console().print("not timed: guests' CPUs take turns (with KVM or QEMU 8.1 they do not)")
     return 0
