@@ -106,7 +106,7 @@ def starts() -> int:
 @click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
 def bench(what: str | None, check: bool, quick: bool) -> int:
-    """Time struct page init or huge page zeroing natively, or pinning in a guest.
+    """Time struct page init, huge page zeroing or pinning.
 
     Stock's way beside ours: at native speed on real memory, struct pages (memmap, the default), or pages
     of 512 KiB to 1 GiB (hugepages); in a guest, memory that is pinned for a device (pinning).  What each
