@@ -75,6 +75,7 @@ struct test_cmd {
 #define EDU_START	1
 #define EDU_TO_MEMORY	2
 #define EDU_BUFFER	0x40000
+#define EDU_TRIES	60000		/* a tenth of a second is usual */
 #define EDU_BYTES	2048UL		/* less than its buffer has: QEMU 7 is off by one */
 #define PCI_COMMAND	4
 #define PCI_MEMORY	6		/* memory, and DMA */
@@ -272,6 +273,7 @@ static void edu_write(int device, __u64 offset, __u64 value)
 static void edu_copy(int device, __u64 bar, __u64 from, __u64 to, __u64 command)
 {
 	__u64 busy = EDU_START;
+	int tries = 0;
 
 	edu_write(device, bar + EDU_DMA_SOURCE, from);
 	edu_write(device, bar + EDU_DMA_TARGET, to);
@@ -280,6 +282,8 @@ static void edu_copy(int device, __u64 bar, __u64 from, __u64 to, __u64 command)
 	while (busy & EDU_START) {
 		if (pread(device, &busy, sizeof(busy), bar + EDU_DMA_COMMAND) != sizeof(busy))
 			finish(WRONG, "edu: %s", strerror(errno));
+		if (tries++ == EDU_TRIES)
+			finish(WRONG, "the device does not end a transfer");
 		usleep(1000);
 	}
 }
