@@ -12,7 +12,7 @@ for device in /sys/bus/pci/devices/*; do
 done
 for memory in $(echo "${padlab_memory:?}" | tr , ' '); do
 	for _ in 1 2; do
-		us=$(pinpages "$edu" "$memory" "${padlab_mib:?}") || say trouble "pinpages $memory: $us"
+		us=$(pinpages "$edu" "$memory" "${padlab_mib:?}") || { say trouble "pinpages $memory: $us"; continue; }
 		say cost "$memory $us"
 	done
 done
