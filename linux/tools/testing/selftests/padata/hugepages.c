@@ -28,7 +28,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,18 +41,14 @@
 #include <unistd.h>
 
 #include "../kselftest.h"
+#include "program.h"
 
-#ifndef MAP_HUGE_SHIFT
-#define MAP_HUGE_SHIFT	26
-#endif
 #ifndef MFD_HUGETLB
 #define MFD_HUGETLB	0x0004U
 #endif
 
 /* What memory is filled with before it is freed: nobody may ever see it again. */
 #define PATTERN		0xa5
-/* Exit status: the kernel has no such pages */
-#define SKIP		4
 
 #define NR_READERS	2
 #define NR_THREADS	8
@@ -71,19 +66,6 @@ static size_t size, nr, length;
 static unsigned char *memory;
 static atomic_bool done;
 static atomic_bool dirty;
-
-/* May be called by any thread. */
-static void finish(int status, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	_exit(status);
-}
 
 /*
  * From now on, the kernel's allocations for this thread may fail, or no longer may.  How

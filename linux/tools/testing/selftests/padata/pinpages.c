@@ -22,9 +22,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/vfio.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,10 +32,7 @@
 #include <unistd.h>
 
 #include "../../../../include/uapi/linux/iommufd.h"
-
-#ifndef MAP_HUGE_SHIFT
-#define MAP_HUGE_SHIFT	26
-#endif
+#include "program.h"
 
 #define PAGE		4096UL
 #define HUGE_PAGE	(2UL << 20)
@@ -45,7 +40,6 @@
 /* Exit status */
 #define WRONG		1
 #define NOT_MAPPED	3
-#define SKIP		4
 
 /* As in drivers/iommu/iommufd/iommufd_test.h */
 #define TEST_CMD	_IO(IOMMUFD_TYPE, IOMMUFD_CMD_BASE + 32)
@@ -86,18 +80,6 @@ struct test_cmd {
 
 static unsigned char *memory;
 static size_t length;
-
-static void finish(int status, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	_exit(status);
-}
 
 static void call(int status, int fd, unsigned long request, void *arg, const char *what)
 {
