@@ -27,12 +27,11 @@ HUGE_PAGES = 128
 GIVEN_BACK = 7 * HUGE_PAGES
 
 # Struct pages are poisoned until they are initialised.  By EFI, what firmware had comes back while
-# boot goes on; at other places in each boot, the image would be in other blocks.
+# boot goes on.
 EFI = ("efi-512m", "efi-2", "efi-3", "efi-6")
-ARGS = ("nokaslr",)
 CASES = (
-    *(Case(PLAIN, name, ARGS, CONFIG, says=(r"efi: EFI v2",)) for name in EFI),
-    Case(PLAIN, guests.SMT, ARGS, CONFIG),
+    *(Case(PLAIN, name, (), CONFIG, says=(r"efi: EFI v2",)) for name in EFI),
+    Case(PLAIN, guests.SMT, (), CONFIG),
 )
 
 # A task of checks/faults/test-beside.patch reads a struct page while the jobs of deferred init are
