@@ -133,6 +133,7 @@ void __deferred_init_wait(const char *who)
 	}
 	spin_unlock(&deferred_waited_lock);
 }
+EXPORT_SYMBOL_GPL(__deferred_init_wait);
 
 /* deferred_init_finish() while there may be deferred pages. */
 void __init __deferred_init_finish(void)

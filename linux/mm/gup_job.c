@@ -249,7 +249,14 @@ EXPORT_SYMBOL_GPL(pin_job_array);
 long pin_user_pages_job(struct mm_struct *mm, unsigned long addr, unsigned long nr_pages,
 			unsigned int gup_flags, struct page **pages)
 {
-	struct gup_job gup = {
+	int threads = gup_job_threads(nr_pages);
+	struct gup_job gup;
+
+	might_sleep();
+	if (current->mm != mm || threads <= 1)
+		return 0;
+
+	gup = (struct gup_job) {
 		.mm		= mm,
 		.first		= addr / PAGE_SIZE,
 		.nr_pages	= nr_pages,
@@ -264,14 +271,12 @@ long pin_user_pages_job(struct mm_struct *mm, unsigned long addr, unsigned long 
 			.min_chunk	= GUP_JOB_STEP,
 			.max_chunk	= GUP_JOB_MAX_CHUNK,
 			.cpumask	= cpumask_of_node(numa_node_id()),
-			.max_threads	= gup_job_threads(nr_pages),
+			.max_threads	= threads,
 			.killable	= true,
 			.locks		= true,
 		},
 	};
-
-	might_sleep();
-	if (current->mm != mm || gup.job.max_threads <= 1 || !gup_job_fits(&gup))
+	if (!gup_job_fits(&gup))
 		return 0;
 	if (!gup_job_pays(&gup))
 		gup.job.max_threads = 1;

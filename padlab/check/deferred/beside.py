@@ -37,10 +37,11 @@ MOST_SECTIONS = 5
 # again after 30 s.
 HUNG_S = 25
 
-# Who waits, by the name it gives: machine, and how to make it.
+# Who waits, by the name it gives: machine, how to make it, and configuration.
 WAITS = {
-    "memory hotplug": ("dimms", ("memhp_default_state=online_movable", SLOW)),
-    "alloc_contig_pages()": (guests.SMALL, ("test_contig", SLOW)),
+    "memory hotplug": ("dimms", ("memhp_default_state=online_movable", SLOW), PERF),
+    "alloc_contig_pages()": (guests.SMALL, ("test_contig", SLOW), PERF),
+    "raid6": (guests.SMALL, (SLOW,), FEATURES),
 }
 
 # A pool of 2 GiB of 16, more than is free when drivers start.
@@ -135,8 +136,8 @@ def told_problems(dmesg: Dmesg, said: str) -> list[str]:
 
 def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Who needs all memory waits for it, and boot says so; nobody does if boot has waited before."""
-    name, append = WAITS[who]
-    result = guests.boot(name, kernel, append=append, limit=limit_s)
+    name, append, config = WAITS[who]
+    result = guests.boot(name, kernel, config, append=append, limit=limit_s)
     problems = guests.trouble(result)
     if not waited_for_all(result.dmesg.text, who):
         problems.append(f"{who} did not wait until jobs were over: {result.dmesg.waited}")
@@ -147,7 +148,7 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
     low, other, _ = nices(result.dmesg.text)
     if low >= other:
         problems.append(f"{low} sections were begun at the lowest priority while {who} waited, {other} not")
-    before = guests.boot(name, kernel, append=(*append, SYNC), limit=limit_s)
+    before = guests.boot(name, kernel, config, append=(*append, SYNC), limit=limit_s)
     problems += guests.trouble(before)
     if before.dmesg.waited is not None:
         problems.append(f"with {SYNC}, something waited: {before.dmesg.waited}")

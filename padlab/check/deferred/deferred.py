@@ -106,8 +106,8 @@ def beside_checks() -> Iterator[Beside]:
     for name in beside.MACHINES:
         run = partial(beside.initcalls, name)
         yield Beside(f"initcalls beside deferred init, {name}", run, name, faulty=False)
-    for who, (name, _) in beside.WAITS.items():
-        yield Beside(f"{who}: waits for deferred init", partial(beside.waits, who), name, boots_each=2)
+    for who, (name, _, config) in beside.WAITS.items():
+        yield Beside(f"{who}: waits for deferred init", partial(beside.waits, who), name, config, 2)
     yield Beside("boot says what it waits for", beside.hung, SMALL, boots_each=2)
     yield Beside("the last sections beside boot", beside.last_sections, SMALL, boots_each=beside.LAST_TRIES)
     yield Beside("a pool of huge pages beside deferred init", beside.pool, SMALL)

@@ -18,6 +18,7 @@ CGROUPS=/sys/fs/cgroup
 JOBS=$DEBUGFS/test_padata_mt
 POOL=/sys/kernel/mm/hugepages/hugepages-2048kB
 THRESHOLD=/proc/sys/vm/huge_page_zero_threshold_kbytes
+FAULTS="failslab fail_page_alloc"
 MARK="padata selftest $(basename "$0") $$"
 
 loaded=
@@ -97,13 +98,28 @@ load_module()
 	loaded=1
 }
 
+setup_debugfs()
+{
+	mount_if_missing debugfs "$DEBUGFS" clear_warn_once ||
+		skip_all "needs debugfs (CONFIG_DEBUG_FS)"
+}
+
 setup_jobs()
 {
 	setup
-	mount_if_missing debugfs "$DEBUGFS" clear_warn_once ||
-		skip_all "needs debugfs (CONFIG_DEBUG_FS)"
+	setup_debugfs
 	load_module ||
 		skip_all "needs the module test_padata_mt (CONFIG_TEST_PADATA_MT)"
+}
+
+# setup_faults: makes set_fault usable
+setup_faults()
+{
+	setup_debugfs
+	for fault in $FAULTS; do
+		[ -e "$DEBUGFS/$fault/task-filter" ] ||
+			skip_all "needs $fault in debugfs (CONFIG_FAULT_INJECTION_DEBUG_FS)"
+	done
 }
 
 # setup_tracing: makes start_tracing, stop_tracing and the readers of the trace usable.  Events
@@ -490,6 +506,23 @@ skip()
 {
 	__ktap_test ok "$1" "SKIP $2"
 	KTAP_CNT_SKIP=$((KTAP_CNT_SKIP + 1))
+}
+
+# set_fault FAULT NAME=VALUE...
+set_fault()
+{
+	fault_dir=$DEBUGFS/$1
+	shift
+	for setting; do
+		echo "${setting#*=}" > "$fault_dir/${setting%=*}"
+	done
+}
+
+# wide_fault FAULT: what fails may be any allocation, even one that could wait for memory
+wide_fault()
+{
+	set_fault "$1" ignore-gfp-wait=0 verbose=0
+	[ "$1" = failslab ] || set_fault "$1" min-order=0 ignore-gfp-highmem=0
 }
 
 # until_helped UNITS COMMAND...: retries, as some jobs are over before a helper comes

@@ -3,18 +3,21 @@
  * Pinned pages as a program sees them: have its memory mapped for a device, and check that
  * the device gets to each page.
  *
- *   pinpages mock MEMORY MIB			for iommufd's mock domain (CONFIG_IOMMUFD_TEST)
- *   pinpages GROUP:DEVICE MEMORY MIB		through VFIO, for QEMU's device "edu", such as
+ *   pinpages mock MEMORY MIB [NTH]		for iommufd's mock domain (CONFIG_IOMMUFD_TEST)
+ *   pinpages GROUP:DEVICE MEMORY MIB [NTH]	through VFIO, for QEMU's device "edu", such as
  *						/dev/vfio/3:0000:00:04.0
  *
- * MEMORY is new, there (touched, in small pages), thp (touched, in huge pages), hugetlb or
- * gigantic (not touched, in pages of 2 MiB or 1 GiB), hole (there, but for one page in the
- * middle), or short (of a file that ends one page before the memory).  "locked" is as there,
- * for a task without CAP_IPC_LOCK.
+ * MEMORY is new, there (touched, in small pages), thp (touched, in huge pages), begun (as thp,
+ * but only the first three quarters are touched), hugetlb or gigantic (not touched, in pages of
+ * 2 MiB or 1 GiB), hole (there, but for one page in the middle), or short (of a file that ends
+ * one page after its middle).  "locked" is as there, for a task without CAP_IPC_LOCK.  With NTH,
+ * the kernel's allocation of that number, from 1 on, fails while the memory is mapped: see the
+ * settings of debugfs' failslab and fail_page_alloc.
  *
  * Prints the time that it takes to map the memory, and to unmap it, in us.  Exits with 0 if
- * all is well, 3 if the memory cannot be mapped, 4 if there is no such device or memory, and
- * 1 if the device does not get to what is mapped; with a line that says why.
+ * all is well, 3 if the memory cannot be mapped, 4 if there is no such device or memory, 5 if
+ * there were fewer than NTH allocations, and 1 if the device does not get to what is mapped, or
+ * what is not counts as locked; with a line that says why.
  */
 
 #define _GNU_SOURCE
@@ -22,6 +25,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/vfio.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +44,7 @@
 /* Exit status */
 #define WRONG		1
 #define NOT_MAPPED	3
+#define NOT_FAILED	5
 
 /* As in drivers/iommu/iommufd/iommufd_test.h */
 #define TEST_CMD	_IO(IOMMUFD_TYPE, IOMMUFD_CMD_BASE + 32)
@@ -80,6 +85,7 @@ struct test_cmd {
 
 static unsigned char *memory;
 static size_t length;
+static const char *nth;			/* allocation that fails, if any */
 
 static void call(int status, int fd, unsigned long request, void *arg, const char *what)
 {
@@ -112,6 +118,8 @@ static void *map(size_t size, int flags)
 
 static void get_memory(const char *kind)
 {
+	bool huge = !strcmp(kind, "thp") || !strcmp(kind, "begun");
+	size_t touched = strcmp(kind, "begun") ? length : length / 4 * 3;
 	uintptr_t from;
 
 	if (!strcmp(kind, "hugetlb") || !strcmp(kind, "gigantic")) {
@@ -124,7 +132,7 @@ static void get_memory(const char *kind)
 	if (!strcmp(kind, "short")) {
 		int fd = syscall(SYS_memfd_create, "pinpages", 0);
 
-		if (fd < 0 || ftruncate(fd, length - PAGE))
+		if (fd < 0 || ftruncate(fd, length / 2 + PAGE))
 			finish(SKIP, "memfd: %s", strerror(errno));
 		memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (memory == MAP_FAILED)
@@ -135,14 +143,14 @@ static void get_memory(const char *kind)
 	from = (uintptr_t)map(length + HUGE_PAGE, 0);
 	memory = (unsigned char *)((from + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
 	/* Chunks of jobs begin where huge pages would; jobs may begin elsewhere. */
-	if (strcmp(kind, "thp"))
+	if (!huge)
 		memory += PAGE;
-	if (madvise(memory, length, strcmp(kind, "thp") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE))
+	if (madvise(memory, length, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE))
 		finish(SKIP, "madvise: %s", strerror(errno));
 	if (!strcmp(kind, "new"))
 		return;
 
-	for (size_t i = 0; i < length; i += PAGE)
+	for (size_t i = 0; i < touched; i += PAGE)
 		*(size_t *)(memory + i) = i;
 	if (!strcmp(kind, "hole") && munmap(memory + length / 2, PAGE))
 		finish(WRONG, "munmap: %s", strerror(errno));
@@ -167,6 +175,57 @@ static long now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/*
+ * Mapping
+ */
+
+static int let_nth_fail(void)
+{
+	int fd = open_or_skip("/proc/thread-self/fail-nth");
+
+	if (write(fd, nth, strlen(nth)) < 0)
+		finish(WRONG, "fail-nth: %s", strerror(errno));
+	return fd;
+}
+
+/* Whether the allocation has failed.  From now on, none does. */
+static bool has_failed(int fd)
+{
+	char left[16] = "";
+
+	if (pread(fd, left, sizeof(left) - 1, 0) < 0 || pwrite(fd, "0", 1, 0) < 0)
+		finish(WRONG, "fail-nth: %s", strerror(errno));
+	close(fd);
+	return !atoi(left);
+}
+
+static void check_nothing_locked(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	unsigned long kib;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if ((sscanf(line, "VmLck: %lu", &kib) == 1 ||
+		     sscanf(line, "VmPin: %lu", &kib) == 1) && kib)
+			finish(WRONG, "not mapped, but %s", line);
+	}
+	fclose(file);
+}
+
+static void map_for_device(int fd, unsigned long request, void *arg, const char *what)
+{
+	int failing = nth ? let_nth_fail() : -1;
+	int error = ioctl(fd, request, arg) < 0 ? errno : 0;
+
+	if (nth && !has_failed(failing))
+		finish(NOT_FAILED, "fewer than %s allocations", nth);
+	if (!error)
+		return;
+	check_nothing_locked();
+	finish(NOT_MAPPED, "%s: %s", what, strerror(error));
 }
 
 /*
@@ -196,7 +255,7 @@ static void use_mock(void)
 
 	mapping.ioas_id = ioas.out_ioas_id;
 	began = now_us();
-	call(NOT_MAPPED, fd, IOMMU_IOAS_MAP, &mapping, "IOAS_MAP");
+	map_for_device(fd, IOMMU_IOAS_MAP, &mapping, "IOAS_MAP");
 	mapped = now_us();
 
 	/* It compares each page there with the page of this program. */
@@ -310,7 +369,7 @@ static void use_vfio(char *name)
 	int container, device = open_device(name, &container);
 	long began = now_us(), mapped, checked;
 
-	call(NOT_MAPPED, container, VFIO_IOMMU_MAP_DMA, &mapping, "MAP_DMA");
+	map_for_device(container, VFIO_IOMMU_MAP_DMA, &mapping, "MAP_DMA");
 	mapped = now_us();
 	check_by_edu(device);
 	checked = now_us();
@@ -320,9 +379,10 @@ static void use_vfio(char *name)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4)
-		finish(WRONG, "usage: pinpages mock|GROUP:DEVICE MEMORY MIB");
+	if (argc < 4 || argc > 5)
+		finish(WRONG, "usage: pinpages mock|GROUP:DEVICE MEMORY MIB [NTH]");
 
+	nth = argv[4];
 	length = strtoul(argv[3], NULL, 10) << 20;
 	get_memory(argv[2]);
 	if (!strcmp(argv[2], "locked"))

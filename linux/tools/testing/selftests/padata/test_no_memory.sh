@@ -7,7 +7,6 @@
 
 . "$(dirname "$0")"/functions.sh
 
-FAULTS="failslab fail_page_alloc"
 THP=/sys/kernel/mm/transparent_hugepage
 NR=16
 RUNS=20
@@ -21,23 +20,11 @@ restore()
 	restore_huge_pages
 }
 
-# set_fault FAULT NAME=VALUE...
-set_fault()
-{
-	fault_dir=$DEBUGFS/$1
-	shift
-	for setting; do
-		echo "${setting#*=}" > "$fault_dir/${setting%=*}"
-	done
-}
-
-# start_failing FAULT PERCENT: allocations of tasks that may_fail do fail, even those that
-# could wait for memory
+# start_failing FAULT PERCENT: allocations of tasks that may_fail do fail
 start_failing()
 {
-	set_fault "$1" times=$TIMES task-filter=1 ignore-gfp-wait=0 verbose=0
-	[ "$1" = failslab ] || set_fault "$1" min-order=0 ignore-gfp-highmem=0
-	set_fault "$1" probability="$2"
+	wide_fault "$1"
+	set_fault "$1" times=$TIMES task-filter=1 probability="$2"
 }
 
 stop_failing()
@@ -110,10 +97,7 @@ all_is_done()
 
 setup_jobs
 setup_tracing
-for fault in $FAULTS; do
-	[ -e "$DEBUGFS/$fault/task-filter" ] ||
-		skip_all "needs $fault in debugfs (CONFIG_FAULT_INJECTION_DEBUG_FS)"
-done
+setup_faults
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 have_huge_pages $NR 1024 || skip_all "needs $NR free pages of 2 MiB, and jobs that zero them"
 workers_may_fail 1

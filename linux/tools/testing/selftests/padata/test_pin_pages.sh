@@ -12,6 +12,7 @@ GIGANTIC=/sys/kernel/mm/hugepages/hugepages-1048576kB
 HUGETLB_MIB=128
 MIB=256
 EDU=0x1234:0x11e8
+MAX_NTH=100000
 
 device=
 had_threshold=
@@ -89,9 +90,9 @@ fails()
 	pin 3 "$@" && [ "$nr_helped" -gt 0 ]
 }
 
-fails_alone()
+fails_without_job()
 {
-	pin 3 "$@" && [ "$nr_helped" -eq 0 ]
+	pin 3 "$@" && [ $((nr_own + nr_helped)) -eq 0 ]
 }
 
 # VFIO checks the limit before it has a job, and iommufd when all of it is pinned.
@@ -118,6 +119,33 @@ out_of_memory()
 	[ $? -eq 137 ] && await pins_are_even && remove_group "$GROUP/small"
 }
 
+# An allocation fails: each of the first ones in turn, and then with more and more between them.
+no_memory()
+{
+	nth=1
+	nr_mapped=0
+	nr_failed=0
+	for fault in $FAULTS; do
+		wide_fault "$fault"
+	done
+	while [ $nth -lt $MAX_NTH ]; do
+		program pinpages "$device" "$1" 8 $nth
+		case $? in
+		0) nr_mapped=$((nr_mapped + 1)) ;;
+		3) nr_failed=$((nr_failed + 1)) ;;
+		5) break ;;
+		*) return 1 ;;
+		esac
+		await pins_are_even || return 1
+		nth=$((nth + 1 + nth / 16))
+	done
+	for fault in $FAULTS; do
+		set_fault "$fault" ignore-gfp-wait=1
+	done
+	ktap_print_msg "without memory: $nr_failed times not mapped, $nr_mapped times mapped"
+	[ $nth -lt $MAX_NTH ] && [ $nr_failed -gt 0 ]
+}
+
 # has_chunks: a job of the task is under way
 has_chunks()
 {
@@ -140,6 +168,7 @@ killed()
 
 setup
 setup_tracing
+setup_faults
 setup_cgroups memory
 [ -e "$THRESHOLD" ] || skip_all "the kernel pins no pages by jobs"
 [ -x "$DIR/pinpages" ] || skip_all "needs the program 'pinpages', which make builds"
@@ -155,12 +184,13 @@ had_pages=$(cat "$POOL/nr_hugepages")
 had_gigantic=$(cat "$GIGANTIC/nr_hugepages" 2>/dev/null)
 [ -z "$had_gigantic" ] || echo 1 > "$GIGANTIC/nr_hugepages"
 echo $((HUGETLB_MIB / 2)) > "$POOL/nr_hugepages"
-ktap_set_plan 14
+ktap_set_plan 17
 
 start_tracing padata/padata_mt_chunk
 check "memory that is not there" helped new $MIB
-check "small pages" helped there $MIB
+check "small pages, more than one job has" helped there $((MIB * 5 / 4))
 check "huge pages that are there need no help" alone thp $MIB
+check "huge pages, some of which are not there" helped begun $MIB
 check "huge pages that are not there" helped hugetlb $HUGETLB_MIB
 if grep -qs 1 "$GIGANTIC/free_hugepages"; then
 	check "a page of 1 GiB that is not there is zeroed by a job" helped gigantic 1024
@@ -170,11 +200,13 @@ fi
 check "less than the threshold" has_no_job new 28
 echo 4096 > "$THRESHOLD"
 check "a lower threshold" helped new 28
+check "memory that is there, while allocations fail" no_memory there
+check "memory that is not there, while allocations fail" no_memory new
 echo 0 > "$THRESHOLD"
 check "a threshold of 0" has_no_job new $MIB
 echo "$had_threshold" > "$THRESHOLD"
 check "a page that cannot be pinned" fails short $MIB
-check "a page that is not mapped" fails_alone hole $MIB
+check "a page that is not mapped" fails_without_job hole $MIB
 check "more than may be locked" over_the_limit
 check "more memory than a cgroup may have" out_of_memory
 check "a task that is killed" killed
