@@ -23,23 +23,8 @@
  *
  * "plain" are stores through the cache, "string" is a string instruction.
  *
- * Intel's CPUs are MOVNTI.  Emerald Rapids, one thread, of the time of stock, which has
- * plain stores, and clear_page() for each page; and with what is done with the memory next:
- *
- *	early, reserved, CMA's struct pages	0.55, 0.37, 0.74
- *	hotplug of 2 GiB, of 128 MiB		0.72, 1.01
- *	2 MiB zeroed				0.34 to 0.40
- *	 and half of it written to, in order	0.58 to 0.75
- *	 or at random				0.77 to 0.95
- *	 or read, each address from the last	2.0 to 3.1
- *	1 GiB zeroed				0.38
- *
- * One string instruction for all of 2 MiB takes 0.74, and with use 0.65 to 0.90, 0.82, 0.85.
- *
- * AMD's (Zen 3 to 5) are CLZERO.  movnti takes 0.76 to 0.90 of stock's time for early pages,
- * but 1.2 to 1.3 for 128 MiB of hot-added ones, and up to 1.14 for CMA's.  AMD CPUs without
- * CLZERO, as some VMs present them, zero faster by one string instruction.  Nothing is known
- * of other vendors' CPUs.
+ * Intel's CPUs (Emerald Rapids) are MOVNTI, and AMD's (Zen 3 to 5) CLZERO.  All others are
+ * STRING: AMD's without CLZERO, as some VMs present them, and those of which nothing is known.
  */
 
 #include <linux/array_size.h>
