@@ -50,7 +50,7 @@
 
 enum deferred_phase deferred_phase;
 
-/* The nodes that have deferred pages, in order. */
+/* The nodes that have deferred pages and are prepared, the last first. */
 struct deferred_node *deferred_nodes;
 
 /* Nodes whose job is not done yet, and what is to be done after the last. */
@@ -289,7 +289,7 @@ static bool __ref deferred_init_section(struct deferred_node *node, unsigned lon
 	int left = atomic_read(&node->state[section]);
 	struct deferred_walk walk;
 
-	/* Fully ordered: pairs with the releases in deferred_fill() and below. */
+	/* Fully ordered: pairs with the release below. */
 	if (left <= 0 || atomic_cmpxchg(&node->state[section], left, SECTION_CLAIMED) != left)
 		return false;
 
@@ -518,12 +518,12 @@ static int deferred_init_kthread(void *data)
 }
 
 /*
- * Fill in the free ranges of a node from @pfn on, for which there is room, and mark the
+ * Fill in the free ranges of a node from @first_pfn on, for which there is room, and mark the
  * sections that they are in.
  */
 static void __init deferred_fill(struct deferred_node *node, unsigned long first_pfn)
 {
-	unsigned long room = node->nr_free, section = 0, i;
+	unsigned long room = node->nr_free, section;
 	struct deferred_walk walk;
 
 	node->nr_free = 0;
@@ -534,16 +534,11 @@ static void __init deferred_fill(struct deferred_node *node, unsigned long first
 			.spfn = walk.spfn, .epfn = walk.epfn,
 		};
 		node->nr_pages += walk.epfn - walk.spfn;
+		for (section = deferred_section(node, walk.spfn);
+		     section <= deferred_section(node, walk.epfn - 1); section++)
+			atomic_set(&node->state[section], PAGES_PER_SECTION);
 	}
 	atomic_long_set(&node->nr_left, node->nr_pages);
-
-	/* Each section once: others may claim it from then on.  The ranges are in order. */
-	for (i = 0; i < node->nr_free; i++) {
-		section = max(section, deferred_section(node, node->free[i].spfn));
-		for (; section <= deferred_section(node, node->free[i].epfn - 1); section++)
-			/* After all of the above.  Pairs with deferred_init_section(). */
-			atomic_set_release(&node->state[section], PAGES_PER_SECTION);
-	}
 }
 
 /*
@@ -589,6 +584,9 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	deferred_fill(node, pgdat->first_deferred_pfn);
 	/* Counted now, so that what boot sizes by managed pages gets its full size. */
 	atomic_long_add(node->nr_pages, &node->zone->managed_pages);
+	node->next = deferred_nodes;
+	/* Pairs with the acquire in deferred_first_node(). */
+	smp_store_release(&deferred_nodes, node);
 	/* Pairs with the acquire in deferred_grow(). */
 	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);
 	pgdat_resize_unlock(pgdat, &flags);
@@ -671,20 +669,15 @@ void __init deferred_init_end(void)
  */
 void __init deferred_init_prepare(void)
 {
-	struct deferred_node *nodes = NULL, **last = &nodes, *node;
+	struct deferred_node *node;
 	int nid;
 
 	deferred_async_decide();
 	for_each_node_state(nid, N_MEMORY) {
-		*last = deferred_alloc_node(NODE_DATA(nid));
-		if (*last)
-			last = &(*last)->next;
+		node = deferred_alloc_node(NODE_DATA(nid));
+		if (node)
+			deferred_prepare_node(node);
 	}
-
-	/* Pairs with the acquire in deferred_first_node(). */
-	smp_store_release(&deferred_nodes, nodes);
-	for_each_deferred_node(node)
-		deferred_prepare_node(node);
 	/* After all of the above: pairs with whoever acts on it, see enum deferred_phase. */
 	smp_store_release(&deferred_phase, DEFERRED_READY);
 

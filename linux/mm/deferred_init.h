@@ -74,7 +74,7 @@ extern enum deferred_phase deferred_phase;
 
 static inline struct deferred_node *deferred_first_node(void)
 {
-	/* Pairs with the release in deferred_init_prepare().  Before that there is none. */
+	/* Pairs with the release in deferred_prepare_node().  Before that there is none. */
 	return smp_load_acquire(&deferred_nodes);
 }
 
