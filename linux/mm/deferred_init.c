@@ -197,21 +197,6 @@ static void __ref deferred_walk_next(struct deferred_walk *walk)
 	}
 }
 
-/* The first free range of @node that ends above @pfn.  There may be many ranges. */
-static unsigned long deferred_free_index(const struct deferred_node *node, unsigned long pfn)
-{
-	unsigned long first = 0, end = node->nr_free, middle;
-
-	while (first < end) {
-		middle = first + (end - first) / 2;
-		if (node->free[middle].epfn <= pfn)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
-}
-
 /*
  * Start a walk over the free pfn ranges of @zone in order: [spfn, epfn) is what is left of the
  * current one.  Once past the last, spfn is ULONG_MAX.  The ranges are those of @node or,
@@ -223,7 +208,7 @@ static void deferred_walk_init(struct deferred_walk *walk, struct zone *zone,
 {
 	walk->zone = zone;
 	walk->node = node;
-	walk->idx = node ? deferred_free_index(node, pfn) : 0;
+	walk->idx = node ? node->first_free[deferred_section(node, pfn)] : 0;
 	do {
 		deferred_walk_next(walk);
 	} while (walk->epfn <= pfn && walk->epfn != ULONG_MAX);
@@ -530,13 +515,16 @@ static void __init deferred_fill(struct deferred_node *node, unsigned long first
 	for (deferred_walk_init(&walk, node->zone, NULL, first_pfn);
 	     walk.spfn != ULONG_MAX && !WARN_ON(node->nr_free == room);
 	     deferred_walk_next(&walk)) {
+		for (section = deferred_section(node, walk.spfn);
+		     section <= deferred_section(node, walk.epfn - 1); section++) {
+			if (atomic_read(&node->state[section]) == SECTION_DONE)
+				node->first_free[section] = node->nr_free;
+			atomic_set(&node->state[section], PAGES_PER_SECTION);
+		}
 		node->free[node->nr_free++] = (struct deferred_free) {
 			.spfn = walk.spfn, .epfn = walk.epfn,
 		};
 		node->nr_pages += walk.epfn - walk.spfn;
-		for (section = deferred_section(node, walk.spfn);
-		     section <= deferred_section(node, walk.epfn - 1); section++)
-			atomic_set(&node->state[section], PAGES_PER_SECTION);
 	}
 	atomic_long_set(&node->nr_left, node->nr_pages);
 }
@@ -565,6 +553,7 @@ static struct deferred_node * __init deferred_alloc_node(pg_data_t *pgdat)
 	node->end_pfn = zone_end_pfn(zone);
 	node->nr_sections = deferred_section(node, node->end_pfn - 1) + 1;
 	node->state = kvcalloc(node->nr_sections, sizeof(*node->state), gfp);
+	node->first_free = kvcalloc(node->nr_sections, sizeof(*node->first_free), gfp);
 	/* There cannot be more between those that are reserved. */
 	node->nr_free = memblock.memory.cnt + memblock.reserved.cnt;
 	node->free = kvcalloc(node->nr_free, sizeof(*node->free), gfp);

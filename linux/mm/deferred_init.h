@@ -37,7 +37,7 @@ struct deferred_free {
 
 /*
  * The deferred pages of a node, section by section.  Section 0 is the one that first_pfn is
- * in.  Made by deferred_init_prepare() and never freed: it takes four bytes for each section.
+ * in.  Made by deferred_init_prepare() and never freed: it takes eight bytes for each section.
  * Once a node is prepared, only what is atomic changes.
  */
 struct deferred_node {
@@ -62,6 +62,7 @@ struct deferred_node {
 	/* The ranges of free pages.  A copy, as memblock may change while jobs run. */
 	unsigned long nr_free;
 	struct deferred_free *free;
+	unsigned int *first_free;	/* for each section, the first range in it */
 
 	/* Of the job: its CPUs, and the most threads. */
 	const struct cpumask *cpus;
