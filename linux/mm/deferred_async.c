@@ -67,7 +67,8 @@ __setup("deferred_init=", deferred_init_setup);
  */
 void __init deferred_async_decide(void)
 {
-	if (page_ext_needed() || is_shuffle_order(MAX_PAGE_ORDER))
+	if ((IS_ENABLED(CONFIG_PAGE_EXTENSION) && page_ext_needed()) ||
+	    is_shuffle_order(MAX_PAGE_ORDER))
 		deferred_async = false;
 }
 

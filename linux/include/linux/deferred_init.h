@@ -17,15 +17,7 @@ struct cpumask;
 
 unsigned int deferred_page_init_max_threads(const struct cpumask *node_cpumask);
 
-/* In page_ext.c: whether page_ext_init() will have something to do. */
-#ifdef CONFIG_PAGE_EXTENSION
-bool page_ext_needed(void);
-#else
-static inline bool page_ext_needed(void)
-{
-	return false;
-}
-#endif
+bool page_ext_needed(void);	/* in page_ext.c */
 
 DECLARE_STATIC_KEY_TRUE(deferred_pages);
 
@@ -101,11 +93,7 @@ static inline void deferred_init_wait(const char *who)
 		__deferred_init_wait(who);
 }
 
-/**
- * deferred_init_finish - wait until all deferred pages are initialised and free
- *
- * Context: Boot, before init memory is freed.  May sleep.
- */
+/* The end of boot, before init memory is freed: wait until all struct pages are initialised. */
 static __always_inline void deferred_init_finish(void)
 {
 	if (deferred_pages_left())
