@@ -215,12 +215,6 @@ static bool __init memmap_unaccepted(unsigned long pfn, unsigned long end_pfn)
 						PFN_PHYS(end_pfn - pfn));
 }
 
-/* Free whole blocks of new pages that are counted as managed. */
-static void __init memmap_free_blocks(unsigned long pfn, unsigned long end_pfn)
-{
-	free_new_blocks(pfn_to_page(pfn), pfn_to_page(end_pfn - 1) + 1);
-}
-
 /*
  * Hand a run of new pages within one section to the buddy allocator: whole blocks of
  * MAX_ORDER_NR_PAGES together, and what is before and after them in the largest naturally
@@ -242,7 +236,7 @@ void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
 	while (pfn < end_pfn) {
 		if (IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) && pfn < blocks_end &&
 		    !memmap_unaccepted(pfn, blocks_end)) {
-			memmap_free_blocks(pfn, blocks_end);
+			free_new_blocks(pfn_to_page(pfn), pfn_to_page(blocks_end - 1) + 1);
 			pfn = blocks_end;
 			continue;
 		}
@@ -267,20 +261,20 @@ static __always_inline void memmap_scrub_page(struct page *page)
  */
 void __init memmap_free_used(unsigned long pfn, unsigned long end_pfn)
 {
-	struct page *page = pfn_to_page(pfn), *end = page + (end_pfn - pfn);
+	struct page *first = pfn_to_page(pfn), *end = first + (end_pfn - pfn), *page;
 
-	atomic_long_add(end_pfn - pfn, &page_zone(page)->managed_pages);
+	atomic_long_add(end_pfn - pfn, &page_zone(first)->managed_pages);
 
 	/* With one page per iteration, the loop itself would cost as much again. */
 	BUILD_BUG_ON(MAX_ORDER_NR_PAGES % 4);
-	for (; page < end; page += 4) {
+	for (page = first; page < end; page += 4) {
 		memmap_scrub_page(page);
 		memmap_scrub_page(page + 1);
 		memmap_scrub_page(page + 2);
 		memmap_scrub_page(page + 3);
 	}
 
-	memmap_free_blocks(pfn, end_pfn);
+	free_new_blocks(first, end);
 }
 
 /*
