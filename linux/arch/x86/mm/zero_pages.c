@@ -10,7 +10,7 @@
 #include <linux/cpufeature.h>
 #include <linux/folio_zero.h>
 #include <linux/init.h>
-#include <linux/kmsan-checks.h>
+#include <linux/kconfig.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/zero_user.h>
@@ -65,17 +65,14 @@ static void zero_by_movnti(void *to, void *end)
  */
 void zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr)
 {
-	void *to = page_address(page), *end = to + nr * PAGE_SIZE, *unpoison;
+	void *to = page_address(page), *end = to + nr * PAGE_SIZE;
 	enum x86_bulk_store store = x86_bulk_store();
 
-	if (store == X86_BULK_STRING) {
+	/* KMSAN has to see what is written. */
+	if (IS_ENABLED(CONFIG_KMSAN) || store == X86_BULK_STRING) {
 		clear_user_highpages(page, addr, nr);
 		return;
 	}
-
-	/* KMSAN's metadata may be contiguous for no more than a page. */
-	for (unpoison = to; unpoison < end; unpoison += PAGE_SIZE)
-		kmsan_unpoison_memory(unpoison, PAGE_SIZE);
 
 	if (store == X86_BULK_CLZERO)
 		zero_by_clzero(to, end);
