@@ -529,39 +529,33 @@ static void padata_mt_task_leave(struct padata_mt_helper *helper)
 }
 
 /*
- * Whether the current thread, a helper, may claim one more chunk.  Called with preemption
- * off, which stays off until the chunk is claimed: once the caller has been told to use
- * other CPUs, or has become realtime, a helper that has just looked may claim one more, but
- * not one that did not get to run in between.
+ * Once preemption is off, it stays off until the chunk is claimed: when the caller has been told
+ * to use other CPUs, or has become realtime, a helper that has just looked may claim one more,
+ * but not one that did not get to run in between.
  *
  * A worker is bound to the CPU that was chosen for it, until that CPU goes away.  From
  * then on the worker might be moved anywhere at any time, so it leaves.
  */
-static bool padata_mt_task_may_claim(const struct padata_mt_helper *helper)
-{
-	const struct padata_mt_team *team = helper->team;
-	int cpu = smp_processor_id();
-
-	return cpu == helper->cpu && is_percpu_thread() &&
-	       padata_mt_task_cpu_allowed(team->task, cpu) &&
-	       padata_mt_task_may_have_help(team->run.caller.task) && !sched_helper_unwanted();
-}
-
 static bool padata_mt_task_helper_claim(struct padata_mt_helper *helper)
 {
-	struct task_struct *user = helper->team->task->user;
+	struct padata_mt_team *team = helper->team;
+	struct padata_mt_task *task = team->task;
+	int cpu;
 
 	if (helper->thread.ran)
 		padata_mt_task_charge(helper);
 	/* Only the thread itself changes it. */
 	if (!padata_mt_task_part(helper)->lowered)
 		return false;
-	if (user && !sched_task_has_quota(user))
+	if (task->user && !sched_task_has_quota(task->user))
 		return false;
 
 	guard(preempt)();
-	return padata_mt_task_may_claim(helper) &&
-	       padata_mt_claim(&helper->team->run, &helper->thread);
+	cpu = smp_processor_id();
+	return cpu == helper->cpu && is_percpu_thread() &&
+	       padata_mt_task_cpu_allowed(task, cpu) &&
+	       padata_mt_task_may_have_help(team->run.caller.task) &&
+	       !sched_helper_unwanted() && padata_mt_claim(&team->run, &helper->thread);
 }
 
 /*
