@@ -198,36 +198,6 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 }
 
 /*
- * Which task helpers work for, and how it allocates memory
- */
-
-/*
- * The helper that the current thread is, or NULL.  A worker's current work item may
- * have been freed already, but not while its helper is inside.
- */
-static struct padata_mt_helper *padata_mt_task_current_helper(void)
-{
-	struct worker *worker = current_wq_worker();
-
-	if (!worker || worker->current_func != padata_mt_helper_fn)
-		return NULL;
-	return container_of(worker->current_work, struct padata_mt_helper, work);
-}
-
-/* The task whose death ends @run: on a helper, the caller of the outer job. */
-static struct task_struct *padata_mt_task_outer_caller(const struct padata_mt_run *run)
-{
-	struct padata_mt_helper *helper;
-
-	if (run->caller.task == current) {
-		helper = padata_mt_task_current_helper();
-		if (helper)
-			return helper->team->run.caller.task;
-	}
-	return run->caller.task;
-}
-
-/*
  * How helpers allocate memory
  */
 
@@ -327,12 +297,20 @@ static void padata_mt_task_leave_policy(void)
  */
 #define PADATA_MT_TASK_ALONE	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC)
 
+/* Whether the current thread works for a job, within its limits: a job in it has no helpers. */
+static bool padata_mt_task_is_helper(void)
+{
+	struct worker *worker = current_wq_worker();
+
+	return worker && worker->current_func == padata_mt_helper_fn;
+}
+
 static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned int nr)
 {
 	const struct padata_mt_job *job = team->run.job;
 	struct padata_mt_task *task;
 
-	if (padata_mt_task_current_helper() || !padata_mt_task_may_have_help(current) ||
+	if (padata_mt_task_is_helper() || !padata_mt_task_may_have_help(current) ||
 	    (current->flags & PADATA_MT_TASK_ALONE) || !job->max_chunk)
 		return 0;
 	task = kzalloc(struct_size(task, helpers, nr), __GFP_NOWARN | __GFP_NOMEMALLOC);
@@ -559,28 +537,22 @@ static bool padata_mt_task_helper_claim(struct padata_mt_helper *helper)
 }
 
 /*
- * Called by any thread that finds the caller killed.  If the job is not killable, the
- * caller does the rest of it.
- */
-static void padata_mt_task_caller_killed(struct padata_mt_run *run,
-					 const struct padata_mt_thread *thread)
-{
-	if (run->job->killable)
-		padata_mt_fail(run->job, -EINTR);
-	/* Helpers leave it to the caller, see kill_lock. */
-	if (run->team && thread == &run->caller)
-		padata_mt_task_kill_helpers(run->team);
-}
-
-/*
- * Search for idle CPUs at most once per tick: the search costs the caller time.
+ * Any thread may find the caller killed.  If the job is not killable, the caller does the rest
+ * of it.  A job that a helper starts ends when that helper is sent the signal.
+ *
+ * The caller searches for idle CPUs at most once per tick: the search costs it time.
  */
 static bool padata_mt_task_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
 	struct padata_mt_team *team = run->team;
 
-	if (fatal_signal_pending(padata_mt_task_outer_caller(run)))
-		padata_mt_task_caller_killed(run, thread);
+	if (fatal_signal_pending(run->caller.task)) {
+		if (run->job->killable)
+			padata_mt_fail(run->job, -EINTR);
+		/* Helpers leave it to the caller, see kill_lock. */
+		if (team && thread == &run->caller)
+			padata_mt_task_kill_helpers(team);
+	}
 	if (thread != &run->caller)
 		return padata_mt_task_helper_claim(container_of(thread, struct padata_mt_helper,
 								thread));
