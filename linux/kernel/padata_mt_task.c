@@ -413,37 +413,13 @@ static void padata_mt_task_boost_all(struct padata_mt_team *team)
 }
 
 /*
- * A caller that is killed
- */
-
-/*
+ * Called by the caller whenever it finds that it has been killed.  A helper that enters after
+ * that finds the caller killed before it claims anything.
+ *
  * A helper in the middle of a chunk would go on as if nothing had happened: wait for a
  * lock, or for memory that the caller's cgroup does not get until another of its tasks
  * has been killed, too.  So the helper must find a fatal signal pending, as the caller
- * does.
- *
- * @may_kill is changed under a lock, so that no signal reaches a worker that has left the
- * job and now works for others.  The lock is not raw: it is not taken in interrupts, and
- * signals are sent with it held.
- */
-static void padata_mt_task_allow_kill(struct padata_mt_helper *helper)
-{
-	allow_kernel_signal(SIGKILL);
-	guard(spinlock)(&helper->team->task->kill_lock);
-	padata_mt_task_part(helper)->may_kill = true;
-}
-
-/* Also discards the signal, if it was sent. */
-static void padata_mt_task_disallow_kill(struct padata_mt_helper *helper)
-{
-	scoped_guard(spinlock, &helper->team->task->kill_lock)
-		padata_mt_task_part(helper)->may_kill = false;
-	disallow_signal(SIGKILL);
-}
-
-/*
- * Called by the caller whenever it finds that it has been killed.  A helper that enters after
- * that finds the caller killed before it claims anything.
+ * does.  kill_lock keeps the signal from a worker that has left the job and now works for others.
  */
 static void padata_mt_task_kill_helpers(struct padata_mt_team *team)
 {
@@ -472,10 +448,6 @@ static void padata_mt_task_wait(struct padata_mt_team *team)
 	wait_for_completion(&team->all_out);
 }
 
-/*
- * Helpers
- */
-
 /* Charge what the current thread has used since it was last charged, when a chunk is over. */
 static void padata_mt_task_charge(struct padata_mt_helper *helper)
 {
@@ -491,7 +463,9 @@ static void padata_mt_task_enter(struct padata_mt_helper *helper)
 {
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
 
-	padata_mt_task_allow_kill(helper);
+	allow_kernel_signal(SIGKILL);
+	scoped_guard(spinlock, &helper->team->task->kill_lock)
+		part->may_kill = true;
 	set_active_memcg(helper->team->task->memcg);
 	padata_mt_task_enter_policy(helper);
 	padata_mt_task_lower(helper);
@@ -503,7 +477,10 @@ static void padata_mt_task_leave(struct padata_mt_helper *helper)
 	padata_mt_task_restore(helper);
 	padata_mt_task_leave_policy();
 	set_active_memcg(NULL);
-	padata_mt_task_disallow_kill(helper);
+	scoped_guard(spinlock, &helper->team->task->kill_lock)
+		padata_mt_task_part(helper)->may_kill = false;
+	/* Discards the signal, if it was sent. */
+	disallow_signal(SIGKILL);
 }
 
 /*
