@@ -26,7 +26,6 @@
 #include <linux/mmzone.h>
 #include <linux/page_ext.h>
 #include <linux/sched/clock.h>
-#include <linux/spinlock.h>
 #include <linux/string.h>
 
 #include "deferred_init.h"
@@ -35,12 +34,6 @@
 
 /* Whether boot goes on while the jobs run.  Does not change any more when they are ready. */
 bool deferred_async = true;
-
-/* Waits for all struct pages, except at the end of boot: total, longest, and whose. */
-static DEFINE_SPINLOCK(deferred_waited_lock);
-static u64 deferred_waited_ns;		/* under deferred_waited_lock */
-static u64 deferred_longest_ns;		/* under deferred_waited_lock */
-static const char *deferred_longest;	/* under deferred_waited_lock */
 
 /*
  * deferred_init=sync or async: whether boot waits until all struct pages are initialised
@@ -110,10 +103,17 @@ void __deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
 }
 EXPORT_SYMBOL_GPL(__deferred_init_pfns);
 
+static void deferred_waited(const char *who, u64 begin)
+{
+	s64 ns = max_t(s64, sched_clock() - begin, 0);
+
+	pr_info("%s waited %lldms for struct pages\n", who, div_s64(ns, NSEC_PER_MSEC));
+}
+
 /* deferred_init_wait() while there are deferred pages. */
 void __deferred_init_wait(const char *who)
 {
-	u64 begin = sched_clock(), ns;
+	u64 begin = sched_clock();
 
 	might_sleep();
 	/*
@@ -124,15 +124,7 @@ void __deferred_init_wait(const char *who)
 		return;
 
 	deferred_wait_over(who);
-	ns = max_t(s64, sched_clock() - begin, 0);
-
-	spin_lock(&deferred_waited_lock);
-	deferred_waited_ns += ns;
-	if (ns > deferred_longest_ns) {
-		deferred_longest_ns = ns;
-		deferred_longest = who;
-	}
-	spin_unlock(&deferred_waited_lock);
+	deferred_waited(who, begin);
 }
 EXPORT_SYMBOL_GPL(__deferred_init_wait);
 
@@ -140,11 +132,7 @@ EXPORT_SYMBOL_GPL(__deferred_init_wait);
 void __init __deferred_init_finish(void)
 {
 	u64 begin = sched_clock();
-	s64 ns;
 
 	deferred_init_end();
-	ns = max_t(s64, sched_clock() - begin, 0);
-	pr_info("boot waited %lldms for struct pages at its end, others %lldms before%s%s\n",
-		div_s64(ns, NSEC_PER_MSEC), div_s64(deferred_waited_ns, NSEC_PER_MSEC),
-		deferred_longest ? ", longest " : "", deferred_longest ?: "");
+	deferred_waited("boot", begin);
 }

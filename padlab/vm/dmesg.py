@@ -10,10 +10,11 @@ Deferred init is reported by two different lines::
     [    0.631207] node 0 initialised, 3145728 pages in 22ms, 4 threads         (ours)
     [    0.631207] node 0 initialised, 3145728 pages in 22ms, 52 threads (47 took part)
 
-A node with nothing deferred has no line.  Ours goes on meanwhile, and before it starts
-init it says for how long it waited for that in the end, and for whom before::
+A node with nothing deferred has no line.  Ours goes on meanwhile, and who needs all
+struct pages waits, boot itself before it starts init::
 
-    [    0.941001] boot waited 3ms for struct pages at its end, others 12ms before, longest memory hotplug
+    [    0.731001] memory hotplug waited 12ms for struct pages
+    [    0.941001] boot waited 3ms for struct pages
 
 The time that both kernels' lines can be compared by is that of their stamps: from the last message before
 deferred init starts, which is SMP_DONE in both, to the last node line.  (Stock counts jiffies, which an
@@ -43,10 +44,8 @@ NODE_DONE = (
     r"|initialised, (?P<pages>\d+) pages in (?P<ms>\d+)ms"
     r"(?:, (?P<threads>\d+) threads?(?: \((?P<ran>\d+) took part\))?)?)"
 )
-WAITED = (
-    r"boot waited \d+ms for struct pages at its end, "
-    r"others (?P<others_ms>\d+)ms before(?:, longest (?P<who>[^\n]*))?"
-)
+WAITED = r"(?P<who>[^\n\]]+?) waited (?P<ms>\d+)ms for struct pages"
+BOOT = "boot"  # who waits last
 DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"
 FUTEX = r"futex hash table"
@@ -59,6 +58,7 @@ TROUBLE = (
 )
 
 _NODE = re.compile(f"{_STAMP}?{NODE_DONE}")
+_WAITED = re.compile(f"{_STAMP}?{WAITED}")
 _LINE = re.compile(_STAMP + r"(?P<text>[^\n]*)")
 
 
@@ -108,8 +108,15 @@ class Dmesg:
     @cached_property
     def waited(self) -> str | None:
         """Who waited longest for all pages before boot's end, "" if nobody; None if boot waited at once."""
-        match = re.search(WAITED, self.text)
-        return match and (match["who"] or "")
+        waits = {match["who"]: int(match["ms"]) for match in _WAITED.finditer(self.text)}
+        if waits.pop(BOOT, None) is None:
+            return None
+        return max(waits, key=lambda who: waits[who], default="")
+
+    @cached_property
+    def others_ms(self) -> int:
+        """For how long others than boot waited."""
+        return sum(int(match["ms"]) for match in _WAITED.finditer(self.text) if match["who"] != BOOT)
 
     @cached_property
     def deferred_ms(self) -> float | None:

@@ -79,7 +79,7 @@ static inline void deferred_init_pfns(unsigned long pfn, unsigned long end_pfn)
 
 /**
  * deferred_init_wait - wait until all struct pages are initialised
- * @who: the caller, for the kernel log.  Not copied: a string literal.
+ * @who: the caller, for the kernel log
  *
  * For callers that need all memory, or zones that are complete.  Before the jobs are
  * started, this does nothing: else boot could wait forever for what it has yet to start.

@@ -13,7 +13,7 @@ from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import FEATURES, PERF, USERS, Config
 from padlab.vm.boot import SYNC
-from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, WAITED, Dmesg
+from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, Dmesg
 from padlab.vm.trace import Event
 
 KERNEL = "faulty"
@@ -143,7 +143,7 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
         problems.append(f"{who} did not wait until jobs were over: {result.dmesg.waited}")
     if result.dmesg.waited != who:
         problems.append(f"boot says that {result.dmesg.waited} waited longest, not {who}")
-    if not others_ms(result.dmesg.text):
+    if not result.dmesg.others_ms:
         problems.append(f"boot says that {who} waited for no time")
     low, other, _ = nices(result.dmesg.text)
     if low >= other:
@@ -170,11 +170,6 @@ def waited_first(console: str) -> bool:
     ends = [match.start() for match in re.finditer(NODE_DONE, console)]
     drivers = re.search(DEVTMPFS, console)
     return bool(ends and drivers) and max(ends) < (drivers.start() if drivers else 0)
-
-
-def others_ms(console: str) -> int:
-    """For how long others than boot waited.  Pure."""
-    return sum(int(match["others_ms"]) for match in re.finditer(WAITED, console))
 
 
 def nices(console: str) -> tuple[int, int, int]:
