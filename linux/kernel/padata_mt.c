@@ -479,11 +479,7 @@ static int padata_mt_check_job(struct padata_mt_job *job)
 	return job->error;
 }
 
-/*
- * padata_mt_do_job - padata_do_multithreaded() with a back end of choice
- *
- * For tests, which need both back ends at any time.
- */
+/* padata_do_multithreaded() with a back end of choice: tests need both at any time. */
 int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
@@ -507,11 +503,7 @@ int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 }
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_do_job);
 
-/*
- * padata_do_multithreaded_key - padata_do_multithreaded() with its lockdep class
- *
- * Each call site of that macro has a lockdep class of its own, @key.
- */
+/* Each call site of padata_do_multithreaded() has a lockdep class of its own, @key. */
 int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
 {
 	const struct padata_mt_backend *backend = padata_mt_runtime_backend;

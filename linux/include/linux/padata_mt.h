@@ -82,15 +82,9 @@ struct padata_mt_job {
  * failed; from then on nothing touches @job, its argument or the caller's stack, and
  * all that the threads wrote is visible to the caller.
  *
- * Every unit is handed out exactly once.  The job never depends on a helper:
- * without memory, without CPUs for helpers, or before workqueues are up, the caller
- * does it alone.  In a kernel without CONFIG_PADATA, all of it is one chunk, and a
- * malformed job is not refused.  Jobs may run at the same time, and a thread function
- * may start another job.
- *
- * Until the kernel starts init, a job has every CPU that it may use.  After that, helpers,
- * if there are any, stay out of the way of others and within the caller's limits.  Nothing
- * changes for a job already under way then.
+ * In a kernel without CONFIG_PADATA, all of it is one chunk, and a malformed job is not refused.
+ * After the kernel has started init, helpers, if there are any, stay out of the way of others
+ * and within the caller's limits.  Nothing changes for a job already under way then.
  *
  * Context: Process context, may sleep.  The caller must not hold a lock that
  * @job->thread_fn takes.
