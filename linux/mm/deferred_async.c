@@ -17,13 +17,10 @@
  * - KASAN leaves pages unpoisoned until the last one is initialised.
  */
 
-#include <linux/atomic.h>
 #include <linux/deferred_init.h>
 #include <linux/export.h>
-#include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
-#include <linux/mmzone.h>
 #include <linux/page_ext.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>

@@ -18,13 +18,10 @@
  * set DEFERRED_OVER: boot waits for that before it frees init memory.
  */
 
-#include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/deferred_init.h>
 #include <linux/delay.h>
 #include <linux/gfp.h>
-#include <linux/init.h>
-#include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
@@ -32,8 +29,6 @@
 #include <linux/memblock.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
-#include <linux/mmzone.h>
-#include <linux/nodemask.h>
 #include <linux/padata_mt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>

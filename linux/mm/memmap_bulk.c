@@ -18,17 +18,13 @@
 #include <linux/alloc_tag.h>
 #include <linux/atomic.h>
 #include <linux/bitops.h>
-#include <linux/build_bug.h>
-#include <linux/compiler.h>
 #include <linux/init.h>
-#include <linux/irqflags.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/memblock.h>
 #include <linux/memmap_bulk.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mmzone.h>
 #include <linux/page-flags.h>
 #include <linux/page-isolation.h>
 #include <linux/pageblock-flags.h>
