@@ -84,10 +84,6 @@ static struct padata_mt_task_helper *padata_mt_task_part(const struct padata_mt_
 }
 
 /*
- * Where helpers go
- */
-
-/*
  * At most one helper per CPU.  A CPU that has one may still look idle if its thread function
  * sleeps.
  */
@@ -196,10 +192,6 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 	task->next_search = jiffies + HZ / 100;
 	return -1;
 }
-
-/*
- * How helpers allocate memory
- */
 
 #ifdef CONFIG_NUMA
 /* No reference is taken: what is copied may be freed meanwhile, and the copy never is. */
@@ -338,10 +330,6 @@ static void padata_mt_task_release(struct padata_mt_team *team)
 	mem_cgroup_put(team->task->memcg);
 	kfree(team->task);
 }
-
-/*
- * Priority
- */
 
 /*
  * A deadline policy that somebody has set stays: cpuset's mutex would be taken to change it.

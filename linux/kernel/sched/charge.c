@@ -135,9 +135,6 @@ void sched_charge(struct task_struct *p, u64 ns)
 	task_group_charge(task_group(p), ns);
 }
 
-/*
- * Where helpers may run
- */
 static bool cpu_allows_helpers(int cpu)
 {
 	return !scx_enabled() && !sched_core_enabled(cpu_rq(cpu));
