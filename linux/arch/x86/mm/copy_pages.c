@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * x86: copy many pages past the cache.
- *
- * A store through the cache reads the line that it overwrites, so that a copy moves its bytes
- * three times, and evicts twice as much as it copies.  Non-temporal stores (movnti) move them
- * twice.  bulk_stores.c says which CPU has what.
+ * x86: copy many pages past the cache, see bulk_stores.c.  A copy moves its bytes twice then, not
+ * three times.
  */
 
 #include <linux/folio_copy.h>

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memmap_bulk.c - stores for runs of struct pages on x86-64
- *
- * A plain store first reads the cache line that it is going to overwrite, and the
- * line is written back when it is evicted: 128 bytes of traffic for a struct page of
- * 64.  Non-temporal stores write whole lines, and leave the caches to others.
+ * memmap_bulk.c - stores for runs of struct pages on x86-64, see bulk_stores.c
  */
 
 #include <linux/compiler.h>
@@ -12,8 +8,7 @@
 #include <linux/memmap_bulk.h>
 #include <linux/mm_types.h>
 
-static __always_inline void memmap_store(unsigned long *word,
-					 unsigned long value)
+static __always_inline void memmap_store(unsigned long *word, unsigned long value)
 {
 	asm volatile("movnti %1, %0" : "=m" (*word) : "r" (value));
 }

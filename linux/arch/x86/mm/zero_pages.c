@@ -3,8 +3,7 @@
  * x86: zero many pages past the cache.
  *
  * A string instruction reads what it overwrites, unless that is about as much as the
- * last-level cache holds, and evicts what the cache had.  CLZERO, which AMD CPUs have, and
- * non-temporal stores do neither.  bulk_stores.c says which CPU has what.
+ * last-level cache holds.  bulk_stores.c says which CPU has what instead.
  */
 
 #include <linux/cpufeature.h>
@@ -90,8 +89,7 @@ unsigned long zero_user_pages_max_cached(void)
 
 /*
  * Zen CPUs do not read what one string instruction overwrites if that is at least as much
- * as their last-level cache.  A Zen 4 without its CLZERO takes 14 to 16 ms to zero 1 GiB
- * with one such instruction, and two threads take 36 to 40 ms with chunks of 4 MiB.
+ * as their last-level cache, which chunks of a job are not: two threads take longer than one.
  */
 unsigned long __init zero_user_pages_job_kbytes(void)
 {
