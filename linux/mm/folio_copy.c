@@ -140,7 +140,7 @@ int copy_user_large_folio(struct folio *dst, struct folio *src, unsigned long ad
 }
 
 /**
- * folio_mc_copy_large - folio_mc_copy() for a folio of at least FOLIO_COPY_LARGE pages
+ * folio_mc_copy_large - folio_mc_copy() for large folios, see folio_copy_is_large()
  * @dst: The folio to copy to.
  * @src: The folio to copy from.
  *

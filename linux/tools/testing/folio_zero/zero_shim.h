@@ -29,8 +29,9 @@
 #define PF_KTHREAD		0x00200000
 
 /* For IS_ENABLED(), see the Makefile. */
-#define CONFIG_HUGETLBFS	1
 #define SHIM_CONFIG_PADATA	1
+#define SHIM_CONFIG_TRANSPARENT_HUGEPAGE	1
+#define SHIM_CONFIG_HUGETLBFS	1
 #define SHIM_CONFIG_KMSAN	0
 
 struct page {
