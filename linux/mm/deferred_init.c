@@ -656,7 +656,8 @@ void __init deferred_init_prepare(void)
 	struct deferred_node *node;
 	int nid;
 
-	deferred_async_decide();
+	if (IS_ENABLED(CONFIG_DEFERRED_INIT_ASYNC))
+		deferred_async_decide();
 	for_each_node_state(nid, N_MEMORY) {
 		node = deferred_alloc_node(NODE_DATA(nid));
 		if (node)

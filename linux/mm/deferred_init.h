@@ -69,9 +69,10 @@ struct deferred_node {
 	unsigned int max_threads;
 };
 
+extern enum deferred_phase deferred_phase;
+
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
 extern struct deferred_node *deferred_nodes;
-extern enum deferred_phase deferred_phase;
 
 static inline struct deferred_node *deferred_first_node(void)
 {
@@ -115,14 +116,10 @@ bool deferred_grow(struct zone *zone, unsigned int order, gfp_t gfp);
 /* deferred_async.c */
 #ifdef CONFIG_DEFERRED_INIT_ASYNC
 extern bool deferred_async;
-
-void deferred_async_decide(void);
 #else
 #define deferred_async	false
-
-static inline void deferred_async_decide(void)
-{
-}
 #endif
+
+void deferred_async_decide(void);
 
 #endif /* _MM_DEFERRED_INIT_H */
