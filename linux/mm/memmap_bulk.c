@@ -51,9 +51,8 @@ unsigned long __meminit memmap_run_end(unsigned long pfn, unsigned long end_pfn)
 }
 
 /* Initialise a struct page, and then make it what its user wants it to be. */
-static void __meminit memmap_init_page(struct page *page, unsigned long pfn,
-				       unsigned long zone, int nid,
-				       enum memmap_state state)
+static void __meminit memmap_init_page(struct page *page, unsigned long pfn, unsigned long zone,
+				       int nid, enum memmap_state state)
 {
 	__init_single_page(page, pfn, zone, nid);
 
@@ -72,9 +71,8 @@ static void __meminit memmap_init_page(struct page *page, unsigned long pfn,
 	}
 }
 
-static void __meminit memmap_make_template(struct memmap_template *template,
-					   unsigned long pfn, unsigned long zone,
-					   int nid, enum memmap_state state)
+static void __meminit memmap_make_template(struct memmap_template *template, unsigned long pfn,
+					   unsigned long zone, int nid, enum memmap_state state)
 {
 	memmap_init_page(&template->page, pfn, zone, nid, state);
 	template->page.lru.next = NULL;
@@ -88,9 +86,8 @@ static void __meminit memmap_make_template(struct memmap_template *template,
  * number or an address, is the same throughout a section or grows from page to page, so
  * if the struct pages of the first and the last pfn are the same, all of them are.
  */
-static bool __meminit memmap_template(struct memmap_template *template,
-				      unsigned long pfn, unsigned long end_pfn,
-				      unsigned long zone, int nid,
+static bool __meminit memmap_template(struct memmap_template *template, unsigned long pfn,
+				      unsigned long end_pfn, unsigned long zone, int nid,
 				      enum memmap_state state)
 {
 	struct memmap_template last;
@@ -104,8 +101,7 @@ static bool __meminit memmap_template(struct memmap_template *template,
 	return !memcmp(&template->page, &last.page, sizeof(last.page));
 }
 
-static __always_inline void memmap_store(unsigned long *word,
-					 unsigned long value)
+static __always_inline void memmap_store(unsigned long *word, unsigned long value)
 {
 	WRITE_ONCE(*word, value);
 }
@@ -175,9 +171,8 @@ static void __meminit memmap_stamp_free(unsigned long pfn, unsigned long end_pfn
  * Initialise the struct pages of a run of pfns within one section, which nobody else may use
  * yet: the same as __init_single_page() for each, and then what @state asks for.
  */
-void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
-				 unsigned long zone, int nid,
-				 enum memmap_state state)
+void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn, unsigned long zone,
+				 int nid, enum memmap_state state)
 {
 	struct page *page = pfn_to_page(pfn);
 	struct memmap_template template;
@@ -207,8 +202,7 @@ void __meminit memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 /* Whether there are blocks that __free_pages_core() does not put on a free list. */
 static bool __init memmap_unaccepted(unsigned long pfn, unsigned long end_pfn)
 {
-	return range_contains_unaccepted_memory(PFN_PHYS(pfn),
-						PFN_PHYS(end_pfn - pfn));
+	return range_contains_unaccepted_memory(PFN_PHYS(pfn), PFN_PHYS(end_pfn - pfn));
 }
 
 /*

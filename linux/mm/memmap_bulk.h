@@ -26,10 +26,9 @@ enum memmap_state {
 #define MEMINIT_DEFERRED	((enum meminit_context)(MEMINIT_HOTPLUG + 1))
 
 unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
-void memmap_init_pages(unsigned long pfn, unsigned long end_pfn,
-		       unsigned long zone, int nid, enum memmap_state state);
-void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
-			    int migratetype);
+void memmap_init_pages(unsigned long pfn, unsigned long end_pfn, unsigned long zone, int nid,
+		       enum memmap_state state);
+void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn, int migratetype);
 void memmap_free_pages(struct zone *zone, unsigned long pfn,
 		       unsigned long end_pfn, enum meminit_context context);
 void memmap_free_used(unsigned long pfn, unsigned long end_pfn);

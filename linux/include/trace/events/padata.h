@@ -13,8 +13,7 @@
 #include <linux/tracepoint.h>
 
 TRACE_EVENT(padata_mt_job_start,
-	    TP_PROTO(unsigned int nr, const struct padata_mt_job *job,
-		     int threads),
+	    TP_PROTO(unsigned int nr, const struct padata_mt_job *job, int threads),
 	    TP_ARGS(nr, job, threads),
 	    TP_STRUCT__entry(__field(unsigned int, nr)
 			     __field(int, threads)
@@ -54,8 +53,7 @@ TRACE_EVENT(padata_mt_chunk,
 	    TP_fast_assign(__entry->nr = nr;
 			   __entry->start = start;
 			   __entry->end = end;),
-	    TP_printk("job=%u start=%lu end=%lu",
-		      __entry->nr, __entry->start, __entry->end)
+	    TP_printk("job=%u start=%lu end=%lu", __entry->nr, __entry->start, __entry->end)
 );
 
 /* A helper leaves after @ns of CPU time. */
@@ -79,8 +77,7 @@ TRACE_EVENT(padata_mt_job_end,
 	    TP_fast_assign(__entry->nr = nr;
 			   __entry->ran = ran;
 			   __entry->error = error;),
-	    TP_printk("job=%u ran=%d error=%d",
-		      __entry->nr, __entry->ran, __entry->error)
+	    TP_printk("job=%u ran=%d error=%d", __entry->nr, __entry->ran, __entry->error)
 );
 
 #endif /* _TRACE_PADATA_H */
