@@ -569,7 +569,7 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	/* Counted now, so that what boot sizes by managed pages gets its full size. */
 	atomic_long_add(node->nr_pages, &node->zone->managed_pages);
 	node->next = deferred_nodes;
-	/* Pairs with the acquire in deferred_first_node(). */
+	/* Pairs with the acquire in for_each_deferred_node(). */
 	smp_store_release(&deferred_nodes, node);
 	/* Pairs with the acquire in deferred_grow(). */
 	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);

@@ -74,14 +74,10 @@ extern enum deferred_phase deferred_phase;
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
 extern struct deferred_node *deferred_nodes;
 
-static inline struct deferred_node *deferred_first_node(void)
-{
-	/* Pairs with the release in deferred_prepare_node().  Before that there is none. */
-	return smp_load_acquire(&deferred_nodes);
-}
-
-#define for_each_deferred_node(pos) \
-	for (pos = deferred_first_node(); pos; pos = pos->next)
+/* Pairs with the release in deferred_prepare_node().  Before that there is none. */
+#define for_each_deferred_node(pos)						\
+	for (pos = smp_load_acquire(&deferred_nodes);	/* see above */		\
+	     pos; pos = pos->next)
 
 static inline unsigned long deferred_section(const struct deferred_node *node, unsigned long pfn)
 {
