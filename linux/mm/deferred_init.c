@@ -106,21 +106,13 @@ deferred_page_init_max_threads(const struct cpumask *node_cpumask)
 
 static unsigned int __init deferred_max_threads(const struct cpumask *cpus)
 {
-	unsigned int nr = max(cpumask_weight_and(cpus, cpu_online_mask), 1U);
+	unsigned int nr = cpumask_weight_and(cpus, cpu_online_mask);
 
 	if (deferred_threads_pct)
 		return max(DIV_ROUND_CLOSEST(nr * deferred_threads_pct, 100U), 1U);
 	if (deferred_threads)
 		return min(deferred_threads, nr);
 	return deferred_page_init_max_threads(cpus);
-}
-
-/* The CPUs to initialise @nid with: its own if any is online, else the nearest. */
-static const struct cpumask * __init deferred_node_cpus(int nid)
-{
-	const struct cpumask *cpus = cpumask_of_node(numa_nearest_node(nid, N_CPU));
-
-	return cpumask_intersects(cpus, cpu_online_mask) ? cpus : cpu_online_mask;
 }
 
 /*
@@ -540,7 +532,6 @@ static struct deferred_node * __init deferred_alloc_node(pg_data_t *pgdat)
 	/* Struct pages of no node, or of another node, must not be touched. */
 	if (WARN_ON(pgdat->first_deferred_pfn < pgdat->node_start_pfn))
 		return NULL;
-	WARN_ON(pgdat->nr_zones < MAX_NR_ZONES && populated_zone(zone + 1));
 
 	node = kvcalloc(1, sizeof(*node), gfp);
 	node->zone = zone;
@@ -552,7 +543,8 @@ static struct deferred_node * __init deferred_alloc_node(pg_data_t *pgdat)
 	/* There cannot be more between those that are reserved. */
 	node->nr_free = memblock.memory.cnt + memblock.reserved.cnt;
 	node->free = kvcalloc(node->nr_free, sizeof(*node->free), gfp);
-	node->cpus = deferred_node_cpus(zone_to_nid(zone));
+	/* Its own if any is online, else the nearest. */
+	node->cpus = cpumask_of_node(numa_nearest_node(pgdat->node_id, N_CPU));
 	node->max_threads = deferred_max_threads(node->cpus);
 	return node;
 }
