@@ -300,12 +300,14 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 
 struct mempolicy {
 	atomic_t		refcnt;
+	unsigned short		mode;
 	unsigned int		flags;
 	nodemask_t		nodes;
 	union {
 		nodemask_t	user_nodemask;
 	} w;
 };
+#define MPOL_DEFAULT		0
 #define MPOL_F_STATIC_NODES	1
 #define MPOL_F_RELATIVE_NODES	2
 #define mpol_rebind_task(task, nodes)	((void)0)

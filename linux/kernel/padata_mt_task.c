@@ -63,8 +63,7 @@ struct padata_mt_task_helper {
 struct padata_mt_task {
 	struct task_struct	*user;		/* its limits apply; NULL: a kthread */
 	struct mem_cgroup	*memcg;		/* the caller's */
-	struct mempolicy	mempolicy;	/* a copy of the caller's */
-	bool			has_mempolicy;
+	struct mempolicy	mempolicy;	/* a copy of the caller's, if it has one */
 	nodemask_t		mems;		/* the caller's */
 	int			nid;		/* helpers go near this node */
 	struct cpumask		allowed;	/* CPUs of the job */
@@ -198,8 +197,7 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 static void padata_mt_task_copy_mempolicy(struct padata_mt_task *task)
 {
 	task_lock(current);
-	task->has_mempolicy = current->mempolicy;
-	if (task->has_mempolicy) {
+	if (current->mempolicy) {
 		/* References are counted without the lock. */
 		task->mempolicy = data_race(*current->mempolicy);
 	}
@@ -247,7 +245,7 @@ static void padata_mt_task_enter_policy(struct padata_mt_helper *helper)
 	} while (!nodes_equal(online, now));
 
 	part->mempolicy = task->mempolicy;
-	if (task->has_mempolicy)
+	if (task->mempolicy.mode != MPOL_DEFAULT)
 		padata_mt_task_set_mempolicy(&part->mempolicy);
 }
 
