@@ -4,9 +4,7 @@
  *
  * This is the engine behind padata_do_multithreaded(): it cuts a range into
  * chunks, runs a thread function on each of them, and returns when the whole
- * range is done.  It does not know what the units of the range are.  The
- * other half of padata, ordered streams of small objects, is in padata.c and
- * shares nothing with this file.
+ * range is done.  It shares nothing with padata.c.
  *
  * Who works.  The caller always does, and never waits for a helper to start: a
  * job that gets no helper, or whose helpers all start too late, is done by the
@@ -35,9 +33,7 @@
  *    wait for work items that are about to start, only for threads that are inside.
  */
 
-#include <linux/bug.h>
 #include <linux/cpuhotplug.h>
-#include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>

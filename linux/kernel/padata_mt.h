@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * padata_mt.h - what the engine for multithreaded jobs and its back ends share
- *
- * The engine, padata_mt.c, cuts a job into chunks, keeps count of its threads and
- * knows when it is over.  A back end says which CPUs get a helper and when, and
- * what a helper may do: padata_mt_boot_backend, in the engine's own file, gives a
- * job all that the machine has; padata_mt_runtime_backend is for jobs after boot, which
- * share the machine with other tasks.
+ * padata_mt.h - what the engine for multithreaded jobs, padata_mt.c, and its back ends share
  */
 
 #ifndef _KERNEL_PADATA_MT_H

@@ -15,7 +15,6 @@
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/mempolicy.h>
-#include <linux/minmax.h>
 #include <linux/nodemask.h>
 #include <linux/sched/cputime.h>
 #include <linux/sched/mm.h>
