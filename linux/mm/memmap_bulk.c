@@ -199,16 +199,10 @@ void __meminit memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 		set_pageblock_migratetype(pfn_to_page(pfn), migratetype);
 }
 
-/* Whether there are blocks that __free_pages_core() does not put on a free list. */
-static bool __init memmap_unaccepted(unsigned long pfn, unsigned long end_pfn)
-{
-	return range_contains_unaccepted_memory(PFN_PHYS(pfn), PFN_PHYS(end_pfn - pfn));
-}
-
 /*
  * Hand a run of new pages within one section to the buddy allocator: whole blocks of
- * MAX_ORDER_NR_PAGES together, and what is before and after them in the largest naturally
- * aligned pieces.  With %MEMINIT_DEFERRED they count as managed already.
+ * MAX_ORDER_NR_PAGES together, and what is before and after them, or has to be accepted first,
+ * in the largest naturally aligned pieces.  With %MEMINIT_DEFERRED they count as managed already.
  *
  * The pages are as MEMMAP_FREE makes them, and pageblocks that begin in the run are all of one
  * migratetype.  All other pages of the blocks that the run begins and ends in are initialised
@@ -225,7 +219,7 @@ void __init memmap_free_pages(struct zone *zone, unsigned long pfn,
 
 	while (pfn < end_pfn) {
 		if (IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) && pfn < blocks_end &&
-		    !memmap_unaccepted(pfn, blocks_end)) {
+		    !range_contains_unaccepted_memory(PFN_PHYS(pfn), PFN_PHYS(blocks_end - pfn))) {
 			free_new_blocks(pfn_to_page(pfn), pfn_to_page(blocks_end - 1) + 1);
 			pfn = blocks_end;
 			continue;
@@ -296,7 +290,8 @@ unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
 		zone = page_zone(pfn_to_page(pfn));
 		next = min(memmap_run_end(pfn, end_pfn), zone_end_pfn(zone));
 		next = ALIGN_DOWN(next, MAX_ORDER_NR_PAGES);
-		if (next <= pfn || memmap_unaccepted(pfn, next))
+		if (next <= pfn ||
+		    range_contains_unaccepted_memory(PFN_PHYS(pfn), PFN_PHYS(next - pfn)))
 			break;
 		memmap_free_used(pfn, next);
 	}
