@@ -139,24 +139,17 @@ int huge_page_threads(unsigned long nr_pages, unsigned long threshold_kbytes)
 }
 
 /* All but the page that is left for the end. */
-static int huge_page_range(const struct huge_page_work *work, unsigned long start,
-			   unsigned long end)
-{
-	if (start <= work->last && work->last < end) {
-		int err = work->fn(work, work->last + 1, end);
-
-		if (err)
-			return err;
-		end = work->last;
-	}
-	return work->fn(work, start, end);
-}
-
 static void huge_page_chunk(unsigned long start, unsigned long end, void *arg)
 {
 	const struct huge_page_work *work = arg;
-	int err = huge_page_range(work, start, end);
+	int err = 0;
 
+	if (start <= work->last && work->last < end) {
+		err = work->fn(work, work->last + 1, end);
+		end = work->last;
+	}
+	if (!err)
+		err = work->fn(work, start, end);
 	if (err)
 		padata_mt_fail(work->job, err);
 }
@@ -183,16 +176,15 @@ int huge_page_do(struct huge_page_work *work, int threads)
 		.nid		= folio_nid(work->folio),
 		.near_nid	= true,
 	};
-	int err = 0;
 
 	work->job = &job;
-	if (threads > 1)
-		err = padata_do_multithreaded(&job);
 	/* Old contents must not show, even if padata refuses the job. */
-	if (threads <= 1 || WARN_ON_ONCE(err == -EINVAL))
-		err = huge_page_range(work, 0, nr_pages);
-	if (err || work->last == HUGE_PAGE_NO_PAGE)
-		return err;
+	if (threads <= 1 || WARN_ON_ONCE(padata_do_multithreaded(&job) == -EINVAL)) {
+		job.error = 0;
+		huge_page_chunk(0, nr_pages, work);
+	}
+	if (job.error || work->last == HUGE_PAGE_NO_PAGE)
+		return job.error;
 
 	work->cached = true;
 	return work->fn(work, work->last, work->last + 1);
