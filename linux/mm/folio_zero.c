@@ -27,7 +27,6 @@
 #include <linux/errno.h>
 #include <linux/folio_zero.h>
 #include <linux/init.h>
-#include <linux/kconfig.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/padata_mt.h>

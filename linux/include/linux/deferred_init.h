@@ -10,7 +10,6 @@
 #define _LINUX_DEFERRED_INIT_H
 
 #include <linux/jump_label.h>
-#include <linux/kconfig.h>
 #include <linux/types.h>
 
 struct cpumask;

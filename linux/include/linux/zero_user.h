@@ -8,7 +8,6 @@
 #define _LINUX_ZERO_USER_H
 
 #include <linux/highmem.h>
-#include <linux/kconfig.h>
 #include <linux/mm.h>
 
 #ifdef CONFIG_X86_64

@@ -9,7 +9,6 @@
 #include <linux/cpufeature.h>
 #include <linux/folio_zero.h>
 #include <linux/init.h>
-#include <linux/kconfig.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/zero_user.h>
