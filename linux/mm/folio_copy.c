@@ -32,9 +32,6 @@
 #include <linux/sizes.h>
 #include <linux/sysctl.h>
 
-/* The most that bypasses the cache without a chance to reschedule: 0.2 ms at 5 GB/s. */
-#define FOLIO_COPY_EXTENT	(SZ_1M / PAGE_SIZE)
-
 /* See Documentation/admin-guide/sysctl/vm.rst. */
 static unsigned long huge_page_copy_threshold_kbytes __read_mostly = SZ_4M / SZ_1K;
 
@@ -82,7 +79,7 @@ static int folio_copy_part(const struct huge_page_work *work, unsigned long star
 	unsigned long nr;
 
 	for (; start < end; start += nr) {
-		nr = min(end - start, FOLIO_COPY_EXTENT);
+		nr = min(end - start, HUGE_PAGE_EXTENT);
 		nr = work->cached ? 0 : copy_pages_uncached(folio_page(work->folio, start),
 							    folio_page(fc->src, start), nr);
 		if (!nr) {

@@ -91,9 +91,9 @@ unsigned long __init __weak zero_user_pages_job_kbytes(void)
 }
 
 /*
- * On a kernel that is not preemptible, extents are as long as clear_user_highpages() may
- * go on without a chance to reschedule.  On any other, one extent is best: some CPUs do
- * not read what one instruction overwrites if that is more than their cache holds.
+ * On a kernel that is not preemptible, extents are as long as it may go on without a chance to
+ * reschedule.  On any other, one extent is best: some CPUs do not read what one instruction
+ * overwrites if that is more than their cache holds.
  */
 static int folio_zero_part(const struct huge_page_work *work, unsigned long start,
 			   unsigned long end)
@@ -101,7 +101,7 @@ static int folio_zero_part(const struct huge_page_work *work, unsigned long star
 	unsigned long most = ULONG_MAX;
 
 	if (!preempt_model_preemptible())
-		most = PROCESS_PAGES_NON_PREEMPT_BATCH;
+		most = work->cached ? PROCESS_PAGES_NON_PREEMPT_BATCH : HUGE_PAGE_EXTENT;
 	while (start < end) {
 		unsigned long addr = work->addr + start * PAGE_SIZE;
 		struct page *page = folio_page(work->folio, start);

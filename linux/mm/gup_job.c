@@ -47,11 +47,14 @@
  */
 #define GUP_JOB_MAX_LEN		SZ_512K
 
-/* A thread holds mmap_lock for no longer than it takes to fault in so much. */
-#define GUP_JOB_STEP		(SZ_2M / PAGE_SIZE)
+/*
+ * A thread holds mmap_lock for no longer than it takes to fault in so much.  Who waits to write
+ * waits for the slowest thread.
+ */
+#define GUP_JOB_STEP		(SZ_512K / PAGE_SIZE)
 
-/* Of the job: half a millisecond for pages that have to be zeroed. */
-#define GUP_JOB_MAX_CHUNK	(SZ_4M / PAGE_SIZE)
+/* Of the job: a quarter of a millisecond for pages that have to be zeroed. */
+#define GUP_JOB_CHUNK		(SZ_2M / PAGE_SIZE)
 
 /* See Documentation/admin-guide/sysctl/vm.rst. */
 static unsigned long pin_pages_threshold_kbytes __read_mostly = SZ_32M / SZ_1K;
@@ -150,7 +153,7 @@ static bool gup_job_fits_vma(struct vm_area_struct *vma)
 		return false;
 	if (!is_vm_hugetlb_page(vma))
 		return true;
-	return vma_kernel_pagesize(vma) <= GUP_JOB_MAX_CHUNK * PAGE_SIZE &&
+	return vma_kernel_pagesize(vma) <= GUP_JOB_CHUNK * PAGE_SIZE &&
 	       !gup_job_has_hugetlb_cgroup() && !gup_job_memcg_has_hugetlb();
 }
 
@@ -163,7 +166,7 @@ static bool gup_job_fits(const struct gup_job *gup)
 	struct vma_iterator vmi;
 
 	/* Several threads would fault in the same huge page. */
-	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && PMD_SIZE > GUP_JOB_MAX_CHUNK * PAGE_SIZE)
+	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && PMD_SIZE > GUP_JOB_CHUNK * PAGE_SIZE)
 		return false;
 	if (mmap_read_lock_killable(gup->mm))
 		return false;
@@ -186,7 +189,7 @@ static bool gup_job_is_huge(const struct gup_job *gup, unsigned long addr)
 
 	if (pin_user_pages_fast(addr, 1, gup_flags, &page) != 1)
 		return false;
-	huge = folio_nr_pages(page_folio(page)) >= GUP_JOB_STEP;
+	huge = folio_nr_pages(page_folio(page)) >= GUP_JOB_CHUNK;
 	unpin_user_page(page);
 	return huge;
 }
@@ -267,9 +270,9 @@ long pin_user_pages_job(struct mm_struct *mm, unsigned long addr, unsigned long 
 			.fn_arg		= &gup,
 			.start		= addr / PAGE_SIZE,
 			.size		= nr_pages,
-			.align		= GUP_JOB_STEP,
-			.min_chunk	= GUP_JOB_STEP,
-			.max_chunk	= GUP_JOB_MAX_CHUNK,
+			.align		= GUP_JOB_CHUNK,
+			.min_chunk	= GUP_JOB_CHUNK,
+			.max_chunk	= GUP_JOB_CHUNK,
 			.cpumask	= cpumask_of_node(numa_node_id()),
 			.max_threads	= threads,
 			.killable	= true,
