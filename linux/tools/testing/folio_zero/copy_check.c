@@ -107,7 +107,7 @@ unsigned long check_copy_pages_uncached(struct page *page, struct page *source, 
 	unsigned long first = source - from;
 	bool bad = first <= copy.bad && copy.bad < first + nr;
 
-	if (nr > SZ_1M / PAGE_SIZE)
+	if (nr > HUGE_PAGE_EXTENT)
 		check_fail("too much is copied at once", first);
 	if (done != (string ? 0 : bad ? copy.bad - first : nr))
 		check_fail("stores past the cache have another result", done);

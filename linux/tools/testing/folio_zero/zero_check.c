@@ -105,18 +105,20 @@ static void note_call(struct page *page, unsigned long nr, bool cached)
 }
 
 /* Extents, and the chunks of jobs that zero pages, do not exceed their maximum length. */
-static void check_length(const struct page *page, unsigned long nr)
+static void check_length(const struct page *page, unsigned long nr, bool cached)
 {
+	unsigned long most = cached ? PROCESS_PAGES_NON_PREEMPT_BATCH : HUGE_PAGE_EXTENT;
+	unsigned long unit = kernel_is_preemptible ? MIN_CHUNK : HUGE_PAGE_EXTENT;
 	unsigned long pos = page - (struct page *)zeroing.start;
 
-	if (!kernel_is_preemptible && nr > PROCESS_PAGES_NON_PREEMPT_BATCH)
+	if (!kernel_is_preemptible && nr > most)
 		check_fail("an extent is too long for a kernel that is not preemptible");
 	if (!zeroing.job)
 		return;
 	if (nr >= MAX_CHUNK + MIN_CHUNK)
 		check_fail("a chunk is too long");
 	/* What follows the page that was touched begins after it. */
-	if (pos % MIN_CHUNK && (pos - zeroing.touched - 1) % PROCESS_PAGES_NON_PREEMPT_BATCH)
+	if (pos % unit && (pos - zeroing.touched - 1) % unit)
 		check_fail("a chunk begins anywhere");
 }
 
@@ -125,11 +127,11 @@ static int node_of(const void *start)
 	return folio_nid(&(struct folio){ (struct page *)start, 0 });
 }
 
-static void check_before(struct page *page, unsigned long addr, unsigned long nr)
+static void check_before(struct page *page, unsigned long addr, unsigned long nr, bool cached)
 {
 	unsigned long first = page - (struct page *)memory, i;
 
-	check_length(page, nr);
+	check_length(page, nr, cached);
 	if (addr - zeroing.addr != (unsigned long)((char *)page - zeroing.start))
 		check_fail("a page has another user address than it was told");
 	for (i = 0; i < nr; i++) {
@@ -158,7 +160,7 @@ void clear_user_highpages(struct page *page, unsigned long addr, unsigned int nr
 		zero_by_string(page, nr * PAGE_SIZE);
 		return;
 	}
-	check_before(page, addr, nr);
+	check_before(page, addr, nr, true);
 	zero_by_string(page, nr * PAGE_SIZE);
 	if (!generic)
 		zeroing.cached = true;
@@ -169,7 +171,7 @@ void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsig
 {
 	if (zeroing.cached)
 		check_fail("what is used soon was zeroed before something else");
-	check_before(page, addr, nr);
+	check_before(page, addr, nr, false);
 	asked_for_clzero = false;
 	in_uncached = true;
 	zero_user_pages_uncached(page, addr, nr);

@@ -106,6 +106,21 @@ over_the_limit()
 	)
 }
 
+# Where memory is fragmented, what a job fills is not contiguous.
+fragmented()
+{
+	wide_fault fail_page_alloc
+	set_fault fail_page_alloc min-order=1 times=-1 task-filter=1 probability=100
+	(
+		trap - EXIT
+		echo 1 > /proc/self/make-it-fail
+		exec "$DIR/pinpages" "$device" "$@"
+	)
+	status=$?
+	set_fault fail_page_alloc probability=0 task-filter=0 ignore-gfp-wait=1
+	[ $status -eq 0 ] && await pins_are_even
+}
+
 # In a cgroup that may have less, the task is killed.
 out_of_memory()
 {
@@ -184,11 +199,12 @@ had_pages=$(cat "$POOL/nr_hugepages")
 had_gigantic=$(cat "$GIGANTIC/nr_hugepages" 2>/dev/null)
 [ -z "$had_gigantic" ] || echo 1 > "$GIGANTIC/nr_hugepages"
 echo $((HUGETLB_MIB / 2)) > "$POOL/nr_hugepages"
-ktap_set_plan 17
+ktap_set_plan 18
 
 start_tracing padata/padata_mt_chunk
 check "memory that is not there" helped new $MIB
 check "small pages, more than one job has" helped there $((MIB * 5 / 4))
+check "small pages, of memory that is fragmented" fragmented there $((MIB * 5 / 4))
 check "huge pages that are there need no help" alone thp $MIB
 check "huge pages, some of which are not there" helped begun $MIB
 check "huge pages that are not there" helped hugetlb $HUGETLB_MIB
