@@ -21,6 +21,7 @@
 #include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
+#include <linux/mmzone.h>
 #include <linux/page_ext.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
