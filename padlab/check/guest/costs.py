@@ -37,6 +37,9 @@ DEVICE_MACHINE = "memory-256"
 DEVICE_ARGS = ("memmap=100G!16G", 'dyndbg="func memmap_init_zone_device +p"', "loglevel=8")
 DEVICE_PAGES = machine.PAGES_PER_MIB * 1024 * 100
 MAX_DEVICE = 0.4  # of stock's
+# With many memory blocks, of one section each.
+ADDED_MACHINE = "many-blocks"
+MAX_ADDED = 0.5
 _DEVICE = re.compile(r"memmap_init_zone_device initialised (\d+) pages in (\d+)ms")
 
 
@@ -53,6 +56,22 @@ def device() -> Outcome:
     progress.note(f"a struct page of a device: stock {stock:.2f}, patched {ours:.2f} instructions")
     problems = [f"stock {stock:.2f}, patched {ours:.2f} instructions"] if ours > MAX_DEVICE * stock else []
     return judge(problems, result.log)
+
+
+def added() -> Outcome:
+    """Memory that is added, in guest instructions: what boot takes less if it is not put online."""
+    costs, log = {}, None
+    for kernel in ("stock", "patched"):
+        online, offline = (
+            guests.boot(
+                ADDED_MACHINE, kernel, append=(f"memhp_default_state={state}", boots.SYNC), exact=True
+            )
+            for state in ("online", "offline")
+        )
+        costs[kernel], log = (online.dmesg.boot_ms or 0) - (offline.dmesg.boot_ms or 0), online.log
+    stock, ours = costs.values()
+    progress.note(f"memory that is added: stock {stock:.1f}, patched {ours:.1f} M instructions")
+    return judge([] if 0 < ours < MAX_ADDED * stock else [f"stock {stock:.1f}, patched {ours:.1f}"], log)
 
 
 def one_thread() -> Outcome:

@@ -277,6 +277,8 @@ def _costs(everything: bool) -> Iterator[Check]:
     if everything:
         title, config = "a struct page of a device costs less than half of stock's", kconfig.FEATURES
         yield exact(title, costs.device, costs.DEVICE_MACHINE, config=config, boots_each=2)
+        title = "memory that is added costs less than half of stock's"
+        yield exact(title, costs.added, costs.ADDED_MACHINE, boots_each=4)
     title = "a job of 1 GiB costs its caller little, and a helper for each chunk"
     yield exact(title, costs.job, hugepages.MACHINE, boots_each=2, mib=_whole(hugepages.MACHINE))
 
