@@ -27,7 +27,7 @@ ALLOWED = {
     "padlab/check/fresh/fresh.py": (4, REPORTED),
     "padlab/check/mutants/mutants.py": (4, REPORTED),
     "padlab/check/memmap/soak.py": (2, "the first seed"),
-    "padlab/check/guest/costs.py": (1, "instructions: of boots in exact mode"),
+    "padlab/check/guest/costs.py": (2, "instructions: of boots in exact mode"),
     "padlab/check/kit/run.sh": (4, f"{REPORTED}; a run ends by its time"),
     "padlab/check/kit/times.py": (1, REPORTED),
     "padlab/check/deferred/beside.py": (2, "a lost wake-up: half a minute for what takes milliseconds"),
