@@ -312,7 +312,8 @@ unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
  */
 void __init set_zone_contiguous_boot(struct zone *zone)
 {
-	unsigned long pfn, next, mem_start, mem_end, end_pfn = zone_end_pfn(zone);
+	unsigned long pfn, next, end_pfn = zone_end_pfn(zone);
+	unsigned long mem_start = 0, mem_end = 0;
 
 	if (mirrored_kernelcore) {
 		set_zone_contiguous(zone);
@@ -320,10 +321,12 @@ void __init set_zone_contiguous_boot(struct zone *zone)
 	}
 
 	for (pfn = zone->zone_start_pfn; pfn < end_pfn; pfn = next) {
+		if (pfn >= mem_end &&
+		    memblock_search_pfn_nid(pfn, &mem_start, &mem_end) != zone_to_nid(zone))
+			mem_end = 0;
+
 		next = memmap_run_end(pfn, end_pfn);
-		if (pfn != zone->zone_start_pfn && pfn_in_present_section(pfn) &&
-		    memblock_search_pfn_nid(pfn, &mem_start, &mem_end) == zone_to_nid(zone) &&
-		    next <= mem_end)
+		if (next <= mem_end && pfn != zone->zone_start_pfn && pfn_in_present_section(pfn))
 			continue;
 
 		next = min(pageblock_end_pfn(pfn), end_pfn);
