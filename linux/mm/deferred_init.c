@@ -116,10 +116,30 @@ static unsigned int __init deferred_max_threads(const struct cpumask *cpus)
 }
 
 /*
+ * The index of the zone of @pgdat that spans @pfn, the lowest if there are several,
+ * %MAX_NR_ZONES if there is none.  Lowers *next_pfn to the end of what it is valid for.
+ */
+static int __meminit deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
+				       unsigned long *next_pfn)
+{
+	struct zone *zone = pgdat->node_zones;
+	int i;
+
+	for (i = 0; i < MAX_NR_ZONES; i++, zone++) {
+		if (zone_spans_pfn(zone, pfn)) {
+			*next_pfn = min(*next_pfn, zone_end_pfn(zone));
+			return i;
+		}
+	}
+
+	*next_pfn = pfn + 1;
+	return MAX_NR_ZONES;
+}
+
+/*
  * Initialise the struct pages of the deferred part of a range that memblock has reserved, and
- * make them PageReserved: they are not free, so the jobs skip them.  They are of the lowest zone
- * that spans them, as is all of a section: deferred pages are those at the end of a node.  Return
- * where that part begins, @end_pfn if there is none.
+ * make them PageReserved: they are not free, so the jobs skip them.  Return where that part
+ * begins, @end_pfn if there is none.
  */
 unsigned long __meminit deferred_init_reserved(unsigned long pfn, unsigned long end_pfn, int nid)
 {
@@ -133,10 +153,7 @@ unsigned long __meminit deferred_init_reserved(unsigned long pfn, unsigned long 
 		if (!pfn_valid(pfn))
 			continue;
 
-		for (zone = 0; zone < MAX_NR_ZONES; zone++) {
-			if (zone_spans_pfn(&NODE_DATA(nid)->node_zones[zone], pfn))
-				break;
-		}
+		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
 		memmap_init_pages(pfn, next_pfn, zone, nid, MEMMAP_RESERVED);
 	}
 	return first_pfn;
