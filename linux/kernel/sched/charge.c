@@ -135,9 +135,29 @@ void sched_charge(struct task_struct *p, u64 ns)
 	task_group_charge(task_group(p), ns);
 }
 
+#ifdef CONFIG_SCHED_CORE
+static bool core_has_cookies(int cpu)
+{
+	int sibling;
+
+	if (!sched_core_enabled(cpu_rq(cpu)))
+		return false;
+	for_each_cpu(sibling, cpu_smt_mask(cpu)) {
+		if (!RB_EMPTY_ROOT(&cpu_rq(sibling)->core_tree))
+			return true;
+	}
+	return false;
+}
+#else
+static bool core_has_cookies(int cpu)
+{
+	return false;
+}
+#endif
+
 static bool cpu_allows_helpers(int cpu)
 {
-	return !scx_enabled() && !sched_core_enabled(cpu_rq(cpu));
+	return !scx_enabled() && !core_has_cookies(cpu);
 }
 
 /**
@@ -145,8 +165,9 @@ static bool cpu_allows_helpers(int cpu)
  * @cpu: The CPU.
  *
  * Not under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of
- * its own, where nobody sees them waiting, and need not respect policies.  Nor while any
- * task has a core scheduling cookie: a helper has none, so the two cannot share a core.
+ * its own, where nobody sees them waiting, and need not respect policies.  Nor on a
+ * core where a task has a core scheduling cookie: a helper has none, so the two
+ * cannot run at the same time.
  *
  * Context: Any.
  * Return: true if it is.  The answer may already be out of date.

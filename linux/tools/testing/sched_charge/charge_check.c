@@ -223,17 +223,21 @@ static const struct place_case {
 	const char		*what;
 	unsigned int		running;	/* on its CPU, with sleeping ones */
 	unsigned int		asleep;
-	bool			cookies;	/* core scheduling is on */
+	int			enabled;	/* the CPU with core scheduling, or -1 */
+	int			cookie;		/* the CPU with a task that has one, or -1 */
 	bool			scx;
 	bool			allowed;	/* if the CPU were idle */
 	bool			unwanted;
 } place_cases[] = {
-	{ "alone", 1, 0, false, false, true, false },
-	{ "beside one that sleeps", 2, 1, false, false, true, false },
-	{ "beside another one", 2, 0, false, false, true, true },
-	{ "beside one that sleeps and one that does not", 3, 1, false, false, true, true },
-	{ "under a BPF scheduler", 1, 0, false, true, false, true },
-	{ "under core scheduling", 1, 0, true, false, false, true },
+	{ "alone", 1, 0, -1, -1, false, true, false },
+	{ "beside one that sleeps", 2, 1, -1, -1, false, true, false },
+	{ "beside another one", 2, 0, -1, -1, false, true, true },
+	{ "beside one that sleeps and one that does not", 3, 1, -1, -1, false, true, true },
+	{ "under a BPF scheduler", 1, 0, -1, -1, true, false, true },
+	{ "a cookie on its CPU", 1, 0, 1, 1, false, false, true },
+	{ "a cookie on its sibling", 1, 0, 1, 0, false, false, true },
+	{ "a cookie on another core", 1, 0, 1, 2, false, true, false },
+	{ "a cookie without core scheduling", 1, 0, -1, 1, false, true, false },
 };
 
 static void check_place(const struct place_case *one)
@@ -243,8 +247,10 @@ static void check_place(const struct place_case *one)
 	doing = one->what;
 	shim_cpu = 1;
 	shim_scx = one->scx;
-	for (cpu = 0; cpu < SHIM_NR_CPUS; cpu++)
-		shim_rqs[cpu] = (struct rq){ .cpu = cpu, .core_enabled = one->cookies };
+	for (cpu = 0; cpu < SHIM_NR_CPUS; cpu++) {
+		shim_rqs[cpu] = (struct rq){ .cpu = cpu, .core_enabled = cpu == one->enabled,
+					     .core_tree.used = cpu == one->cookie };
+	}
 	shim_rqs[1].nr_running = one->running;
 	shim_rqs[1].cfs.h_nr_queued = one->running;
 	shim_rqs[1].cfs.h_nr_runnable = one->running - one->asleep;

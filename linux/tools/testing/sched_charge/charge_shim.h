@@ -122,6 +122,10 @@ static inline void cgroup_account_cputime_field(struct task_struct *p, int field
 
 /* Runqueues: each pair of CPUs is a core */
 
+struct rb_root {
+	bool			used;
+};
+
 struct rq {
 	int			cpu;
 	unsigned int		nr_running;
@@ -130,6 +134,7 @@ struct rq {
 		unsigned int	h_nr_runnable;
 	} cfs;
 	bool			core_enabled;
+	struct rb_root		core_tree;
 };
 
 extern struct rq shim_rqs[SHIM_NR_CPUS];
@@ -140,6 +145,7 @@ extern bool shim_scx;
 #define raw_rq()		cpu_rq(shim_cpu)
 #define cpu_of(rq)		((rq)->cpu)
 #define sched_core_enabled(rq)	((rq)->core_enabled)
+#define RB_EMPTY_ROOT(root)	(!(root)->used)
 #define scx_enabled()		shim_scx
 #define available_idle_cpu(cpu)	(!cpu_rq(cpu)->nr_running)
 
@@ -150,7 +156,8 @@ static inline bool shim_sibling(int *cpu, int core, int nr)
 	return nr < 2;
 }
 
-#define topology_sibling_cpumask(cpu)	((cpu) & ~1)
+#define cpu_smt_mask(cpu)	((cpu) & ~1)
+#define topology_sibling_cpumask(cpu)	cpu_smt_mask(cpu)
 #define for_each_cpu(cpu, core)						\
 	for (int __nr = 0; shim_sibling(&(cpu), core, __nr); __nr++)
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# There are no helpers while a task has a core scheduling cookie, and those that are there
-# leave if such a task starts in the middle of a job.  A helper has no cookie, so beside such
-# a task one of the two would have to wait for the other.
+# Helpers avoid a CPU while a task with a core scheduling cookie runs on a sibling, and
+# leave it if such a task starts running in the middle of a job.  A helper has no cookie,
+# so one of the two would have to wait for the other.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -38,11 +38,17 @@ find_core()
 	return 1
 }
 
-# start_task [setsched core]: on one CPU of the core
+# start_task [setsched core]: on one CPU of the core, stopped at first
 start_task()
 {
-	"$@" taskset -c "$busy" sh -c 'while :; do :; done' &
+	"$@" taskset -c "$busy" sh -c 'kill -STOP $$; while :; do :; done' &
 	task=$!
+	is_stopped
+}
+
+is_stopped()
+{
+	await grep -q '^State:.T' "/proc/$task/status"
 }
 
 stop_task()
@@ -56,13 +62,14 @@ stop_task()
 runs_for_a_while()
 {
 	mark "may change"
-	start_task "$@"
+	kill -CONT "$task"
 	has_used_ms 100 "$task"
 	mark "is there"
 	has_used_ms 100 "$task"
 	begin_chunks 0 50
 	mark "may change"
-	stop_task
+	kill -STOP "$task"
+	is_stopped
 	mark "is not there"
 	begin_chunks 0 100
 }
@@ -71,21 +78,23 @@ runs_for_a_while()
 # that helpers claimed on the same core while it was there, and while it was not.
 claimed()
 {
+	start_task "$@" || return 1
 	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	start_jobs $JOB
 	echo "CPU == $beside" > "$FILTER"
 	start_tracing padata/padata_mt_chunk
 	for _ in $(seq $CHANGES); do
-		runs_for_a_while "$@"
+		runs_for_a_while
 	done
 	stop_tracing
 	stop_jobs
+	stop_task
 	with=$(claimed_on "$beside" "is there")
 	without=$(claimed_on "$beside" "is not there")
 	forget_trace
 	ktap_print_msg "claimed beside a task${1:+ with a cookie}: $with," \
-		"when it was gone: $without"
+		"when it was stopped: $without"
 }
 
 keep_off()
@@ -113,7 +122,7 @@ find_core || skip_all "needs a core with two CPUs"
 ktap_set_plan 4
 
 check "no helper works beside a task with a cookie" keep_off
-check "helpers work there when the task is gone" come_back
+check "helpers work there when the task does not run" come_back
 check "helpers work beside a task without a cookie" do_not_mind
 
 finish
