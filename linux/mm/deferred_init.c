@@ -45,7 +45,7 @@
 
 enum deferred_phase deferred_phase;
 
-/* The nodes that have deferred pages and are prepared, the last first. */
+/* The nodes that have deferred pages and are prepared, in order. */
 struct deferred_node *deferred_nodes;
 
 /* Nodes whose job is not done yet, and what is to be done after the last. */
@@ -566,8 +566,8 @@ static struct deferred_node * __init deferred_alloc_node(pg_data_t *pgdat)
 	return node;
 }
 
-/* From here on sections of the node can be claimed. */
-static void __init deferred_prepare_node(struct deferred_node *node)
+/* From here on sections of the node can be claimed.  @last is where it goes in the list. */
+static void __init deferred_prepare_node(struct deferred_node *node, struct deferred_node **last)
 {
 	pg_data_t *pgdat = node->zone->zone_pgdat;
 	unsigned long flags;
@@ -577,9 +577,8 @@ static void __init deferred_prepare_node(struct deferred_node *node)
 	deferred_fill(node, pgdat->first_deferred_pfn);
 	/* Counted now, so that what boot sizes by managed pages gets its full size. */
 	atomic_long_add(node->nr_pages, &node->zone->managed_pages);
-	node->next = deferred_nodes;
-	/* Pairs with the acquire in for_each_deferred_node(). */
-	smp_store_release(&deferred_nodes, node);
+	/* Pairs with the acquires in for_each_deferred_node(). */
+	smp_store_release(last, node);
 	/* Pairs with the acquire in deferred_grow(). */
 	smp_store_release(&pgdat->first_deferred_pfn, ULONG_MAX);
 	pgdat_resize_unlock(pgdat, &flags);
@@ -662,15 +661,17 @@ void __init deferred_init_end(void)
  */
 void __init deferred_init_prepare(void)
 {
-	struct deferred_node *node;
+	struct deferred_node **last = &deferred_nodes, *node;
 	int nid;
 
 	if (IS_ENABLED(CONFIG_DEFERRED_INIT_ASYNC))
 		deferred_async_decide();
 	for_each_node_state(nid, N_MEMORY) {
 		node = deferred_alloc_node(NODE_DATA(nid));
-		if (node)
-			deferred_prepare_node(node);
+		if (!node)
+			continue;
+		deferred_prepare_node(node, last);
+		last = &node->next;
 	}
 	/* After all of the above: pairs with whoever acts on it, see enum deferred_phase. */
 	smp_store_release(&deferred_phase, DEFERRED_READY);

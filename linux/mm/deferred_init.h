@@ -74,10 +74,10 @@ extern enum deferred_phase deferred_phase;
 #ifdef CONFIG_DEFERRED_STRUCT_PAGE_INIT
 extern struct deferred_node *deferred_nodes;
 
-/* Pairs with the release in deferred_prepare_node().  Before that there is none. */
+/* Pairs with the release in deferred_prepare_node(), which adds to the end. */
 #define for_each_deferred_node(pos)						\
 	for (pos = smp_load_acquire(&deferred_nodes);	/* see above */		\
-	     pos; pos = pos->next)
+	     pos; pos = smp_load_acquire(&pos->next))	/* see above */
 
 static inline unsigned long deferred_section(const struct deferred_node *node, unsigned long pfn)
 {
