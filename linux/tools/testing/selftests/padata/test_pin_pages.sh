@@ -152,7 +152,7 @@ no_memory()
 		*) return 1 ;;
 		esac
 		await pins_are_even || return 1
-		nth=$((nth + 1 + nth / 16))
+		nth=$((nth + 1 + nth / 4))
 	done
 	for fault in $FAULTS; do
 		set_fault "$fault" ignore-gfp-wait=1
