@@ -41,6 +41,9 @@ GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
 # Where boot waits for struct pages before it goes on, it does not say so at its end.
 WAITS = (r"boot waited",)
 
+# In each boot: KASLR would put the image, and so what memblock allocates, at other places.
+ALWAYS = {kconfig.DEBUG: (guests.KMEMLEAK_OFF,), kconfig.USERS: ("nokaslr",)}
+
 # Of 2 MiB each.  A block is what the page allocator has at once.
 _POOL = re.compile(r"\bhugepagesz=2M hugepages=(\d+)")
 BLOCK_MIB = 4

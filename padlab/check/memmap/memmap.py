@@ -10,7 +10,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.core.threads import once
 from padlab.kernel import tree
-from padlab.kernel.kconfig import DEBUG, PERF, USERS, Config
+from padlab.kernel.kconfig import PERF, Config
 from padlab.vm.boot import SYNC, BootResult
 
 # What a broken build does wrong, and what the oracle has to say of it: one of some, of each tuple.
@@ -22,8 +22,6 @@ FAULTS = {
     "wrong-type": (("types=22",),),
 }
 GROWN = "one-cpu"
-# In each boot: KASLR would put the image, and so what memblock allocates, at other places.
-ALWAYS = {DEBUG: (guests.KMEMLEAK_OFF,), USERS: ("nokaslr",)}
 
 
 @once
@@ -74,7 +72,7 @@ def case(wanted: asked.Case, ours: str = "patched", limit_s: float | None = None
     need, free = wanted.host_mib(), host.free_mib()
     if need > free:
         return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
-    append = (*wanted.append, *ALWAYS.get(wanted.config, ()))
+    append = (*wanted.append, *matrix.ALWAYS.get(wanted.config, ()))
     append += tuple(f"mirrored={ranges}" for ranges in wanted.mirrored)
     kernels = ("mirrored", "faulty") if wanted.mirrored else ("stock", ours)
     result = _boot(wanted.machine, kernels[1], wanted.config, append, limit_s)

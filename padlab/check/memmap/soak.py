@@ -138,7 +138,7 @@ def problems(results: Sequence[boots.BootResult], allowance: int) -> list[str]:
 
 
 def _boot(drawn: Drawn, kernel: str) -> boots.BootResult:
-    append = (*drawn.append, guests.KMEMLEAK_OFF) if drawn.config is DEBUG else drawn.append
+    append = (*drawn.append, *matrix.ALWAYS.get(drawn.config, ()))
     return guests.boot(drawn.machine, kernel, drawn.config, ROLE, append)
 
 

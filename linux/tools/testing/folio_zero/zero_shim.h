@@ -18,8 +18,8 @@
 #define PAGE_SIZE		4096UL
 #define SZ_1K			0x400
 #define SZ_32K			0x8000
-#define SZ_512K			0x80000
 #define SZ_256K			0x40000
+#define SZ_512K			0x80000
 #define SZ_1M			0x100000
 #define SZ_4M			0x400000
 #define MAX_ORDER_NR_PAGES	1024UL

@@ -525,6 +525,14 @@ wide_fault()
 	[ "$1" = failslab ] || set_fault "$1" min-order=0 ignore-gfp-highmem=0
 }
 
+stop_failing()
+{
+	for stopped in $FAULTS; do
+		[ ! -e "$DEBUGFS/$stopped" ] ||
+			set_fault "$stopped" probability=0 task-filter=0 ignore-gfp-wait=1
+	done
+}
+
 # until_helped UNITS COMMAND...: retries, as some jobs are over before a helper comes
 until_helped()
 {

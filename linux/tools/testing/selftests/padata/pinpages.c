@@ -207,7 +207,9 @@ static void check_nothing_locked(void)
 	unsigned long kib;
 	char line[128];
 
-	while (file && fgets(line, sizeof(line), file)) {
+	if (!file)
+		finish(WRONG, "/proc/self/status: %s", strerror(errno));
+	while (fgets(line, sizeof(line), file)) {
 		if ((sscanf(line, "VmLck: %lu", &kib) == 1 ||
 		     sscanf(line, "VmPin: %lu", &kib) == 1) && kib)
 			finish(WRONG, "not mapped, but %s", line);

@@ -27,13 +27,6 @@ start_failing()
 	set_fault "$1" times=$TIMES task-filter=1 probability="$2"
 }
 
-stop_failing()
-{
-	for stopped in $FAULTS; do
-		set_fault "$stopped" probability=0 task-filter=0 ignore-gfp-wait=1
-	done
-}
-
 nr_failed()
 {
 	echo $((TIMES - $(cat "$DEBUGFS/$1/times")))

@@ -22,6 +22,7 @@ victim=
 
 restore()
 {
+	stop_failing
 	[ -z "$victim" ] || kill -9 "$victim" 2>/dev/null
 	[ -z "$had_threshold" ] || echo "$had_threshold" > "$THRESHOLD"
 	[ -z "$had_pages" ] || echo "$had_pages" > "$POOL/nr_hugepages"
@@ -117,7 +118,7 @@ fragmented()
 		exec "$DIR/pinpages" "$device" "$@"
 	)
 	status=$?
-	set_fault fail_page_alloc probability=0 task-filter=0 ignore-gfp-wait=1
+	stop_failing
 	[ $status -eq 0 ] && await pins_are_even
 }
 
@@ -154,9 +155,7 @@ no_memory()
 		await pins_are_even || return 1
 		nth=$((nth + 1 + nth / 4))
 	done
-	for fault in $FAULTS; do
-		set_fault "$fault" ignore-gfp-wait=1
-	done
+	stop_failing
 	ktap_print_msg "without memory: $nr_failed times not mapped, $nr_mapped times mapped"
 	[ $nth -lt $MAX_NTH ] && [ $nr_failed -gt 0 ]
 }
