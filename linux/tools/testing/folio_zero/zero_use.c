@@ -15,6 +15,8 @@
 #define CACHE_LINE		64
 /* The amount zeroed and used at a time, in a different part of the memory each time. */
 #define USE_MIB			64UL
+/* What one way zeroes in turn, as a kernel has one way: CPUs fetch what may come next. */
+#define TURN_KIB		1024UL
 
 /*
  * Use: half of a folio's cache lines are written to or read, once each.  @i is the number
@@ -151,12 +153,13 @@ static void time_use(unsigned int nr, unsigned int round, unsigned int pass,
 	unsigned long kib = use_kib[which / NR_TOUCHED];
 	unsigned long page = touched_page(kib, which % NR_TOUCHED);
 	unsigned long folios = (USE_MIB << 10) / kib, i;
+	unsigned long nr_in_turn = max(TURN_KIB / kib, 1UL);
 	char *to = memory + nr * USE_MIB * MIB % (options.mib * MIB);
 
 	for (i = 0; i < folios; i++) {
-		unsigned int nr_ways = nr_use_ways();
-		unsigned int turn = take_turns(nr_ways, round % 2 * nr_ways, i % nr_ways);
-		unsigned int way = (turn + i / nr_ways + pass) % nr_ways;
+		unsigned int nr_ways = nr_use_ways(), nr_turns = i / nr_in_turn;
+		unsigned int turn = take_turns(nr_ways, round % 2 * nr_ways, nr_turns % nr_ways);
+		unsigned int way = (turn + nr_turns / nr_ways + pass) % nr_ways;
 
 		use_folio(to + i * (kib << 10), kib, page, how, &use_ways[way], &times[way]);
 	}
