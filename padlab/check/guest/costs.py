@@ -39,7 +39,7 @@ DEVICE_PAGES = machine.PAGES_PER_MIB * 1024 * 100
 MAX_DEVICE = 0.4  # of stock's
 # With many memory blocks, of one section each.
 ADDED_MACHINE = "many-blocks"
-MAX_ADDED = 0.5
+MAX_ADDED = 1 / 3
 _DEVICE = re.compile(r"memmap_init_zone_device initialised (\d+) pages in (\d+)ms")
 
 
