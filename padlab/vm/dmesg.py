@@ -45,7 +45,7 @@ NODE_DONE = (
     r"(?:, (?P<threads>\d+) threads?(?: \((?P<ran>\d+) took part\))?)?)"
 )
 WAITED = r"(?P<who>[^\n\]]+?) waited (?P<ms>\d+)ms for struct pages"
-BOOT = "boot"  # who waits last
+BOOT = "boot"  # the last who waits
 DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"
 FUTEX = r"futex hash table"
@@ -106,17 +106,9 @@ class Dmesg:
         return tuple((round(1e6 * float(m["at"])), m["text"]) for m in _LINE.finditer(self.text))
 
     @cached_property
-    def waited(self) -> str | None:
-        """Who waited longest for all pages before boot's end, "" if nobody; None if boot waited at once."""
-        waits = {match["who"]: int(match["ms"]) for match in _WAITED.finditer(self.text)}
-        if waits.pop(BOOT, None) is None:
-            return None
-        return max(waits, key=lambda who: waits[who], default="")
-
-    @cached_property
-    def others_ms(self) -> int:
-        """For how long others than boot waited."""
-        return sum(int(match["ms"]) for match in _WAITED.finditer(self.text) if match["who"] != BOOT)
+    def waits(self) -> dict[str, int]:
+        """For how many ms each waited for all pages; boot is the last of them, if jobs ran beside it."""
+        return {match["who"]: int(match["ms"]) for match in _WAITED.finditer(self.text)}
 
     @cached_property
     def deferred_ms(self) -> float | None:

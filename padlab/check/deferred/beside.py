@@ -13,7 +13,7 @@ from padlab.core import progress
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import FEATURES, PERF, USERS, Config
 from padlab.vm.boot import SYNC
-from padlab.vm.dmesg import DEVTMPFS, NODE_DONE, Dmesg
+from padlab.vm.dmesg import BOOT, DEVTMPFS, NODE_DONE, Dmesg
 from padlab.vm.trace import Event
 
 KERNEL = "faulty"
@@ -139,19 +139,15 @@ def waits(who: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outco
     name, append, config = WAITS[who]
     result = guests.boot(name, kernel, config, append=append, limit=limit_s)
     problems = guests.trouble(result)
-    if not waited_for_all(result.dmesg.text, who):
-        problems.append(f"{who} did not wait until jobs were over: {result.dmesg.waited}")
-    if result.dmesg.waited != who:
-        problems.append(f"boot says that {result.dmesg.waited} waited longest, not {who}")
-    if not result.dmesg.others_ms:
-        problems.append(f"boot says that {who} waited for no time")
+    if not waited_for_all(result.dmesg.text, who) or not result.dmesg.waits.get(who):
+        problems.append(f"{who} did not wait until jobs were over: {result.dmesg.waits}")
     low, other, _ = nices(result.dmesg.text)
     if low >= other:
         problems.append(f"{low} sections were begun at the lowest priority while {who} waited, {other} not")
     before = guests.boot(name, kernel, config, append=(*append, SYNC), limit=limit_s)
     problems += guests.trouble(before)
-    if before.dmesg.waited is not None:
-        problems.append(f"with {SYNC}, something waited: {before.dmesg.waited}")
+    if before.dmesg.waits:
+        problems.append(f"with {SYNC}, something waited: {before.dmesg.waits}")
     if not waited_first(before.dmesg.text):
         problems.append(f"with {SYNC}, boot did not wait")
     if nices(before.dmesg.text)[0]:
@@ -190,8 +186,8 @@ def pool_problems(console: Dmesg) -> list[str]:
     if not (filled and done):
         return ["the pool is not full, or jobs are not over"]
     problems = ["the pool was filled when jobs were over"] * (filled.start() > done.start())
-    if console.waited:
-        problems.append(f"{console.waited} waited for all pages")
+    if set(console.waits) - {BOOT}:
+        problems.append(f"others than boot waited for all pages: {console.waits}")
     return problems
 
 
@@ -291,8 +287,8 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
                 f"{low} sections were begun at the lowest priority, {other} not, the last at {last}"
             )
         problems += said_problems(result.dmesg.text, ("jobs are over",))
-        if result.dmesg.waited != "":
-            problems.append(f"somebody waited: {result.dmesg.waited}")
+        if set(result.dmesg.waits) != {BOOT}:
+            problems.append(f"not boot alone waited: {result.dmesg.waits}")
         if trouble or not problems:
             break
     return judge([*trouble, *problems], result.log)
