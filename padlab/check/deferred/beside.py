@@ -53,6 +53,12 @@ POOL = (f"hugepages={POOL_PAGES}", SLOW)
 # boot has waited for, or can do without.
 BLOCK_PAGES = 1024
 LEAST_AHEAD = 2 * SECTION_PAGES
+# Numbers that faulty kernels say.
+AHEAD = r"deferred_init_ahead: at least (\d+) pages"
+GROWN = r"deferred_grow: (\d+) times in atomic context"
+GROWN_BY = r"deferred_grow: .* by at most (\d+) pages"
+GROWN_BY_INIT = r"deferred_grow: .* (\d+) by init"
+REFUSED = r"failed, (\d+) refused"
 ATOMIC = ("test_take=60,irq", "init_on_free=1", "deferred_init_slow=120000,1000000,3")
 SLOW_AHEAD = "deferred_init_slow=4000,1000000,3"
 NOT_ATOMIC = (("test_take=2,irq", SLOW_AHEAD), ("test_take=40,kmalloc", SLOW_AHEAD))
@@ -195,36 +201,26 @@ def atomic(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
     """Zones grow with interrupts off seldom, and little at a time."""
     result = guests.boot(guests.SMT, kernel, append=ATOMIC, limit=limit_s)
     problems = guests.trouble(result) + taken_problems(result.dmesg.text, "irq")
-    times, most = grown(result.dmesg.text)
+    times, most = number(GROWN, result.dmesg.text), number(GROWN_BY, result.dmesg.text)
     if not 0 < most <= BLOCK_PAGES:
         problems.append(f"zones grew {times} times in atomic context, by {most} pages at a time")
     for append in NOT_ATOMIC:
         result = guests.boot(guests.SMT, kernel, append=append, limit=limit_s)
         kind = append[0].partition(",")[2]
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
-        if (ahead := begun_with(result.dmesg.text)) < LEAST_AHEAD:
+        if (ahead := number(AHEAD, result.dmesg.text)) < LEAST_AHEAD:
             problems.append(f"{append[0]}: initcalls begin when {ahead} pages of a node are there")
         # Where the thread of initcalls allocates, others may have to grow a zone meanwhile.
-        times = grown_by_init(result.dmesg.text) if kind == "kmalloc" else grown(result.dmesg.text)[0]
+        by_init = kind == "kmalloc"
+        times = number(GROWN_BY_INIT if by_init else GROWN, result.dmesg.text, missing=by_init)
         if times:
             problems.append(f"{append[0]}: zones grew {times} times in atomic context")
     return judge(problems, result.log)
 
 
-def begun_with(console: str) -> int:
-    match = re.search(r"deferred_init_ahead: at least (\d+) pages", console)
-    return int(match[1]) if match else 0
-
-
-def grown(console: str) -> tuple[int, int]:
-    """How often zones grew in atomic context, and by how many pages at most, as the kernel says.  Pure."""
-    match = re.search(r"deferred_grow: (\d+) times in atomic context, by at most (\d+) pages", console)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
-
-
-def grown_by_init(console: str) -> int:
-    match = re.search(r"deferred_grow: .* (\d+) by init", console)
-    return int(match[1]) if match else 1  # a kernel that does not say so is not the one that was built
+def number(pattern: str, console: str, missing: int = 0) -> int:
+    match = re.search(pattern, console)
+    return int(match[1]) if match else missing
 
 
 def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
@@ -235,11 +231,9 @@ def bulk(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:
 
 
 def asked() -> dict[str, tuple[Config, str]]:
+    title = "struct pages asked for beside deferred init, "
     return {
-        f"struct pages asked for beside deferred init, {name}" + (config is not PERF) * f" ({config})": (
-            config,
-            name,
-        )
+        title + name + (config is not PERF) * f" ({config})": (config, name)
         for config, (names, _) in ASKED.items()
         for name in names
     }
@@ -283,9 +277,7 @@ def last_sections(kernel: str = KERNEL, limit_s: float | None = None) -> Outcome
         trouble, problems = guests.trouble(result), []
         low, other, last = nices(result.dmesg.text)
         if low <= other or not other or last:
-            problems.append(
-                f"{low} sections were begun at the lowest priority, {other} not, the last at {last}"
-            )
+            problems.append(f"{low} sections begun at the lowest priority, {other} not, the last at {last}")
         problems += said_problems(result.dmesg.text, ("jobs are over",))
         if set(result.dmesg.waits) != {BOOT}:
             problems.append(f"not boot alone waited: {result.dmesg.waits}")
@@ -315,7 +307,8 @@ def pressure(
     for append in (slow, (SYNC,)):
         result = guests.boot(name, kernel, append=(f"test_take={PERCENT},{kind}", *append), limit=limit_s)
         problems += guests.trouble(result) + taken_problems(result.dmesg.text, kind)
-        if kind == "atomic" and append == slow and not refused(result.dmesg.text):
+        # What an interrupt did not get, and the initcall got later.
+        if kind == "atomic" and append == slow and not number(REFUSED, result.dmesg.text):
             problems.append("no interrupt found all that is left claimed by threads that sleep")
     return judge(problems, result.log)
 
@@ -333,9 +326,3 @@ def taken_problems(console: str, kind: str) -> list[str]:
         return ["the initcall does not say what it took"]
     problems = [] if int(match[1]) >= int(match[2]) and match[3] == "0" else [match[0]]
     return problems + [f"the console says: {bad}" for bad in ("Out of memory", "oom-kill") if bad in console]
-
-
-def refused(console: str) -> int:
-    """How many pages an interrupt did not get that the initcall got later.  Pure."""
-    match = re.search(r"failed, (\d+) refused", console)
-    return int(match[1]) if match else 0

@@ -52,7 +52,7 @@ def taken(taken: int, failed: int, more: str = "") -> str:
 def test_an_initcall_that_got_all_it_wanted_is_well() -> None:
     assert beside.taken_problems(taken(100, 0), "small") == []
     assert beside.taken_problems(taken(100, 0), "order9")  # another kind of allocation
-    assert beside.refused(taken(100, 0)) == 3
+    assert beside.number(beside.REFUSED, taken(100, 0)) == 3
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_pools_are_filled_while_jobs_are_at_work(lines: str, problems: int) -> N
 
 def test_how_zones_grew_with_interrupts_off() -> None:
     said = "deferred_grow: 7 times in atomic context, by at most 1024 pages, in 9 us, 3 by init"
-    assert beside.grown(said) == (7, 1024)
-    assert beside.grown_by_init(said) == 3
-    assert beside.grown("") == (0, 0)
-    assert beside.begun_with("deferred_init_ahead: at least 98304 pages of each node") == 98304
-    assert beside.begun_with("") == 0
+    assert beside.number(beside.GROWN, said) == 7
+    assert beside.number(beside.GROWN_BY, said) == 1024
+    assert beside.number(beside.GROWN_BY_INIT, said) == 3
+    assert beside.number(beside.AHEAD, "deferred_init_ahead: at least 98304 pages of each node") == 98304
+    assert beside.number(beside.AHEAD, "") == 0
 
 
 def test_priorities_of_sections() -> None:
