@@ -6,9 +6,8 @@ messages are searched for anywhere in the text, each with the time stamp right b
 
 Deferred init is reported by two different lines::
 
-    [    0.631207] node 0 deferred pages initialised in 22ms                    (stock 6.12)
-    [    0.631207] node 0 initialised, 3145728 pages in 22ms, 4 threads         (ours)
-    [    0.631207] node 0 initialised, 3145728 pages in 22ms, 52 threads (47 took part)
+    [    0.631207] node 0 deferred pages initialised in 22ms                               (stock 6.12)
+    [    0.631207] node 0 initialised, 3145728 pages in 22ms, 52 threads (47 took part)    (ours)
 
 A node with nothing deferred has no line.  Ours goes on meanwhile, and who needs all
 struct pages waits, boot itself before it starts init::
