@@ -493,7 +493,7 @@ static void deferred_init_over(void)
 	if (deferred_rest)
 		deferred_rest();
 
-	/* Pairs with the acquire in deferred_is_over(). */
+	/* Pairs with the acquire in deferred_wait_over(). */
 	smp_store_release(&deferred_phase, DEFERRED_OVER);
 	wake_up_all(&deferred_over_wait);
 }
@@ -624,12 +624,6 @@ static void __init deferred_start_nodes(void)
 		deferred_init_over();
 }
 
-static bool deferred_is_over(void)
-{
-	/* Pairs with the release in deferred_init_over(). */
-	return smp_load_acquire(&deferred_phase) == DEFERRED_OVER;
-}
-
 /* Wait for DEFERRED_OVER.  If that takes long, the kernel log says who waits for what. */
 void deferred_wait_over(const char *who)
 {
@@ -637,7 +631,9 @@ void deferred_wait_over(const char *who)
 
 	/* A hint to threads of the jobs, see deferred_low_priority(). */
 	atomic_inc(&deferred_waiters);
-	while (!wait_event_timeout(deferred_over_wait, deferred_is_over(), 30 * HZ)) {
+	while (!wait_event_timeout(deferred_over_wait,
+				   /* Pairs with the release in deferred_init_over(). */
+				   smp_load_acquire(&deferred_phase) == DEFERRED_OVER, 30 * HZ)) {
 		for_each_deferred_node(node) {
 			if (atomic_long_read(&node->nr_left))
 				pr_warn("%s waits for struct pages of node %d to be initialised\n",

@@ -48,8 +48,8 @@
 #define GUP_JOB_MAX_LEN		SZ_512K
 
 /*
- * A thread holds mmap_lock for no longer than it takes to fault in so much.  Who waits to write
- * waits for the slowest thread.
+ * A thread holds mmap_lock for no longer than it takes to fault in so much, or one huge page.
+ * Who waits to write waits for the slowest thread.
  */
 #define GUP_JOB_STEP		(SZ_512K / PAGE_SIZE)
 

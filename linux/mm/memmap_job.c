@@ -9,7 +9,6 @@
  */
 
 #include <linux/align.h>
-#include <linux/bug.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/memmap_bulk.h>
@@ -87,8 +86,7 @@ static void memmap_init_by_job(unsigned long pfn, unsigned long end_pfn, unsigne
 		.near_nid	= true,
 	};
 
-	if (WARN_ON_ONCE(padata_do_multithreaded(&job)))
-		fn(pfn, end_pfn, arg);
+	padata_do_multithreaded(&job);
 }
 
 #ifdef CONFIG_ZONE_DEVICE

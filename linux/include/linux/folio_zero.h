@@ -13,7 +13,10 @@ struct page;
 
 #define HUGE_PAGE_NO_PAGE	ULONG_MAX
 
-/* The most that bypasses the cache without a chance to reschedule: 50 us at 5 GB/s. */
+/*
+ * The most of what is not used soon that is zeroed or copied without a chance to reschedule:
+ * 50 us at 5 GB/s.  Where stores bypass the cache, more at a time gains nothing.
+ */
 #define HUGE_PAGE_EXTENT	(SZ_256K / PAGE_SIZE)
 
 /* A folio that is zeroed, or copied to.  Pages are numbered from its start. */
