@@ -369,6 +369,7 @@ unsigned long kernel_jiffies(const struct mc_site *site);
 struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg);
 #define get_mem_cgroup_from_mm(mm)	((struct mem_cgroup *)1)
 #define mem_cgroup_put(memcg)		((void)0)
+#define mem_cgroup_handle_over_high(gfp)	((void)0)
 
 /* Nodes: those of tasks, and of the cpuset that the workers are in */
 

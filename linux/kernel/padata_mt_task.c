@@ -460,6 +460,8 @@ static void padata_mt_task_enter(struct padata_mt_helper *helper)
 static void padata_mt_task_leave(struct padata_mt_helper *helper)
 {
 	padata_mt_task_restore(helper);
+	/* What the cgroup is to be slowed down for (memory.high), and not who comes next. */
+	mem_cgroup_handle_over_high(GFP_KERNEL);
 	padata_mt_task_leave_policy();
 	set_active_memcg(NULL);
 	scoped_guard(spinlock, &helper->team->task->kill_lock)

@@ -3,8 +3,8 @@
  * folio_zero.c - zero huge pages for user space, on many threads where it pays
  *
  * A huge page is zeroed when it is first touched, or allocated for a file, by the task
- * that wants it.  One CPU takes 14 ms (AMD Zen 4) to 136 ms (Intel Emerald Rapids) for
- * 1 GiB.  So:
+ * that wants it.  Page by page, one CPU takes 33 ms (AMD Zen 4) to 136 ms (Intel Emerald
+ * Rapids) for 1 GiB.  So:
  *
  *  - Folios at or above a threshold are zeroed by a multithreaded padata job, on behalf
  *    of the task: helpers use idle CPUs that the task may use, and their time is charged
@@ -120,7 +120,7 @@ static int folio_zero_part(const struct huge_page_work *work, unsigned long star
 /*
  * How many threads zero, copy or pin pages for the current task, at most, the caller included.
  *
- * The only place that decides who has helpers, and how many.  Less than two chunks cannot be
+ * The only place that decides who has helpers there, and how many.  Less than two chunks cannot be
  * shared.  Kernel threads may work for a task whose limits do not apply to them.  No helper has
  * the priority of a realtime or deadline task.  How many threads saturate memory bandwidth
  * depends on the machine; the default of eight limits how many of the idle CPUs one page fault

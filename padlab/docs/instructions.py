@@ -126,7 +126,7 @@ def cover() -> Table:
         _row("a page below 4 GiB, until it is free", _goal(LOWER)),
         _row("boot to init, per GiB", _goal(BOOT, times=1e6), 0),
         _row("boot to init, 768 GiB, millions", _boots()["768"], 0),
-        _row("768 GiB, of 16 GiB, an initcall sleeping", _goal(SLOWED), 3),
+        _row("768 GiB over 16 GiB, an initcall sleeping", _goal(SLOWED), 3),
     ]
     return Table(BEFORE_AFTER, rows)
 

@@ -23,8 +23,9 @@
  *
  * "plain" are stores through the cache, "string" is a string instruction.
  *
- * Intel's CPUs (Emerald Rapids) are MOVNTI, and AMD's (Zen 3 to 5) CLZERO.  All others are
- * STRING: AMD's without CLZERO, as some VMs present them, and those of which nothing is known.
+ * CPUs that have CLZERO are CLZERO, of which Zen 3 to 5 have been measured, and all others of
+ * Intel MOVNTI, of which Emerald Rapids has been.  The rest is STRING: AMD's without CLZERO, as
+ * some VMs present them, and those of which nothing is known.
  */
 
 #include <linux/array_size.h>
