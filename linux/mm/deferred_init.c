@@ -342,7 +342,7 @@ void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned
  */
 
 /* Grow a zone before the jobs are ready, by enough for the allocation. */
-static bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
+bool __init deferred_grow_zone(struct zone *zone, unsigned int order)
 {
 	pg_data_t *pgdat = zone->zone_pgdat;
 	unsigned long first_pfn = READ_ONCE(pgdat->first_deferred_pfn);

@@ -92,6 +92,7 @@ bool deferred_pending(const struct deferred_node *node, unsigned long section);
 void deferred_init_range(struct deferred_node *node, unsigned long pfn, unsigned long end_pfn);
 void deferred_wait_over(const char *who);
 void deferred_init_end(void);
+bool __init deferred_grow_zone(struct zone *zone, unsigned int order);
 #else
 static inline void deferred_init_start(void (*rest)(void))
 {
