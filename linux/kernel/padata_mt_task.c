@@ -460,7 +460,7 @@ static void padata_mt_task_enter(struct padata_mt_helper *helper)
 static void padata_mt_task_leave(struct padata_mt_helper *helper)
 {
 	padata_mt_task_restore(helper);
-	/* What the cgroup is to be slowed down for (memory.high), and not who comes next. */
+	/* Else whoever has this worker next would be slowed down for this cgroup's memory.high. */
 	mem_cgroup_handle_over_high(GFP_KERNEL);
 	padata_mt_task_leave_policy();
 	set_active_memcg(NULL);

@@ -275,7 +275,7 @@ def _costs(everything: bool) -> Iterator[Check]:
         mib = _whole(low[-1]) // 4  # KASAN has a byte for each eight
         yield exact(title, run, *low, config=config, boots_each=kernels, mib=mib)
     if everything:
-        title, config = "a struct page of a device costs less than a third of stock's", kconfig.FEATURES
+        title, config = "a struct page of a device costs less than half of stock's", kconfig.FEATURES
         yield exact(title, costs.device, costs.DEVICE_MACHINE, config=config, boots_each=2)
         title = "memory that is added costs less than a third of stock's"
         yield exact(title, costs.added, costs.ADDED_MACHINE, boots_each=4)
