@@ -1017,9 +1017,10 @@ static bool test_has_policy(const struct task_struct *p)
 #endif
 
 #ifdef CONFIG_MEMCG
+/* To charge, or to wait for because of its memory.high */
 static bool test_has_memcg(const struct task_struct *p)
 {
-	return p->active_memcg;
+	return p->active_memcg || p->memcg_nr_pages_over_high;
 }
 #else
 static bool test_has_memcg(const struct task_struct *p)

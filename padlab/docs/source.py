@@ -148,9 +148,10 @@ def limits() -> Table:
         ("the same of stock's time, on an Intel CPU", zeroing.MAX_OF_STOCK_INTEL),
         ("the same of stock's time, on any other CPU", zeroing.MAX_OF_STOCK),
         ("1 GiB zeroed by two threads, of one's time", zeroing.MAX_OF_ONE),
+        ("or, where two bare threads gain less: of these", zeroing.MAX_OF_SPLIT),
+        ("1 GiB zeroed by more threads, of as many bare ones", zeroing.MAX_OF_BARE),
         ("1 GiB copied by one thread, of stock's time on an Intel CPU", zeroing.MAX_OF_STOCK_COPY_INTEL),
         ("the same on any other CPU", zeroing.MAX_OF_STOCK_COPY),
-        ("or, where two bare threads gain less: of these", zeroing.MAX_OF_SPLIT),
         ("a folio zeroed and used, of stock's time", zeroing.MAX_USE),
         ("1 GiB, and a folio zeroed and used, of stock's time on 7.3", zeroing.MAX_OF_EXTENTS),
     ]

@@ -155,13 +155,13 @@ def main(quick: bool = False) -> int:
         provenance.record("hugepages.json", {**made, **rows_of, "exact": costs})
     out = table.console()
     out.print("us for a page (median, least and most), CPU time of all threads (median); then for one copied")
-    names = ("KiB", "way", "threads", "n", "median", "min", "max", "CPU", "of stock", "of one thread")
+    names = ("KiB", "way", "threads", "n", "median", "min", "max", "CPU", "of stock", "of one", "of bare")
     for rows in all_rows.values():
         grid = table.grid(names, left={"way"})
         for row in rows:
             times = (row.us.median, row.us.low, row.us.high, row.cpu_us.median)
             figures = [f"{value:,.0f}" for value in times]
-            figures += [table.marked(row.of_stock), table.marked(row.of_one)]
+            figures += map(table.marked, (row.of_stock, row.of_one, row.of_bare))
             grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
         out.print(grid)
     out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")

@@ -30,6 +30,7 @@ MAX_OF_ONE = 0.6  # two threads of one, 1 GiB, where the memory allows it
 MAX_OF_SPLIT = 1.05  # else of what two threads gain that have half of it each
 MAX_OF_ONE_EVER = 0.95  # unless even those do not gain so much
 NO_LOSS = 1.02  # then no more than one takes, and noise
+MAX_OF_BARE = 1.15  # more threads, of as many with an equal share of it each
 ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each of the others
 RUNS = 6  # at most, while a verdict is not decided
 SIZES_ROUNDS = 8
@@ -128,6 +129,7 @@ class Row:
     cpu_us: stats.Summary  # of all threads together
     of_stock: stats.Ratio | None
     of_one: stats.Ratio | None  # ours, of our own with one thread
+    of_bare: stats.Ratio | None  # ours, of as many bare threads
 
 
 def rows(timings: Iterable[Timing]) -> list[Row]:
@@ -140,7 +142,9 @@ def rows(timings: Iterable[Timing]) -> list[Row]:
         us = summaries[kib, threads, way]
         of_stock = stats.ratio(stock, us) if stock and way != STOCK else None
         of_one = stats.ratio(alone, us) if alone and way == OURS and threads > 1 else None
-        result.append(Row(kib, threads, way, us, cpu[kib, threads, way], of_stock, of_one))
+        bare = summaries.get((kib, threads, SPLIT)) if way == OURS else None
+        of_bare = stats.ratio(bare, us) if bare else None
+        result.append(Row(kib, threads, way, us, cpu[kib, threads, way], of_stock, of_one, of_bare))
     return result
 
 
@@ -182,7 +186,7 @@ def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> l
     most = MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
     if extents or (1, CLZERO) in by:
         most = MAX_OF_EXTENTS if extents else MAX_OF_STOCK_CLZERO
-    return _one(by, most, (*PEERS, MOVNTI) if intel else PEERS) + (_two(by) if several else [])
+    return _one(by, most, (*PEERS, MOVNTI) if intel else PEERS) + (_two(by) + _more(by) if several else [])
 
 
 def _one(by: Times, most: float, ways: Iterable[str]) -> list[Limit]:
@@ -204,6 +208,14 @@ def _two(by: Times) -> list[Limit]:
     most = max(MAX_OF_ONE_EVER, min(MAX_OF_SPLIT * machine, NO_LOSS))
     half = Limit("2 threads, of two with half of it each", stats.paired(split, two), MAX_OF_SPLIT)
     return [Limit(name, of_one, most), half]
+
+
+def _more(by: Times) -> list[Limit]:
+    return [
+        Limit(f"{threads} threads, of as many bare ones", stats.paired(bare, by[threads, OURS]), MAX_OF_BARE)
+        for (threads, way), bare in sorted(by.items())
+        if way == SPLIT and threads > 2
+    ]
 
 
 def timings_of(runs: Iterable[Measured]) -> Iterator[Timing]:

@@ -24,6 +24,7 @@ zero_bench: round 1 kib 2048 threads 2 ours 175000 ns cpu 175000 ns
 zero_bench: round 1 kib 1048576 threads 1 stock 120000000 ns cpu 120000000 ns
 zero_bench: round 1 kib 1048576 threads 1 ours 100000000 ns cpu 100000000 ns
 zero_bench: round 1 kib 1048576 threads 2 ours 55000000 ns cpu 55000000 ns
+zero_bench: round 1 kib 1048576 threads 2 split 50000000 ns cpu 50000000 ns
 something else
 zero_bench: ok
 """
@@ -38,10 +39,11 @@ def test_rounds_and_rows() -> None:
     assert measured.notes == ("store clzero: not on this CPU",)
     assert measured.reference == (700000,)
     assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
-    stock, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
+    stock, bare, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
     assert stock.of_stock is None and stock.us.median == 120_000
     assert single.of_stock is not None and single.of_stock.value == pytest.approx(100 / 120)
-    assert single.of_one is None
+    assert single.of_one is single.of_bare is bare.of_bare is None
+    assert double.of_bare is not None and double.of_bare.value == pytest.approx(1.1)
     assert double.of_one is not None and double.of_one.value == pytest.approx(0.55)
     assert double.cpu_us.median == 55_000
 
@@ -175,6 +177,10 @@ class TestGib:
     def test_two_threads_by_the_interval(self, two: Sequence[int], split: int, verdict: Verdict) -> None:
         limits = zeroing.limits(self.rounds(100, two, [split] * 10), True)
         assert limits[-1].verdict is verdict
+
+    def test_more_threads_than_two(self) -> None:
+        timings = one_round() + [Timing(GIB, 8, way, ns) for way, ns in (("ours", 24), ("split", 20))]
+        assert gib_slow(timings, True) == ["8 threads, of as many bare ones: 1.200, at most 1.15"]
 
     def test_one_thread_by_the_interval(self) -> None:
         timings = [timing for took in (80, 88) * 5 for timing in one_round(ours=took, ours2=44)]

@@ -28,7 +28,7 @@ const char *const bench_name = "copy_check";
 #define MAX_PAGES		BIT(MAX_ORDER)
 /* The constants of mm/folio_zero.c and mm/folio_copy.c, in pages. */
 #define MIN_CHUNK		128UL
-#define MAX_CHUNK		1024UL
+#define MAX_CHUNK		4096UL
 #define DEFAULT_KBYTES		4096UL
 /* Around what is copied. */
 #define MARGIN			8UL

@@ -37,7 +37,7 @@
 
 /* The constants of mm/folio_zero.c, in pages. */
 #define MIN_CHUNK		128UL
-#define MAX_CHUNK		1024UL
+#define MAX_CHUNK		4096UL
 #define SMALL			8UL
 #define DEFAULT_KBYTES		4096UL
 #define DEFAULT_THREADS		8

@@ -30,7 +30,7 @@ struct way {
 	unsigned int		threads;
 };
 
-static struct way ways[SHIM_NR_CPUS + 7];
+static struct way ways[2 * SHIM_NR_CPUS + 7];
 static unsigned int nr_ways;
 
 /* folio_zero_user() does not promise to leave the struct folio unchanged. */
@@ -55,39 +55,39 @@ static void add_way(const char *name, void (*zero)(const struct folio *, unsigne
 	ways[nr_ways++] = (struct way){ name, zero, nr_threads };
 }
 
+/* By @nr threads and more, as many as there may be. */
+static void add_shared(const char *name, void (*zero)(const struct folio *, unsigned long),
+		       unsigned int nr)
+{
+	for (; nr && nr <= options.threads; nr = bench_next_threads(nr, options.threads))
+		add_way(name, zero, nr);
+}
+
 static void find_copy_ways(void)
 {
-	unsigned int nr;
-
 	add_way("stock", copy_stock, 1);
 	add_way("whole", copy_whole, 1);
 	add_way("movnti", copy_movnti, 1);
-	for (nr = 1; nr; nr = bench_next_threads(nr, options.threads))
-		add_way("ours", copy_ours, nr);
+	add_shared("ours", copy_ours, 1);
 	add_way("migrated", copy_migrated, 1);
-	if (options.threads > 1)
-		add_way("split", copy_split, 2);
+	add_shared("split", copy_split, 2);
 }
 
 static void find_zero_ways(void)
 {
-	unsigned int nr;
-
 	add_way("stock", zero_stock, 1);
 	add_way("mainline", zero_mainline, 1);
 	add_way("whole", zero_whole, 1);
 	add_way("movnti", zero_movnti, 1);
 	if (has_clzero())
 		add_way("clzero", zero_clzero, 1);
-	for (nr = 1; nr; nr = bench_next_threads(nr, options.threads))
-		add_way("ours", zero_ours, nr);
+	add_shared("ours", zero_ours, 1);
 	if (options.min_kib <= MOST_CACHED_KIB)
 		add_way("fallocate", zero_fallocate, 1);
-	if (options.threads > 1)
-		add_way("split", zero_split, 2);
+	add_shared("split", zero_split, 2);
 }
 
-/* The split shows whether memory is the limit. */
+/* Bare threads show whether memory is the limit. */
 static bool way_is_for(const struct way *way, unsigned long kib)
 {
 	if (way->zero == zero_fallocate)

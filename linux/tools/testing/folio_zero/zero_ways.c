@@ -149,7 +149,7 @@ void zero_movnti(const struct folio *folio, unsigned long addr)
 	in_extents(store_words, (char *)folio->pages, folio_size(folio));
 }
 
-struct split_half {
+struct split_share {
 	struct work_struct	work;
 	char			*to;
 	unsigned long		bytes;
@@ -169,22 +169,28 @@ static void split_zero(char *to, unsigned long bytes)
 
 static void split_fn(struct work_struct *work)
 {
-	struct split_half *half = container_of(work, struct split_half, work);
+	struct split_share *share = container_of(work, struct split_share, work);
 
-	half->write(half->to, half->bytes);
-	complete(&half->done);
+	share->write(share->to, share->bytes);
+	complete(&share->done);
 }
 
 void split(const struct folio *folio, void (*write)(char *to, unsigned long bytes))
 {
-	struct split_half half = { .bytes = folio_size(folio) / 2, .write = write };
+	unsigned long nr = *max_threads, i;
+	unsigned long bytes = ALIGN_DOWN(folio_size(folio) / nr, PAGE_SIZE);
+	struct split_share shares[SHIM_NR_CPUS];
+	char *to = (char *)folio->pages;
 
-	half.to = (char *)folio->pages + half.bytes;
-	init_completion(&half.done);
-	INIT_WORK(&half.work, split_fn);
-	queue_work_on(1, alloc_workqueue("split", 0, 0), &half.work);
-	write((char *)folio->pages, half.bytes);
-	wait_for_completion(&half.done);
+	for (i = 1; i < nr; i++, to += bytes) {
+		shares[i] = (struct split_share){ .to = to, .bytes = bytes, .write = write };
+		init_completion(&shares[i].done);
+		INIT_WORK(&shares[i].work, split_fn);
+		queue_work_on(i, alloc_workqueue("split", 0, 0), &shares[i].work);
+	}
+	write(to, (char *)folio->pages + folio_size(folio) - to);
+	for (i = 1; i < nr; i++)
+		wait_for_completion(&shares[i].done);
 }
 
 void zero_split(const struct folio *folio, unsigned long addr)

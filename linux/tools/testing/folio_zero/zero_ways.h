@@ -12,8 +12,9 @@
  * Ways to zero a folio that is touched at @addr, all but the last by one thread:
  * stock's, that of Linux 6.12 or of 7.0 and later (see zero_kernel.h); extents of 32 MiB
  * as mainline has them since 7.0, and all of it at once, as mainline does where the kernel
- * can be preempted; CLZERO; non-temporal stores of words; and by two threads, each with half
- * of the folio: CLZERO, on Intel's CPUs non-temporal stores, elsewhere all at once.
+ * can be preempted; CLZERO; non-temporal stores of words; and by as many threads as a job may
+ * have, each with an equal share: CLZERO, on Intel's CPUs non-temporal stores, elsewhere all
+ * at once.
  */
 void zero_stock(const struct folio *folio, unsigned long addr);
 void zero_mainline(const struct folio *folio, unsigned long addr);
@@ -22,13 +23,13 @@ void zero_clzero(const struct folio *folio, unsigned long addr);
 void zero_movnti(const struct folio *folio, unsigned long addr);
 void zero_split(const struct folio *folio, unsigned long addr);
 
-/* Have two threads each @write half of a folio. */
+/* Have each of *max_threads threads @write an equal share of a folio. */
 void split(const struct folio *folio, void (*write)(char *to, unsigned long bytes));
 
 /*
  * Ways to copy a folio: stock's, by page; by one string instruction; non-temporal stores of
- * words, by one thread and by two, each with half of it; ours, when it is touched and when it
- * is migrated.
+ * words, by one thread, and by several, each with an equal share; ours, when it is touched and
+ * when it is migrated.
  */
 void copy_stock(const struct folio *folio, unsigned long addr);
 void copy_whole(const struct folio *folio, unsigned long addr);

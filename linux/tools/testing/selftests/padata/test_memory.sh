@@ -64,6 +64,17 @@ uncharges_all()
 	near "$(kib "$1")" 0 10
 }
 
+# The last twentieth is above memory.high.  Whoever charges it is slowed down, and when the job
+# is over no worker has anything of that left to do.
+is_slowed_down()
+{
+	echo $((PAGES * PAGE_SIZE / 20 * 19)) > "$GROUP/high/memory.high"
+	until_helped $((PAGES / 10)) alloc_in high || return 1
+	high=$(awk '$1 == "high" { print $2 }' "$GROUP/high/memory.events")
+	ktap_print_msg "above memory.high $high times"
+	[ "$high" -gt 0 ] && workers_are_as_before
+}
+
 # on_node_alone NODE COMMAND...
 on_node_alone()
 {
@@ -124,15 +135,16 @@ memory_nodes()
 setup_jobs
 setup_cgroups memory cpuset
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
-mkdir "$GROUP/charged" "$GROUP/bound"
+mkdir "$GROUP/charged" "$GROUP/bound" "$GROUP/high"
 nodes=$(memory_nodes)
 a=$(echo "$nodes" | head -n 1)
 b=$(echo "$nodes" | tail -n 1)
-ktap_set_plan 16
+ktap_set_plan 17
 
 check "pages are charged to the task's memory cgroup, whoever allocates" \
 	charges_all charged
 check "and uncharged when they are freed" uncharges_all charged
+check "helpers are slowed down by its memory.high, and only while they help" is_slowed_down
 
 if [ "$a" != "$b" ]; then
 	for node in $a $b; do
