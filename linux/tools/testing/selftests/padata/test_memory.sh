@@ -64,12 +64,15 @@ uncharges_all()
 	near "$(kib "$1")" 0 10
 }
 
-# The last twentieth is above memory.high.  Whoever charges it is slowed down, and when the job
-# is over no worker has anything of that left to do.
+# The last pages are above memory.high.  Whoever charges them is slowed down, and when the job
+# is over no worker has anything of that left to do.  A helper that charges 64 pages does it
+# at the end, one that charges more at once: so it takes a few jobs.
 is_slowed_down()
 {
-	echo $((PAGES * PAGE_SIZE / 20 * 19)) > "$GROUP/high/memory.high"
-	until_helped $((PAGES / 10)) alloc_in high || return 1
+	echo $((PAGES * PAGE_SIZE)) > "$GROUP/high/memory.high"
+	for _ in 1 2 3 4; do
+		until_helped $((PAGES / 10)) alloc_in high || return 1
+	done
 	high=$(awk '$1 == "high" { print $2 }' "$GROUP/high/memory.events")
 	ktap_print_msg "above memory.high $high times"
 	[ "$high" -gt 0 ] && workers_are_as_before
