@@ -56,6 +56,11 @@ def marks(tool: Tool) -> list[str]:
     return [X86_64.identity, *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files)]
 
 
+def cpus() -> int:
+    """How many CPUs a program uses: SHIM_NR_CPUS of tools/testing/padata at most."""
+    return min(len(os.sched_getaffinity(0)), 64)
+
+
 def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
     packages.ensure("build")
     place.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,6 @@ tools/testing/memmap_bulk compiles mm/memmap_bulk.c, x86's stores and the job en
 userspace; the KUnit suite under User-mode Linux calls the kernel's own functions (bench.py).
 """
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -207,7 +206,7 @@ def bests(timings: Sequence[Timing]) -> list[Best]:
 
 def time_gate() -> Gate[Measured]:
     """Close to the machine's limit, below stock on one CPU and on all, and never above it."""
-    wanted = {1, os.cpu_count() or 1}
+    wanted = {1, native.cpus()}
     return Gate(
         "struct pages",
         lambda: run(f"--rounds={ROUNDS}", f"--mib={QUICK_MIB}"),

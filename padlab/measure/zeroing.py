@@ -5,7 +5,6 @@ tools/testing/folio_zero compiles mm/folio_zero.c, mm/folio_copy.c, x86's stores
 engine in userspace, beside stock's loops and the other ways that this CPU has.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -223,7 +222,7 @@ def timings_of(runs: Iterable[Measured]) -> Iterator[Timing]:
 
 
 def time_gate(extents: bool = False) -> Gate[Measured]:
-    several = (os.cpu_count() or 1) > 1
+    several = native.cpus() > 1
     return Gate(
         "1 GiB zeroed",
         lambda: run(f"--rounds={ROUNDS}", f"--min-kib={GIB}"),

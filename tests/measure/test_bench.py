@@ -177,7 +177,7 @@ class TestLimits:
             structpages.limits(timings, {1})
 
     def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(structpages.os, "cpu_count", lambda: 1)
+        monkeypatch.setattr(structpages.native, "cpus", lambda: 1)
         uses = self.used([1.0], *structpages.USES)
         slow, fast = (
             Measured("userspace", 1000, (*self.timed(1, [100] * 8, [ns] * 8), *uses)) for ns in (115, 105)
