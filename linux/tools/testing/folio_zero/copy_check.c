@@ -26,10 +26,6 @@ const char *const bench_name = "copy_check";
 #define CHECKS			150
 #define MAX_ORDER		14
 #define MAX_PAGES		BIT(MAX_ORDER)
-/* The constants of mm/folio_zero.c and mm/folio_copy.c, in pages. */
-#define MIN_CHUNK		128UL
-#define MAX_CHUNK		4096UL
-#define DEFAULT_KBYTES		4096UL
 /* Around what is copied. */
 #define MARGIN			8UL
 #define PATTERN			0xa5

@@ -35,11 +35,8 @@
 /* Approximate amount of memory that a check writes and reads. */
 #define CHECKED_MIB		120UL
 
-/* The constants of mm/folio_zero.c, in pages. */
-#define MIN_CHUNK		128UL
-#define MAX_CHUNK		4096UL
+/* More constants of mm/folio_zero.c, the first in pages. */
 #define SMALL			8UL
-#define DEFAULT_KBYTES		4096UL
 #define DEFAULT_THREADS		8
 
 #define UNTOUCHED		ULONG_MAX

@@ -13,6 +13,11 @@
 /* Whether the stock kernel zeroes many pages by one instruction, and may be preempted then. */
 #define STOCK_ZEROES_EXTENTS	false
 
+/* What mm/folio_zero.c and mm/folio_copy.c are to have, chunks in pages. */
+#define MIN_CHUNK		128UL
+#define MAX_CHUNK		4096UL
+#define DEFAULT_KBYTES		4096UL
+
 /* The stores that the kernel's code chooses from, the best first. */
 enum store { STORE_CLZERO, STORE_MOVNTI, STORE_STOSB, STORE_STOSQ, STORE_PAGE, NR_STORES };
 

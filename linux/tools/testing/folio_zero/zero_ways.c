@@ -179,6 +179,7 @@ void split(const struct folio *folio, void (*write)(char *to, unsigned long byte
 {
 	unsigned long nr = *max_threads, i;
 	unsigned long bytes = ALIGN_DOWN(folio_size(folio) / nr, PAGE_SIZE);
+	struct workqueue_struct *wq = alloc_workqueue("split", 0, 0);
 	struct split_share shares[SHIM_NR_CPUS];
 	char *to = (char *)folio->pages;
 
@@ -186,7 +187,7 @@ void split(const struct folio *folio, void (*write)(char *to, unsigned long byte
 		shares[i] = (struct split_share){ .to = to, .bytes = bytes, .write = write };
 		init_completion(&shares[i].done);
 		INIT_WORK(&shares[i].work, split_fn);
-		queue_work_on(i, alloc_workqueue("split", 0, 0), &shares[i].work);
+		queue_work_on(i, wq, &shares[i].work);
 	}
 	write(to, (char *)folio->pages + folio_size(folio) - to);
 	for (i = 1; i < nr; i++)
