@@ -43,34 +43,34 @@ workers_are_normal()
 	[ "$idle" -eq 0 ] && [ "$boosted" -eq 0 ]
 }
 
-# start JOB...: by a task of nice value $NICE, through $as if set, in $group, on $home and
-# $others.  Sets caller; returns when it works and has as many helpers as there are $others
+# start SIZE JOB...: by a task of nice value $NICE, through $as if set, in $group, on $cpus.  Sets
+# caller; returns when it works and has $nr_helpers, or cannot have so many any more
 start()
 {
-	# Word splitting is intended.
-	# shellcheck disable=SC2086
-	list=$(echo "$home" $others | tr ' ' ',')
-	nr=$(echo "$others" | wc -l)
+	size=$1
+	shift
 	progress
-	helped_goal=$((nr_helped + nr))
+	helped_goal=$((nr_helped + nr_helpers))
 	own_goal=$((nr_own + 1))
+	all_begun=$((nr_helped + nr_own + size))
 	(
 		trap - EXIT
 		[ -z "$group" ] || enter_group "$group"
 		# Word splitting is intended.
 		# shellcheck disable=SC2086
-		exec $as taskset -c "$list" sh -c "
+		exec $as taskset -c "$(echo $cpus | tr ' ' ',')" sh -c "
 			renice -n $NICE -p \$\$ > /dev/null || exit
 			sleep 0.2
-			echo rules=now max_chunk=1 $* > $JOBS/run"
+			echo rules=now max_chunk=1 size=$size $* > $JOBS/run"
 	) &
 	caller=$!
-	await have_begun_or_ended
+	await have_begun_or_cannot
 }
 
-have_begun_or_ended()
+have_begun_or_cannot()
 {
-	have_begun || ! kill -0 "$caller" 2>/dev/null
+	have_begun || [ $((nr_own + nr_helped)) -ge "$all_begun" ] ||
+		! kill -0 "$caller" 2>/dev/null
 }
 
 have_helpers()
@@ -85,8 +85,8 @@ end()
 	caller=
 }
 
-# helped JOB...: as start, until all $others have a helper: one that is not idle at the moment
-# has none
+# helped SIZE JOB...: as start, until all its CPUs but one have a helper: one that is not idle at
+# the moment has none
 helped()
 {
 	for _ in 1 2 3 4 5 6 7 8; do
@@ -102,13 +102,13 @@ helped()
 all_idle()
 {
 	look
-	[ "$idle" -ge "$nr_others" ] && [ "$boosted" -eq 0 ]
+	[ "$idle" -ge "$nr_helpers" ] && [ "$boosted" -eq 0 ]
 }
 
 all_boosted()
 {
 	look
-	[ "$idle" -eq 0 ] && [ "$boosted" -ge "$nr_others" ]
+	[ "$idle" -eq 0 ] && [ "$boosted" -ge "$nr_helpers" ]
 }
 
 # The caller goes on with chunk after chunk, while each helper is in its first one.  It is
@@ -117,8 +117,7 @@ stay()
 {
 	goal=$1
 	shift
-	size=$((2000 + nr_others))
-	helped size=$size fn=nap us=20000 us_helper=60000000 "$@" || return 1
+	helped $((2000 + nr_helpers)) fn=nap us=20000 us_helper=60000000 "$@" || return 1
 	own=$((own_goal - 1))
 	await "$goal"
 	seen=$?
@@ -131,7 +130,7 @@ stay()
 # The caller's only chunk is short.
 are_boosted()
 {
-	helped size=$((1 + nr_others)) fn=nap us=20000 us_helper=60000000 || return 1
+	helped $((1 + nr_helpers)) fn=nap us=20000 us_helper=60000000 || return 1
 	await all_boosted
 	seen=$?
 	end
@@ -139,14 +138,43 @@ are_boosted()
 	[ $seen -eq 0 ] && all_are status ok
 }
 
-# compete COMMAND...: a task that never sleeps on each of $others
-compete()
+# start_rivals COMMAND...: through the command, a task on each of $cpus that never sleeps, once it
+# is let go on.  It has more than any helper's weight, and a thousand times that of SCHED_IDLE.
+start_rivals()
 {
-	for cpu in $others; do
+	for cpu in $cpus; do
 		taskset -c "$cpu" "$@" sh -c '
-			renice -n -20 -p $$ > /dev/null
+			renice -n -10 -p $$ > /dev/null
+			kill -STOP $$
 			while :; do :; done' &
 		hogs="$hogs $!"
+	done
+	await rivals_have_stopped
+}
+
+rivals_have_stopped()
+{
+	for hog in $hogs; do
+		read -r stat < "/proc/$hog/stat"
+		case ${stat##*) } in T*) ;; *) return 1 ;; esac
+	done
+}
+
+# The caller stays on the CPU that it is on, and the tasks of all others go on.  Beside one of
+# them, it might never get to the end of its own chunk.
+let_rivals_go_on()
+{
+	read -r stat < "/proc/$caller/stat"
+	# Word splitting is intended.
+	# shellcheck disable=SC2086
+	set -- ${stat##*) }
+	own_cpu=${37}
+	taskset -pc "$own_cpu" "$caller" > /dev/null || return 1
+	# shellcheck disable=SC2086
+	set -- $hogs
+	for cpu in $cpus; do
+		[ "$cpu" -eq "$own_cpu" ] || kill -CONT "$1"
+		shift
 	done
 }
 
@@ -156,16 +184,15 @@ has_ended()
 }
 
 # ends_beside COMMAND...: other tasks, started through the command, take the helpers' CPUs in
-# the middle of a chunk, and never give them back.  Each helper needs a tenth of a second.
+# the middle of a chunk, and never give them back
 ends_beside()
 {
-	helped size=$((1 + nr_others)) fn=work us=300000 us_helper=100000 || return 1
-	compete "$@"
-	await has_ended
+	start_rivals "$@" &&
+		helped $((1 + nr_helpers)) fn=work us=500000 us_helper=300000 &&
+		let_rivals_go_on && await has_ended
 	ended=$?
 	restore
-	wait $caller 2>/dev/null
-	caller=
+	end
 	[ $ended -eq 0 ] && all_are status ok
 }
 
@@ -205,9 +232,8 @@ setup_tracing
 command -v taskset > /dev/null || skip_all "needs taskset"
 command -v renice > /dev/null || skip_all "needs renice"
 [ "$(nr_online_cpus)" -ge 4 ] || skip_all "needs four CPUs"
-home=$(online_cpus | sort -n | head -n 1)
-others=$(online_cpus | sort -n | sed -n 2,4p)
-nr_others=3
+cpus=$(online_cpus | sort -n | head -n 4)
+nr_helpers=3
 setup_cgroups cpu
 mkdir "$GROUP/a"
 ktap_set_plan 15
