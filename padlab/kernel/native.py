@@ -57,8 +57,8 @@ def marks(tool: Tool) -> list[str]:
 
 
 def cpus() -> int:
-    """How many CPUs a program uses: SHIM_NR_CPUS of tools/testing/padata at most."""
-    return min(len(os.sched_getaffinity(0)), 64)
+    """How many CPUs programs may use, and a bench uses."""
+    return len(os.sched_getaffinity(0))
 
 
 def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
@@ -69,7 +69,7 @@ def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
 
 
 def _make(tool: Tool, top: Path, place: Path, program: str, variables: tuple[str, ...] = ()) -> None:
-    command = ["make", "-s", f"-j{len(os.sched_getaffinity(0))}", "-C", top / tool.folder]
+    command = ["make", "-s", f"-j{cpus()}", "-C", top / tool.folder]
     command += [f"O={place}", "CC=gcc", *variables, place / program]
     process.run(command, what=f"building {program}", log=paths.LOGS / f"native-{tool.place.name}.log")
 

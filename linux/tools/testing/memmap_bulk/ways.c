@@ -12,9 +12,14 @@
 
 #include "memmap_bench.h"
 
-static struct cpumask all_cpus(unsigned int threads)
+static struct cpumask first_cpus(unsigned int nr)
 {
-	return (struct cpumask){ ~0UL >> (64 - threads) };
+	struct cpumask cpus = { };
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr; cpu++)
+		cpumask_set_cpu(cpu, &cpus);
+	return cpus;
 }
 
 /* Stock */
@@ -142,7 +147,7 @@ static unsigned int run_job(unsigned long nr_pages, unsigned int threads,
 			    void (*fn)(unsigned long start, unsigned long end, void *arg),
 			    void *arg)
 {
-	struct cpumask cpus = all_cpus(threads);
+	struct cpumask cpus = first_cpus(threads);
 	struct padata_mt_job job = {
 		.thread_fn   = fn,
 		.fn_arg	     = arg,

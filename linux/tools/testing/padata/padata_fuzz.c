@@ -395,9 +395,9 @@ static void shape_threads(struct shape *s)
 	s->machine = &machines[below(NR_MACHINES)];
 	s->cpu = below(s->machine->nr_cpus);
 	s->has_mask = one_in(3);
-	s->mask.bits = one_in(8) ? 0 : shim_random() | (one_in(2) ? shim_random() : 0);
+	s->mask.bits[0] = one_in(8) ? 0 : shim_random() | (one_in(2) ? shim_random() : 0);
 	if (s->machine->nr_cpus < 64)
-		s->mask.bits &= (1UL << s->machine->nr_cpus) - 1;
+		s->mask.bits[0] &= (1UL << s->machine->nr_cpus) - 1;
 	s->max_alloc = SIZE_MAX;
 	if (one_in(30))
 		s->max_alloc = memory_for(below(8));
@@ -489,8 +489,8 @@ static void machines_init(void)
 	for (i = 0; i < NR_MACHINES; i++)
 		shim_machine_init(&machines[i], kinds[i][0], kinds[i][1], kinds[i][2]);
 	machines[3].no_distances = true;
-	machines[5].unbound.bits &= ~2UL;
-	machines[6].unbound.bits &= 0xff0;
+	machines[5].unbound.bits[0] &= ~2UL;
+	machines[6].unbound.bits[0] &= 0xff0;
 }
 
 /* Counts the changes to all machines together. */
@@ -681,7 +681,7 @@ static unsigned long cores_of(const struct shim_machine *m, unsigned long cpus)
 
 	for (cpu = 0; cpu < (int)m->nr_cpus; cpu++) {
 		if (cpus >> cpu & 1)
-			found |= __cpumask_bits(&m->siblings[cpu]);
+			found |= __cpumask_word(&m->siblings[cpu], 0);
 	}
 	return found;
 }
@@ -698,8 +698,8 @@ static int distance(const struct shim_machine *m, int cpu, int nid)
 static void check_place(struct trial *t, int cpu, unsigned long allowed)
 {
 	const struct shim_machine *m = t->shape.machine;
-	unsigned long used = t->helper_cpus.bits | 1UL << shim_cpu;
-	unsigned long free = allowed & __cpumask_bits(&m->online) & ~used;
+	unsigned long used = t->helper_cpus.bits[0] | 1UL << shim_cpu;
+	unsigned long free = allowed & __cpumask_word(&m->online, 0) & ~used;
 	unsigned long cores = free & ~cores_of(m, used);
 	int other;
 
@@ -765,10 +765,10 @@ static enum pool_fate choose_fate(struct work_struct *work, int cpu)
 {
 	struct trial *t = current_trial;
 	const struct shape *s = &t->shape;
-	unsigned long allowed = s->machine->unbound.bits;
+	unsigned long allowed = s->machine->unbound.bits[0];
 
 	if (s->has_mask)
-		allowed = s->mask.bits;
+		allowed = s->mask.bits[0];
 	if (cpu < 0 || cpu >= (int)s->machine->nr_cpus)
 		broken(t, RULE_CPUS, "a helper is on CPU %d, which does not exist", cpu);
 	if (!(allowed >> cpu & 1))
@@ -809,7 +809,7 @@ static unsigned int fuzz_prepare(struct padata_mt_team *team, unsigned int nr)
 static int fuzz_choose_cpu(struct padata_mt_team *team)
 {
 	struct trial *t = run_trial_of(&team->run);
-	unsigned long cpus = t->allowed.bits;
+	unsigned long cpus = t->allowed.bits[0];
 	unsigned int skip;
 
 	must_be_caller(team, "choose_cpu()");
@@ -1071,7 +1071,7 @@ static bool must_have_helpers(const struct shape *s)
 
 	return READ_ONCE(engine_is_up) && !s->task && !s->has_mask &&
 	       s->max_alloc >= memory_for(shape_max_threads(s)) && s->max_threads > 1 &&
-	       s->size / least > 1 && s->machine->unbound.bits & 1;
+	       s->size / least > 1 && s->machine->unbound.bits[0] & 1;
 }
 
 /* The caller has a chunk, too. */
@@ -1085,7 +1085,7 @@ static int helpers_with_chunks(const struct shape *s)
 static void check_counts(struct trial *t, const struct padata_mt_job *job, int nr)
 {
 	const struct shape *s = &t->shape;
-	bool alone = s->max_alloc < memory_for(1) || (s->has_mask && !s->mask.bits);
+	bool alone = s->max_alloc < memory_for(1) || (s->has_mask && !s->mask.bits[0]);
 	int slots = count_slots(t, nr);
 
 	if (job->nr_threads > shape_max_threads(s))

@@ -189,9 +189,9 @@ atomic_t shim_nr_warnings;
 static struct shim_machine shim_one_cpu = {
 	.nr_cpus = 1,
 	.nr_nodes = 1,
-	.online = { 1 },
-	.siblings = { { 1 } },
-	.unbound = { 1 },
+	.online = { { 1 } },
+	.siblings = { { { 1 } } },
+	.unbound = { { 1 } },
 	.nodes = { { 1 } },
 };
 

@@ -302,14 +302,19 @@ struct spinlock {
 	int			unused;
 };
 
-/* <linux/cpumask.h> and <linux/nodemask.h>, of one word each */
+/* <linux/cpumask.h>, and <linux/nodemask.h> of one word */
 
+/* A multiple of 64.  Programs that run on all CPUs of any host are compiled with more. */
+#ifndef SHIM_NR_CPUS
 #define SHIM_NR_CPUS		64
+#endif
 #define SHIM_NR_NODES		8
+
+#define SHIM_CPU_WORDS		(SHIM_NR_CPUS / 64)
 
 #define cpumask_var_t		struct cpumask *
 struct cpumask {
-	unsigned long		bits;
+	unsigned long		bits[SHIM_CPU_WORDS];
 };
 
 struct mempolicy { };
@@ -354,63 +359,84 @@ void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 #define raw_smp_processor_id()	(shim_cpu)
 
 /* Loads are atomic for masks that CPU hotplug changes. */
-static inline unsigned long __cpumask_bits(const struct cpumask *mask)
+static inline unsigned long __cpumask_word(const struct cpumask *mask, int word)
 {
-	return READ_ONCE(mask->bits);
+	return READ_ONCE(mask->bits[word]);
 }
 
 static inline void cpumask_copy(struct cpumask *dst, const struct cpumask *src)
 {
-	dst->bits = __cpumask_bits(src);
+	int i;
+
+	for (i = 0; i < SHIM_CPU_WORDS; i++)
+		dst->bits[i] = __cpumask_word(src, i);
 }
 
 static inline void cpumask_and(struct cpumask *dst, const struct cpumask *a,
 			       const struct cpumask *b)
 {
-	dst->bits = __cpumask_bits(a) & __cpumask_bits(b);
+	int i;
+
+	for (i = 0; i < SHIM_CPU_WORDS; i++)
+		dst->bits[i] = __cpumask_word(a, i) & __cpumask_word(b, i);
 }
 
 static inline void cpumask_andnot(struct cpumask *dst, const struct cpumask *a,
 				  const struct cpumask *b)
 {
-	dst->bits = __cpumask_bits(a) & ~__cpumask_bits(b);
-}
+	int i;
 
-static inline bool cpumask_empty(const struct cpumask *mask)
-{
-	return !__cpumask_bits(mask);
+	for (i = 0; i < SHIM_CPU_WORDS; i++)
+		dst->bits[i] = __cpumask_word(a, i) & ~__cpumask_word(b, i);
 }
 
 static inline unsigned int cpumask_weight(const struct cpumask *mask)
 {
-	return __builtin_popcountl(__cpumask_bits(mask));
+	unsigned int weight = 0;
+	int i;
+
+	for (i = 0; i < SHIM_CPU_WORDS; i++)
+		weight += __builtin_popcountl(__cpumask_word(mask, i));
+	return weight;
+}
+
+static inline bool cpumask_empty(const struct cpumask *mask)
+{
+	return !cpumask_weight(mask);
 }
 
 static inline unsigned int cpumask_first(const struct cpumask *mask)
 {
-	unsigned long bits = __cpumask_bits(mask);
+	int i;
 
-	return bits ? (unsigned int)__builtin_ctzl(bits) : nr_cpu_ids;
+	for (i = 0; i < SHIM_CPU_WORDS; i++) {
+		unsigned long bits = __cpumask_word(mask, i);
+
+		if (bits)
+			return i * 64 + __builtin_ctzl(bits);
+	}
+	return nr_cpu_ids;
 }
 
 static inline bool cpumask_test_cpu(int cpu, const struct cpumask *mask)
 {
-	return __cpumask_bits(mask) >> cpu & 1;
+	return __cpumask_word(mask, cpu / 64) >> cpu % 64 & 1;
 }
 
 static inline void cpumask_set_cpu(int cpu, struct cpumask *mask)
 {
-	__atomic_fetch_or(&mask->bits, 1UL << cpu, __ATOMIC_RELAXED);
-}
-
-static inline void cpumask_clear_cpu(int cpu, struct cpumask *mask)
-{
-	__atomic_fetch_and(&mask->bits, ~(1UL << cpu), __ATOMIC_RELAXED);
+	__atomic_fetch_or(&mask->bits[cpu / 64], 1UL << cpu % 64, __ATOMIC_RELAXED);
 }
 
 static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 {
-	return __atomic_fetch_and(&mask->bits, ~(1UL << cpu), __ATOMIC_RELAXED) >> cpu & 1;
+	return __atomic_fetch_and(&mask->bits[cpu / 64], ~(1UL << cpu % 64),
+				  __ATOMIC_RELAXED) >> cpu % 64 & 1;
+}
+
+static inline void cpumask_clear_cpu(int cpu, struct cpumask *mask)
+{
+	cpumask_test_and_clear_cpu(cpu, mask);
 }
 
 static inline unsigned int num_online_cpus(void)
