@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -64,18 +65,39 @@ bool bench_is_time(void)
 	return true;
 }
 
+/* With a CPU of @set that has a lower number. */
+static bool bench_shares_core(int cpu, const cpu_set_t *set)
+{
+	int first = cpu;
+	char path[80];
+	FILE *list;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/%s", cpu,
+		 "thread_siblings_list");
+	list = fopen(path, "r");
+	if (!list)
+		return false;
+	if (fscanf(list, "%d", &first) != 1)
+		first = cpu;
+	fclose(list);
+	return first < cpu && CPU_ISSET(first, set);
+}
+
 unsigned int bench_nr_cpus(void)
 {
 	cpu_set_t set;
-	int cpu;
+	int cpu, shared;
 
 	if (nr_host_cpus)
 		return nr_host_cpus;
 	if (sched_getaffinity(0, sizeof(set), &set))
 		bench_fail("the CPUs of this process are not known");
-	for (cpu = 0; cpu < CPU_SETSIZE && nr_host_cpus < SHIM_NR_CPUS; cpu++) {
-		if (CPU_ISSET(cpu, &set))
-			host_cpus[nr_host_cpus++] = cpu;
+	/* Cores first, and then their other threads, as the kernel does. */
+	for (shared = 0; shared < 2; shared++) {
+		for (cpu = 0; cpu < CPU_SETSIZE && nr_host_cpus < SHIM_NR_CPUS; cpu++) {
+			if (CPU_ISSET(cpu, &set) && bench_shares_core(cpu, &set) == shared)
+				host_cpus[nr_host_cpus++] = cpu;
+		}
 	}
 	return nr_host_cpus;
 }
