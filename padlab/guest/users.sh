@@ -66,10 +66,12 @@ added() {
 }
 settled virtio-mem-at-boot $((256 << 8)) added
 # It is put online after it has been added, under the lock that this takes.
-echo online >/sys/devices/system/memory/memory0/state
+wait_until_online() { echo online >/sys/devices/system/memory/memory0/state; }
+wait_until_online
 base=$(present)
 monitor qom-set vmem0 requested-size 1G
 settled virtio-mem-grown $((1024 << 8)) added
+wait_until_online
 did virtio-mem-online "$(grown "$base" present)"
 monitor qom-set vmem0 requested-size 0
 settled virtio-mem-shrunk 0 added

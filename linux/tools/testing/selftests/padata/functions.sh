@@ -399,13 +399,18 @@ have_begun()
 	[ "$nr_own" -ge "$own_goal" ] && [ "$nr_helped" -ge "$helped_goal" ]
 }
 
-# begin_chunks OWN HELPED: waits until callers have begun so many chunks from now on, and
+# expect_chunks OWN HELPED: have_begun once callers have begun so many chunks from now on, and
 # helpers so many
-begin_chunks()
+expect_chunks()
 {
 	progress
 	own_goal=$((nr_own + $1))
 	helped_goal=$((nr_helped + $2))
+}
+
+begin_chunks()
+{
+	expect_chunks "$@"
 	await have_begun
 }
 

@@ -148,9 +148,9 @@ check "a task that waits for helpers, which are killed with it" dies_while_it_wa
 check "another signal that kills" dies_soon TERM $JOB killable=1 fn=busy
 }
 check "a job that is not killable is done to its end" \
-	dies_at_the_end rules=now size=500 max_chunk=1 us=5000 fn=sleep max_threads=2
+	dies_at_the_end rules=now size=2000 max_chunk=1 us=5000 fn=sleep max_threads=2
 check "by the caller alone" is_done_alone \
-	rules=now size=$((250 * $(nr_online_cpus))) max_chunk=1 us=5000 fn=sleep
+	rules=now size=$((1000 * $(nr_online_cpus))) max_chunk=1 us=5000 fn=sleep
 check "a killable job that nobody kills is done" \
 	job_is_ok rules=now killable=1 size=10000 max_chunk=100
 check "so is one after all these" job_is_ok rules=now size=10000 max_chunk=100 min_chunk=8

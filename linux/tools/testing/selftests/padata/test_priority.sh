@@ -49,9 +49,7 @@ start()
 {
 	size=$1
 	shift
-	progress
-	helped_goal=$((nr_helped + nr_helpers))
-	own_goal=$((nr_own + 1))
+	expect_chunks 1 $nr_helpers
 	all_begun=$((nr_helped + nr_own + size))
 	(
 		trap - EXIT
@@ -130,7 +128,7 @@ stay()
 # The caller's only chunk is short.
 are_boosted()
 {
-	helped $((1 + nr_helpers)) fn=nap us=20000 us_helper=60000000 || return 1
+	helped $((1 + nr_helpers)) fn=nap us=200000 us_helper=60000000 || return 1
 	await all_boosted
 	seen=$?
 	end
@@ -138,15 +136,26 @@ are_boosted()
 	[ $seen -eq 0 ] && all_are status ok
 }
 
+# look_at PID: sets state, and on, the CPU that the task is on or was; fails if it is gone
+look_at()
+{
+	read -r stat < "/proc/$1/stat" || return 1
+	# Word splitting is intended.
+	# shellcheck disable=SC2086
+	set -- ${stat##*) }
+	state=$1
+	on=${37}
+} 2>/dev/null
+
 # start_rivals COMMAND...: through the command, a task on each of $cpus that never sleeps, once it
-# is let go on.  It has more than any helper's weight, and a thousand times that of SCHED_IDLE.
+# is let go on.  It weighs as much as a helper that is boosted, and SCHED_IDLE a thousandth of it.
 start_rivals()
 {
 	for cpu in $cpus; do
-		taskset -c "$cpu" "$@" sh -c '
-			renice -n -10 -p $$ > /dev/null
-			kill -STOP $$
-			while :; do :; done' &
+		taskset -c "$cpu" "$@" sh -c "
+			renice -n $NICE -p \$\$ > /dev/null
+			kill -STOP \$\$
+			while :; do :; done" &
 		hogs="$hogs $!"
 	done
 	await rivals_have_stopped
@@ -155,27 +164,24 @@ start_rivals()
 rivals_have_stopped()
 {
 	for hog in $hogs; do
-		read -r stat < "/proc/$hog/stat"
-		case ${stat##*) } in T*) ;; *) return 1 ;; esac
+		look_at "$hog" && [ "$state" = T ] || return 1
 	done
 }
 
-# The caller stays on the CPU that it is on, and the tasks of all others go on.  Beside one of
-# them, it might never get to the end of its own chunk.
+# The caller stays on the CPU that it is on, and the tasks of all others go on: beside one of
+# them, it might never get to the end of its own chunk.  Fails if it has ended by then, and
+# with it all helpers.
 let_rivals_go_on()
 {
-	read -r stat < "/proc/$caller/stat"
+	look_at "$caller" && taskset -pc "$on" "$caller" > /dev/null 2>&1 || return 1
 	# Word splitting is intended.
-	# shellcheck disable=SC2086
-	set -- ${stat##*) }
-	own_cpu=${37}
-	taskset -pc "$own_cpu" "$caller" > /dev/null || return 1
 	# shellcheck disable=SC2086
 	set -- $hogs
 	for cpu in $cpus; do
-		[ "$cpu" -eq "$own_cpu" ] || kill -CONT "$1"
+		[ "$cpu" -eq "$on" ] || kill -CONT "$1"
 		shift
 	done
+	look_at "$caller" && [ "$state" != Z ]
 }
 
 has_ended()
@@ -187,9 +193,14 @@ has_ended()
 # the middle of a chunk, and never give them back
 ends_beside()
 {
-	start_rivals "$@" &&
-		helped $((1 + nr_helpers)) fn=work us=500000 us_helper=300000 &&
-		let_rivals_go_on && await has_ended
+	for _ in 1 2 3 4 5 6 7 8; do
+		start_rivals "$@" &&
+			helped $((1 + nr_helpers)) fn=work us=300000 us_helper=500000 || return 1
+		! let_rivals_go_on || break
+		restore
+		end
+	done
+	[ -n "$caller" ] && await has_ended
 	ended=$?
 	restore
 	end
@@ -234,6 +245,9 @@ command -v renice > /dev/null || skip_all "needs renice"
 [ "$(nr_online_cpus)" -ge 4 ] || skip_all "needs four CPUs"
 cpus=$(online_cpus | sort -n | head -n 4)
 nr_helpers=3
+# This shell looks on from elsewhere, if it can.
+others=$(online_cpus | sort -n | tail -n +5 | tr '\n' ',')
+[ -z "$others" ] || taskset -pc "${others%,}" $$ > /dev/null
 setup_cgroups cpu
 mkdir "$GROUP/a"
 ktap_set_plan 15
@@ -264,6 +278,9 @@ if [ -e "$DEBUGFS/sched/fair_server" ]; then
 else
 	skip "a job ends though realtime tasks want the CPUs" "no fair server"
 fi
+
+# No task with a deadline may be kept from some CPUs.
+taskset -pc "$(cat "$CPUS/online")" $$ > /dev/null
 
 check "a realtime task is alone" has_no_help fifo
 check "so is one with a deadline" has_no_help deadline

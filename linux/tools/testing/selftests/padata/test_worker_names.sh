@@ -16,14 +16,16 @@ restore()
 	[ -z "$job" ] || kill -9 "$job" 2>/dev/null
 }
 
-# Helpers are busy until they have been looked at.
+# Helpers stay until they have been looked at.
 start_job()
 {
+	expect_chunks 1 1
 	(
 		trap - EXIT
-		run_job rules=now size=200 max_chunk=1 fn=work us=1000 us_helper=60000000
+		run_job rules=now size=2000 max_chunk=1 fn=nap us=1000 us_helper=60000000
 	) &
 	job=$!
+	await have_begun
 }
 
 # Sets count
@@ -36,7 +38,6 @@ count_named()
 are_named()
 {
 	start_job
-	begin_chunks 1 1
 	await count_named
 	release
 	wait "$job"
