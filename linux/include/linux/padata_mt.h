@@ -39,7 +39,7 @@ struct cpumask;
  * @nr_ran: Set by padata_do_multithreaded(): those of them that got a chunk.
  * @max_chunk: Most units in a chunk, apart from @align and @min_chunk.  0: no limit.
  *             Bounds how long a thread takes to notice that it has to stop, so after boot a
- *             job without a limit has no helpers.  As much as takes at most a millisecond.
+ *             job without a limit has no helpers.  As much as takes about a millisecond.
  * @nid: A node, online or not, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
