@@ -525,20 +525,23 @@ static void walk_block(unsigned long start)
 
 #ifdef CONFIG_ZONE_DEVICE
 /*
- * In place of a list a page has pointers: a tail page to its head, any other to what the
- * driver has allocated for the device, which need not be at the same place in two kernels.
+ * In place of a list a page has pointers: a tail page to its head, or what finds it from its own
+ * address; any other to what the driver has allocated for the device, which need not be at the
+ * same place in two kernels.  Some tail pages have a list, which is empty.
  */
 static u64 mix_device_page(u64 hash, struct page *page)
 {
-	unsigned long *word = (unsigned long *)page;
+	unsigned long *word = (unsigned long *)page, here = (unsigned long)page;
 	int lru = offsetof(struct page, lru) / sizeof(*word);
 	int i;
 
 	for (i = 0; i < PAGE_WORDS; i++) {
-		if (i != lru)
+		if (word[i] - here < sizeof(*page))
+			hash = mix(hash, word[i] - here);
+		else if (i != lru)
 			hash = mix(hash, word[i]);
 		else if (word[i] & 1)
-			hash = mix(hash, word[i] - (unsigned long)page);
+			hash = mix(hash, (unsigned long)compound_head(page) - here);
 		else
 			hash = mix(hash, !!word[i]);
 	}
