@@ -194,8 +194,8 @@ has_ended()
 ends_beside()
 {
 	for _ in 1 2 3 4 5 6 7 8; do
-		start_rivals "$@" &&
-			helped $((1 + nr_helpers)) fn=work us=300000 us_helper=500000 || return 1
+		start_rivals "$@" || break
+		helped $((1 + nr_helpers)) fn=work us=300000 us_helper=500000 || break
 		! let_rivals_go_on || break
 		restore
 		end
