@@ -151,4 +151,4 @@ def test_results_are_written(
 def test_what_ci_runs_of_another_base() -> None:
     lines = re.findall(r"^brief\+?=\((.*)\)$", (paths.ROOT / ".ci/run").read_text(), re.MULTILINE)
     globs = [glob for line in lines for glob in shlex.split(line)]
-    assert len(lab_test.checks(globs)) == len(globs) == 9
+    assert len(lab_test.checks(globs)) == len(globs) == 10
