@@ -104,8 +104,8 @@ def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[P,
         def run(*args: P.args, **options: P.kwargs) -> R:
             if not based:
                 paths.use_base(paths.DEFAULT_BASE)
-            # A dry run leaves everything as it is.
-            if not locked or options.get("dry_run"):
+            # A dry run leaves everything as it is, and so does a list of names.
+            if not locked or options.get("dry_run") or options.get("list_only"):
                 return function(*args, **options)
             with exclusive.held(paths.command(function.__name__)):
                 return function(*args, **options)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The phases of boot that may grow with memory, told apart by the kernel's own messages.
 
-Some are around other messages on another base than 6.12: FILE in tests/ of its folder says so.
+Some are around other messages on another base than 6.12: FILE in checks/ of its folder says so.
 """
 
 import functools
