@@ -19,31 +19,20 @@ struct units {
 	signed char		done[MAX_UNITS];
 };
 
-/* How long a chunk takes */
-enum chunks { SHORT, HELPERS_UNTIL_KILLED, ALL_UNTIL_KILLED };
-
 struct model {
 	struct kernel_setup	setup;
 	int			units;
 	int			min_chunk;
-	bool			killable;
-	enum chunks		chunks;
 	unsigned int		fails;		/* threads that have one of these units fail */
 	const char		*quiet[7];	/* see mc_quiet() */
 };
 
 struct jobs_world {
 	const struct model	*model;
-	unsigned char		claimed, ran, knew, failed;	/* units, and the rest threads */
+	unsigned char		claimed, ran, failed;	/* units, and the rest threads */
 };
 
 #define J	((struct jobs_world *)kernel_world())
-
-static bool killable_chunk(const struct model *model)
-{
-	return model->chunks == ALL_UNTIL_KILLED ||
-	       (model->chunks == HELPERS_UNTIL_KILLED && mc_self());
-}
 
 static void thread_fn(unsigned long start, unsigned long end, void *arg)
 {
@@ -53,21 +42,14 @@ static void thread_fn(unsigned long start, unsigned long end, void *arg)
 
 	J->ran |= 1 << mc_self();
 	MC_ASSERT(!(J->failed & 1 << mc_self()), "a thread that has failed gets another chunk");
-	if (model->killable && kernel_knows_killed()) {
-		/* It may have come to know since it looked whether to claim another. */
-		MC_ASSERT(!(J->knew & 1 << mc_self()),
-			  "a chunk is claimed although the caller is known to be killed");
-		J->knew |= 1 << mc_self();
-	}
+	MC_ASSERT(!mc_self() || !kernel_knows_killed(),
+		  "a helper claims a chunk although it knows that the caller is killed");
 	for (unit = start; unit < end; unit++) {
 		MC_ASSERT(!(J->claimed & 1 << unit), "a unit is handed out twice");
 		J->claimed |= 1 << unit;
 		units->done[unit]++;
 	}
 	MC_ASSERT(end - start >= model->min_chunk || start == 0, "a chunk is too small");
-	kernel_allocate();
-	if (killable_chunk(model))
-		kernel_wait_killed(MC_SITE("a chunk takes until its thread is killed"));
 	for (unit = start; unit < end; unit++) {
 		if (model->fails & 1 << unit) {
 			padata_mt_fail(&units->job, -EIO);
@@ -86,8 +68,6 @@ static void check_job(const struct units *units, int ret)
 	MC_ASSERT(ret == units->job.error, "another error is returned");
 	if (model->fails)
 		MC_ASSERT(ret == -EIO, "the error is not returned");
-	else if (model->killable)
-		MC_ASSERT(!ret || ret == -EINTR, "another error is returned");
 	else
 		MC_ASSERT(!ret, "the job fails");
 	for (unit = 0; unit < model->units; unit++) {
@@ -116,7 +96,6 @@ static void caller(int nr)
 	units->job.min_chunk = model->min_chunk;
 	units->job.max_threads = model->setup.helpers + 1;
 	units->job.max_chunk = MAX_UNITS;
-	units->job.killable = model->killable;
 
 	ret = padata_mt_do_job(&units->job, &key,
 			       model->setup.boot ? &padata_mt_boot_backend : padata_mt_runtime_backend);
@@ -136,7 +115,6 @@ static void start(const struct model *model)
 #define NOT_FAILING	"job->error"
 #define COUNTED		"nr_ran"	/* from what the caller reads at the end */
 #define NOT_AGAIN	"in_use"
-#define NOT_KILLED	"kill_lock"
 #define NOT_RESTRICTED	"pi_lock"
 
 #define TWO		.helpers = 1, .cpus = { 3 }
@@ -159,24 +137,16 @@ MODEL(boot_three_fail, .setup = { THREE, .boot = true }, .units = 3, .fails = 2,
       QUIET(COUNTED, NOT_AGAIN))
 MODEL(task_two, .setup = { TWO, .fates = true, .unwanted = 1 }, .units = 3)
 MODEL(task_again, .setup = { TWO, .unwanted = 1, .ticks = 1 }, .units = 4,
-      QUIET(COUNTED, NOT_FAILING, NOT_KILLED, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_FAILING, NOT_RESTRICTED))
 MODEL(task_again_long, .setup = { TWO, .fates = true, .unwanted = 2, .ticks = 2 }, .units = 5,
-      QUIET(COUNTED, NOT_FAILING, NOT_KILLED, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_FAILING, NOT_RESTRICTED))
 MODEL(task_three, .setup = { THREE }, .units = 3,
-      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN, NOT_KILLED, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN, NOT_RESTRICTED))
 MODEL(task_batch, .setup = { TWO, .batch = true }, .units = 3)
-MODEL(task_killed, .setup = { TWO, .killed = true }, .units = 3, .chunks = ALL_UNTIL_KILLED)
-MODEL(task_killed_waiting, .setup = { TWO, .killed = true }, .units = 3,
-      .chunks = HELPERS_UNTIL_KILLED)
-MODEL(task_killable, .setup = { TWO, .killed = true }, .units = 3, .killable = true)
-MODEL(task_killable_again, .setup = { TWO, .killed = true, .ticks = 1, .unwanted = 1 },
-      .units = 4, .killable = true, QUIET(COUNTED, NOT_RESTRICTED))
+MODEL(task_killed, .setup = { TWO, .killed = true }, .units = 3)
 MODEL(task_fails, .setup = { TWO, .ticks = 1, .unwanted = 1 }, .units = 4, .fails = 4,
-      QUIET(COUNTED, NOT_KILLED, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_RESTRICTED))
 MODEL(task_restricted, .setup = { TWO, .restricted = true }, .units = 3)
-
-MODEL(task_node_goes, .setup = { TWO, .memory = GOES }, .units = 3)
-MODEL(task_node_comes, .setup = { TWO, .memory = COMES }, .units = 3)
 
 const bool mc_fences;
 
@@ -202,12 +172,7 @@ const struct mc_model mc_models[] = {
 	ENTRY(task_three, "task-three"),
 	ENTRY(task_batch, "task-batch"),
 	ENTRY(task_killed, "task-killed"),
-	ENTRY(task_killed_waiting, "task-killed-waiting"),
-	ENTRY(task_killable, "task-killable"),
-	ENTRY(task_killable_again, "task-killable-again"),
 	ENTRY(task_fails, "task-fails"),
 	ENTRY(task_restricted, "task-restricted"),
-	ENTRY(task_node_goes, "task-node-goes"),
-	ENTRY(task_node_comes, "task-node-comes"),
 	{ NULL, NULL, NULL }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * shim.c - the kernel around the engine, for models: workers, tasks, signals, see shim.h
+ * shim.c - the kernel around the engine, for models: workers and tasks, see shim.h
  *
  * Thread 0 is the caller.  Thread N is the worker of CPU N, which runs the work items that
  * are queued there, one after the other.  As in kernel/workqueue.c an item is off its
@@ -31,26 +31,13 @@ struct thread {
 	/* What a worker has to have again when it is done with an item */
 	signed char		nice;
 	bool			idle;			/* SCHED_IDLE */
-	bool			signal;
-	bool			allowed;		/* to be sent SIGKILL */
 	bool			knows_killed, unpaid, claimed_late;
-	nodemask_t		states[NR_NODE_STATES];	/* as it read them last */
-	bool			has_nodes;		/* cpuset has given it those that there are now */
-	struct mem_cgroup	*memcg;
-};
-
-/* What memory there is, and the nodes of the cpuset that the workers are in */
-struct nodes {
-	nodemask_t		memory;
-	nodemask_t		cpuset;
-	struct spinlock		cpuset_lock;
 };
 
 struct world {
 	const struct kernel_setup *setup;
 	int			ticks, unwanted;
-	bool			gone, killed, waits, restricted;
-	struct nodes		*nodes;			/* if memory comes or goes */
+	bool			gone, waits, restricted;
 	struct thread		threads[3];
 	char			rest[KERNEL_WORLD];
 };
@@ -154,24 +141,6 @@ void kernel_wait(struct completion *x, const struct mc_site *site)
 	W->waits = false;
 }
 
-static bool caller_is_killed(int nr)
-{
-	return W->killed;
-}
-
-int kernel_wait_killable(struct completion *x, const struct mc_site *site)
-{
-	int killed;
-
-	check_boosted(site);
-	killed = mc_wait_or(x, caller_is_killed, 0, site);
-	W->waits = false;
-	if (!killed)
-		return 0;
-	mc_pass(&SELF->task->killed, site);
-	return -EINTR;
-}
-
 /* Tasks */
 
 struct task_struct *kernel_current(void)
@@ -267,148 +236,11 @@ bool sched_helper_unwanted(void)
 	return true;
 }
 
-/* How memory is allocated */
-
-struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg)
-{
-	struct mem_cgroup *before = SELF->memcg;
-
-	SELF->memcg = memcg;
-	return before;
-}
-
-/* Nodes */
-
-const nodemask_t *kernel_node_states(const struct mc_site *site)
-{
-	nodemask_t *states = SELF->states;
-
-	states[N_CPU].bits = 1;
-	states[N_MEMORY].bits = 1;
-	if (W->nodes)
-		states[N_MEMORY].bits = mc_load(&W->nodes->memory.bits, sizeof(long), MC_RELAXED, site);
-	return states;
-}
-
-nodemask_t kernel_racy_nodes(const void *nodes, const struct mc_site *site)
-{
-	const nodemask_t *racy = nodes;
-
-	if (!W->nodes || racy == &SELF->states[N_MEMORY])
-		return *racy;
-	return (nodemask_t){ mc_load(&racy->bits, sizeof(long), MC_RELAXED, site) };
-}
-
-static void set_mems(struct task_struct *task, nodemask_t nodes)
-{
-	mc_store(&task->mems_allowed.bits, sizeof(long), nodes.bits, MC_RELAXED,
-		 MC_SITE("the nodes of a task"));
-}
-
-void kernel_task_lock(struct task_struct *task, const struct mc_site *site)
-{
-	if (W->nodes)
-		mc_sync(&task->alloc_lock, MC_LOCK, site);
-}
-
-void kernel_task_unlock(struct task_struct *task, const struct mc_site *site)
-{
-	if (W->nodes)
-		mc_unlock(&task->alloc_lock, site);
-}
-
-void kernel_set_mems(nodemask_t nodes, const struct mc_site *site)
-{
-	if (!W->nodes)
-		return;
-	kernel_task_lock(SELF->task, site);
-	set_mems(SELF->task, nodes);
-	kernel_task_unlock(SELF->task, site);
-}
-
-nodemask_t kernel_cpuset_mems(const struct mc_site *site)
-{
-	nodemask_t nodes = { 1 };
-
-	if (!W->nodes)
-		return nodes;
-	mc_sync(&W->nodes->cpuset_lock, MC_LOCK, site);
-	nodes = W->nodes->cpuset;
-	mc_unlock(&W->nodes->cpuset_lock, site);
-	return nodes;
-}
-
-/* What node 1 was or is, of both nodes: a cpuset's or a task's */
-static nodemask_t nodes_when(bool there)
-{
-	return (nodemask_t){ there ? 3 : 1 };
-}
-
-/*
- * As memory hotplug and cpuset do it: node_states[] first, then the cpuset, and then its
- * tasks, one after the other.  The caller's own cpuset is another one.
- */
-static void hotplug_thread(int nr)
-{
-	struct nodes *nodes = W->nodes;
-	nodemask_t now = nodes_when(W->setup->memory == COMES);
-	int i;
-
-	mc_store(&nodes->memory.bits, sizeof(long), now.bits, MC_RELAXED,
-		 MC_SITE("the memory of node 1 comes or goes"));
-	mc_sync(&nodes->cpuset_lock, MC_LOCK, MC_SITE("lock the cpuset"));
-	nodes->cpuset = now;
-	mc_unlock(&nodes->cpuset_lock, NULL);
-	for (i = 0; i <= W->setup->helpers; i++) {
-		struct task_struct *task = W->threads[i].task;
-
-		kernel_task_lock(task, MC_SITE("cpuset comes to a task"));
-		set_mems(task, now);
-		kernel_task_unlock(task, NULL);
-		W->threads[i].has_nodes = true;
-	}
-}
-
-static void nodes_start(void)
-{
-	nodemask_t before = nodes_when(W->setup->memory == GOES);
-	int i;
-
-	W->nodes = mc_alloc(sizeof(*W->nodes), "nodes");
-	W->nodes->memory = before;
-	W->nodes->cpuset = before;
-	for (i = 0; i <= W->setup->helpers; i++)
-		W->threads[i].task->mems_allowed = before;
-	if (W->setup->memory == GOES)
-		W->threads[0].task->mems_allowed.bits = 2;
-	mc_thread("hotplug", hotplug_thread, 0);
-}
-
-/* None of its nodes has memory, and nobody is going to give it others. */
-static void check_nodes(void)
-{
-	if (SELF->has_nodes && !(SELF->task->mems_allowed.bits & W->nodes->memory.bits))
-		mc_fail("a helper allocates memory on nodes that have none", NULL);
-}
-
-void kernel_allocate(void)
-{
-	if (!W->nodes || !mc_self())
-		return;
-	kernel_task_lock(SELF->task, MC_SITE("memory is allocated"));
-	check_nodes();
-	kernel_task_unlock(SELF->task, NULL);
-}
-
-/* Signals: to the caller from outside, to helpers from those that know of it */
+/* Fatal signals: the caller gets them */
 
 bool kernel_killed(struct task_struct *task, const struct mc_site *site)
 {
-	struct thread *thread = &W->threads[task->nr];
-
-	if (thread != &W->threads[0])
-		return thread->signal;
-	if (!W->setup->killed || !mc_load(&task->killed, 1, MC_RELAXED, site))
+	if (task->nr || !W->setup->killed || !mc_load(&task->killed, 1, MC_RELAXED, site))
 		return false;
 	SELF->knows_killed = true;
 	return true;
@@ -417,39 +249,6 @@ bool kernel_killed(struct task_struct *task, const struct mc_site *site)
 bool kernel_knows_killed(void)
 {
 	return SELF->knows_killed;
-}
-
-void kernel_send_sig(int sig, struct task_struct *task, const struct mc_site *site)
-{
-	struct thread *thread = &W->threads[task->nr];
-
-	mc_until(always, 0, site);
-	if (!thread->allowed)
-		mc_fail("a signal is sent to a worker that has left", site);
-	thread->signal = true;
-	mc_pass(&task->killed, site);
-}
-
-void allow_kernel_signal(int sig)
-{
-	SELF->allowed = true;
-}
-
-void disallow_signal(int sig)
-{
-	SELF->allowed = false;
-	SELF->signal = false;
-}
-
-static bool is_killed(int nr)
-{
-	return nr ? W->threads[nr].signal : W->killed;
-}
-
-void kernel_wait_killed(const struct mc_site *site)
-{
-	mc_until(is_killed, mc_self(), site);
-	mc_pass(&SELF->task->killed, site);
 }
 
 /* Workers */
@@ -531,11 +330,7 @@ static void check_worker(void)
 
 	MC_ASSERT(!thread->nice, "a worker is left with another nice value");
 	MC_ASSERT(!thread->idle, "a worker is left with another policy");
-	MC_ASSERT(!thread->allowed, "a worker is left with SIGKILL allowed");
 	MC_ASSERT(!thread->unpaid, "a worker leaves that has not paid for its last chunk");
-	MC_ASSERT(!thread->signal, "a worker is left with a signal pending");
-	MC_ASSERT(!thread->memcg && !thread->task->mempolicy,
-		  "a worker is left in the context of the caller");
 }
 
 static void worker_thread(int nr)
@@ -569,8 +364,6 @@ static void killer_thread(int nr)
 	struct task_struct *task = W->threads[0].task;
 
 	mc_store(&task->killed, 1, true, MC_RELAXED, MC_SITE("the caller is killed"));
-	mc_pass(&task->killed, NULL);
-	W->killed = true;
 }
 
 static void restricting_thread(int nr)
@@ -623,7 +416,6 @@ void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr))
 		W->threads[i].task = task;
 		task->nr = i;
 		task->pi_lock.made = true;
-		task->alloc_lock.made = true;
 		task->cpus_mask.bits = ~0UL;
 		if (i)
 			task->policy = own_policy();
@@ -635,18 +427,11 @@ void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr))
 		mc_thread("killer", killer_thread, 0);
 	if (setup->restricted)
 		mc_thread("admin", restricting_thread, 0);
-	if (setup->memory)
-		nodes_start();
 	if (kernel_padata_mt_init() || kernel_padata_mt_task_init())
 		mc_fail("the initcall fails", NULL);
 }
 
 void kernel_over(void)
 {
-	int i;
-
-	MC_ASSERT(mc_allocated() == W->setup->helpers + 1 + !!W->nodes, "memory is left");
-	for (i = 1; W->nodes && i <= W->setup->helpers; i++)
-		MC_ASSERT(W->threads[i].task->mems_allowed.bits == W->nodes->cpuset.bits,
-			  "a worker is left with other nodes");
+	MC_ASSERT(mc_allocated() == W->setup->helpers + 1, "memory is left");
 }

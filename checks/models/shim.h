@@ -129,7 +129,6 @@ bool kernel_refcount_dec(refcount_t *r, bool release, bool acquire, const struct
 /* <linux/spinlock.h> and <linux/cleanup.h> */
 
 #define raw_spinlock_t		struct spinlock
-#define spinlock_t		struct spinlock
 struct spinlock {
 	bool			made;
 };
@@ -140,7 +139,6 @@ struct kernel_guard {
 };
 
 #define raw_spin_lock_init(l)	((l)->made = true)
-#define spin_lock_init(l)	((l)->made = true)
 
 struct kernel_guard kernel_lock(struct spinlock *lock, const struct mc_site *site);
 void kernel_unlock(struct kernel_guard *guard);
@@ -149,15 +147,9 @@ void kernel_unlock(struct kernel_guard *guard);
 	struct kernel_guard UNIQUE(name) __attribute__((cleanup(kernel_unlock))) = \
 		kernel_lock(l, MC_SITE("lock " #l))
 #define KERNEL_GUARD_raw_spinlock(l)	KERNEL_HOLD(guard, l)
-#define KERNEL_GUARD_spinlock(l)		KERNEL_HOLD(guard, l)
 #define KERNEL_GUARD_preempt()			int UNIQUE(guard) __attribute__((unused)) = 0
 #define KERNEL_GUARD_rcu()			KERNEL_GUARD_preempt()
 #define guard(kind)				KERNEL_GUARD_##kind
-/* A loop of one round; its variables are of one type. */
-#define scoped_guard(kind, l)						\
-	for (KERNEL_HOLD(scoped, l), UNIQUE(once) = { };		\
-	     !UNIQUE(once).site; UNIQUE(once).site = UNIQUE(scoped).site)
-
 /* <linux/completion.h> */
 
 struct completion {
@@ -167,12 +159,9 @@ struct completion {
 #define init_completion(x)	((x)->made = true)
 #define complete(x)		kernel_complete(x, MC_SITE("complete(" #x ")"))
 #define wait_for_completion(x)	kernel_wait(x, MC_SITE("wait_for_completion(" #x ")"))
-#define wait_for_completion_killable(x)	\
-	kernel_wait_killable(x, MC_SITE("wait_for_completion_killable(" #x ")"))
 
 void kernel_complete(struct completion *x, const struct mc_site *site);
 void kernel_wait(struct completion *x, const struct mc_site *site);
-int kernel_wait_killable(struct completion *x, const struct mc_site *site);
 
 /* <linux/slab.h> */
 
@@ -211,15 +200,7 @@ enum { N_CPU, N_MEMORY, NR_NODE_STATES };
 
 extern const struct cpumask kernel_siblings[];
 
-/* Nodes are read without a lock, and looked at again. */
-#define data_race(expr)							\
-	_Generic((expr), nodemask_t: kernel_racy_nodes(&(expr), MC_SITE("data_race(" #expr ")")), \
-		 default: (expr))
-nodemask_t kernel_racy_nodes(const void *nodes, const struct mc_site *site);
-
-/* As they are now, where the model has memory that comes or goes. */
-#define node_states	kernel_node_states(MC_SITE("node_states"))
-const nodemask_t *kernel_node_states(const struct mc_site *site);
+#define node_states		((const nodemask_t[]){ { 1 }, { 1 } })
 
 #define NUMA_NO_NODE		(-1)
 #define nr_cpu_ids		64U
@@ -278,13 +259,8 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 #define for_each_cpu_wrap(cpu, mask, start)	for_each_cpu(cpu, mask)
 #define cpus_share_cache(a, b)	true
 
-#define nodes_and(to, a, b)	((to).bits = (a).bits & (b).bits)
-#define nodes_empty(nodes)	(!(nodes).bits)
-#define nodes_equal(a, b)	((a).bits == (b).bits)
-
 /* <linux/sched.h> and around it.  What a thread of the model is: see shim.c */
 
-#define SIGKILL			9
 #define SCHED_NORMAL		0
 #define SCHED_BATCH		3
 #define SCHED_IDLE		5
@@ -296,22 +272,7 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 #define PF_KTHREAD		0x200000
 #define PF_MEMALLOC_NOFS	0x40000
 #define PF_MEMALLOC_NOIO	0x80000
-#define PF_MEMALLOC_PIN		0x10000000
 
-struct mempolicy {
-	atomic_t		refcnt;
-	unsigned short		mode;
-	unsigned int		flags;
-	nodemask_t		nodes;
-	union {
-		nodemask_t	user_nodemask;
-	} w;
-};
-#define MPOL_DEFAULT		0
-#define MPOL_F_STATIC_NODES	1
-#define MPOL_F_RELATIVE_NODES	2
-#define mpol_rebind_task(task, nodes)	((void)0)
-struct mem_cgroup;
 struct sched_param { };
 
 struct task_struct {
@@ -323,9 +284,6 @@ struct task_struct {
 	bool			realtime;
 	struct task_cpumask	cpus_mask;
 	struct spinlock		pi_lock;	/* of the last two, for those who change them */
-	struct mempolicy	*mempolicy;
-	nodemask_t		mems_allowed;
-	struct spinlock		alloc_lock;	/* of that */
 };
 
 enum system_states { SYSTEM_BOOTING, SYSTEM_RUNNING };
@@ -342,19 +300,15 @@ struct task_struct *kernel_current(void);
 int kernel_cpu(void);
 
 #define fatal_signal_pending(task)	kernel_killed(task, MC_SITE("fatal_signal_pending(" #task ")"))
-#define send_sig(sig, task, priv)	kernel_send_sig(sig, task, MC_SITE("send_sig(" #task ")"))
 #define sched_set_normal(task, nice)	kernel_set_normal(task, nice, MC_SITE("sched_set_normal(" #task ", " #nice ")"))
 #define rt_or_dl_task(task)		kernel_realtime(task, MC_SITE("rt_or_dl_task(" #task ")"))
 #define sched_setscheduler_nocheck(task, policy, param)	((void)(param), kernel_set_policy(task, policy))
 
 bool kernel_killed(struct task_struct *task, const struct mc_site *site);
-void kernel_send_sig(int sig, struct task_struct *task, const struct mc_site *site);
 void kernel_set_normal(struct task_struct *task, int nice, const struct mc_site *site);
 void kernel_set_policy(struct task_struct *task, int policy);
 bool kernel_realtime(struct task_struct *task, const struct mc_site *site);
 int task_nice(struct task_struct *task);
-void allow_kernel_signal(int sig);
-void disallow_signal(int sig);
 u64 task_sched_runtime(struct task_struct *task);
 
 #define is_percpu_thread()		true
@@ -363,28 +317,6 @@ unsigned long kernel_jiffies(const struct mc_site *site);
 #define jiffies			kernel_jiffies(MC_SITE("jiffies"))
 #define HZ			100
 #define time_after(a, b)	((long)((b) - (a)) < 0)
-
-/* How a thread allocates memory: one of each, to see that it is put back */
-
-struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg);
-#define get_mem_cgroup_from_mm(mm)	((struct mem_cgroup *)1)
-#define mem_cgroup_put(memcg)		((void)0)
-#define mem_cgroup_handle_over_high(gfp)	((void)0)
-
-/* Nodes: those of tasks, and of the cpuset that the workers are in */
-
-#define CONFIG_NUMA			1
-#define CONFIG_CPUSETS			1
-#define cpuset_current_mems_allowed	(current->mems_allowed)
-#define task_lock(task)			kernel_task_lock(task, MC_SITE("task_lock(" #task ")"))
-#define task_unlock(task)		kernel_task_unlock(task, MC_SITE("task_unlock(" #task ")"))
-#define set_mems_allowed(nodes)		kernel_set_mems(nodes, MC_SITE("set_mems_allowed(" #nodes ")"))
-#define cpuset_mems_allowed(task)	kernel_cpuset_mems(MC_SITE("cpuset_mems_allowed(" #task ")"))
-
-void kernel_task_lock(struct task_struct *task, const struct mc_site *site);
-void kernel_task_unlock(struct task_struct *task, const struct mc_site *site);
-void kernel_set_mems(nodemask_t nodes, const struct mc_site *site);
-nodemask_t kernel_cpuset_mems(const struct mc_site *site);
 
 /* <linux/lockdep.h> */
 
@@ -441,9 +373,6 @@ void kernel_on_claim(unsigned long start, unsigned long end);
 
 /* What there is in a model besides the kernel's code: shim.c */
 
-/* The memory of node 1, to which the caller is bound if it goes */
-enum kernel_memory { STAYS, GOES, COMES };
-
 struct kernel_setup {
 	int		helpers;	/* as many CPUs with a worker */
 	struct cpumask	cpus;
@@ -454,7 +383,6 @@ struct kernel_setup {
 	bool		killed;		/* the caller is, at any time */
 	bool		batch;		/* somebody has given workers another policy */
 	bool		restricted;	/* the caller loses its helpers' CPUs, or becomes realtime */
-	enum kernel_memory memory;	/* at any time */
 };
 
 void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr));
@@ -463,10 +391,6 @@ const struct kernel_setup *kernel_setup(void);
 bool kernel_knows_killed(void);
 /* The caller has returned, and what it had on its stack is gone. */
 void kernel_caller_gone(void);
-/* In a thread function: memory is allocated, at two times. */
-void kernel_allocate(void);
-/* In a thread function: until the thread is killed. */
-void kernel_wait_killed(const struct mc_site *site);
 /* At the end: is all as it was? */
 void kernel_over(void);
 /* For what a model keeps of its own */

@@ -655,7 +655,6 @@ static void mt_make_random(struct mt_trial *t, struct rnd_state *rng)
 	job->max_threads = mt_any_threads(rng);
 	job->numa_aware = mt_below(rng, 2);
 	job->cpumask = mt_any_cpus(rng, &t->cpus);
-	job->killable = mt_below(rng, 2);
 	job->near_nid = mt_below(rng, 2);
 	job->nid = mt_below(rng, nr_node_ids);
 	t->body = mt_below(rng, 16) ? NULL : mt_nap;

@@ -10,19 +10,13 @@
  */
 
 #include <linux/cleanup.h>
-#include <linux/cpuset.h>
 #include <linux/init.h>
 #include <linux/jiffies.h>
-#include <linux/memcontrol.h>
-#include <linux/mempolicy.h>
 #include <linux/nodemask.h>
 #include <linux/sched/cputime.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/sched/topology.h>
-#include <linux/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/topology.h>
@@ -32,18 +26,15 @@
 #include "workqueue_internal.h"
 
 /*
- * A helper's part of struct padata_mt_task.  What the thread had before it helped is saved
- * here.  Used by the helper itself, from enter to leave, and under locks:
+ * A helper's part of struct padata_mt_task.  Used by the helper itself, from enter to leave, and
+ * under a lock:
  *
  * P: under padata_mt_task::prio_lock
- * K: under padata_mt_task::kill_lock
  */
 struct padata_mt_task_helper {
-	bool			lowered;	/* P: SCHED_IDLE, or with the caller's nice value */
-	int			nice;
-	bool			may_kill;	/* K: may be sent SIGKILL */
+	bool			lowered;	/* P: SCHED_IDLE, or boosted */
+	int			nice;		/* the thread's own, while it is lowered */
 	u64			charged;	/* the thread's CPU time that is paid for, in ns */
-	struct mempolicy	mempolicy;	/* a copy of the team's */
 };
 
 /*
@@ -55,15 +46,9 @@ struct padata_mt_task_helper {
  * C: used by the caller alone
  * P: under prio_lock.  Raw, as no thread may be preempted while it holds the lock and is
  *    SCHED_IDLE.  Not taken in interrupts.
- *
- * kill_lock is not raw, as signals are sent with it held.  Not taken in interrupts, nor by a
- * helper while it is SCHED_IDLE: on PREEMPT_RT, others would wait for it.
  */
 struct padata_mt_task {
 	struct task_struct	*user;		/* its limits apply; NULL: a kthread */
-	struct mem_cgroup	*memcg;		/* the caller's */
-	struct mempolicy	mempolicy;	/* a copy of the caller's, if it has one */
-	nodemask_t		mems;		/* the caller's */
 	int			nid;		/* helpers go near this node */
 	struct cpumask		allowed;	/* CPUs of the job */
 	struct cpumask		candidates;	/* C: of these, those not looked at yet */
@@ -71,7 +56,6 @@ struct padata_mt_task {
 	unsigned long		next_search;	/* C: jiffies: then look at CPUs again */
 	raw_spinlock_t		prio_lock;
 	bool			caller_waits;	/* P: it has nothing else left to do */
-	spinlock_t		kill_lock;
 	struct padata_mt_task_helper helpers[];
 };
 
@@ -191,98 +175,10 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 	return -1;
 }
 
-#ifdef CONFIG_NUMA
-/* No reference is taken: what is copied may be freed meanwhile, and the copy never is. */
-static void padata_mt_task_copy_mempolicy(struct padata_mt_task *task)
-{
-	task_lock(current);
-	if (current->mempolicy) {
-		/* References are counted without the lock. */
-		task->mempolicy = data_race(*current->mempolicy);
-	}
-	task->mems = cpuset_current_mems_allowed;
-	task_unlock(current);
-
-	/* If cpuset changes the helper's nodes, the policy does not move to others. */
-	task->mempolicy.flags &= ~MPOL_F_RELATIVE_NODES;
-	task->mempolicy.flags |= MPOL_F_STATIC_NODES;
-	task->mempolicy.w.user_nodemask = task->mempolicy.nodes;
-	atomic_set(&task->mempolicy.refcnt, 1);
-}
-
-/* A worker has no policy of its own.  Others change it under the worker's alloc_lock. */
-static void padata_mt_task_set_mempolicy(struct mempolicy *policy)
-{
-	task_lock(current);
-	current->mempolicy = policy;
-	mpol_rebind_task(current, &cpuset_current_mems_allowed);
-	task_unlock(current);
-}
-
 /*
- * Take the nodes and the policy that the caller had when it started the job.  Called before
- * the helper becomes SCHED_IDLE: on PREEMPT_RT, others would wait for alloc_lock.
- *
- * When a node loses its last memory or gets its first, cpuset gives this thread the nodes of
- * the root cpuset, for the rest of its stay.  node_states[] changes before that: so either
- * the change is seen here, or cpuset has yet to update this thread.
- */
-static void padata_mt_task_enter_policy(struct padata_mt_helper *helper)
-{
-	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
-	const struct padata_mt_task *task = helper->team->task;
-	nodemask_t now, online, mems;
-
-	/* A node may come or go meanwhile. */
-	now = data_race(node_states[N_MEMORY]);
-	do {
-		online = now;
-		nodes_and(mems, task->mems, online);
-		set_mems_allowed(nodes_empty(mems) ? online : mems);
-		/* If one has, look again. */
-		now = data_race(node_states[N_MEMORY]);
-	} while (!nodes_equal(online, now));
-
-	part->mempolicy = task->mempolicy;
-	if (task->mempolicy.mode != MPOL_DEFAULT)
-		padata_mt_task_set_mempolicy(&part->mempolicy);
-}
-
-/* The reverse, in the same way: cpuset changes its own nodes before those of tasks. */
-static void padata_mt_task_leave_policy(void)
-{
-	nodemask_t mems = cpuset_mems_allowed(current);
-	nodemask_t set;
-
-	padata_mt_task_set_mempolicy(NULL);
-	do {
-		set = mems;
-		set_mems_allowed(set);
-		mems = cpuset_mems_allowed(current);
-	} while (!nodes_equal(set, mems));
-}
-#else
-static void padata_mt_task_copy_mempolicy(struct padata_mt_task *task)
-{
-}
-
-static void padata_mt_task_enter_policy(struct padata_mt_helper *helper)
-{
-}
-
-static void padata_mt_task_leave_policy(void)
-{
-}
-#endif
-
-/*
- * What keeps a caller alone.  Helpers do not inherit the scopes of an allocation: a helper
- * could enter a file system or a block device that the caller must not enter.  And a task
+ * What keeps a caller alone.  Helpers do not inherit the scopes of an allocation, and a task
  * that may use the memory reserves uses them alone, and may hold locks that other tasks wait
  * for in order to free memory.
- *
- * PF_MEMALLOC_PIN does not: a page that a helper has from a movable zone is only migrated
- * before it is pinned, and faults on behalf of a pin start jobs that zero pages.
  */
 #define PADATA_MT_TASK_ALONE	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC)
 
@@ -308,8 +204,6 @@ static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned
 
 	if (!(current->flags & PF_KTHREAD))
 		task->user = current;
-	task->memcg = get_mem_cgroup_from_mm(NULL);
-	padata_mt_task_copy_mempolicy(task);
 	task->nid = numa_nearest_node(job->near_nid ? job->nid : numa_node_id(), N_CPU);
 	padata_mt_job_cpus(job, &task->allowed);
 	cpumask_copy(&task->candidates, &task->allowed);
@@ -317,14 +211,12 @@ static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned
 	padata_mt_task_spread(task, raw_smp_processor_id());
 	task->next_search = jiffies;
 	raw_spin_lock_init(&task->prio_lock);
-	spin_lock_init(&task->kill_lock);
 	team->task = task;
 	return nr;
 }
 
 static void padata_mt_task_release(struct padata_mt_team *team)
 {
-	mem_cgroup_put(team->task->memcg);
 	kfree(team->task);
 }
 
@@ -343,10 +235,6 @@ static void padata_mt_task_set_nice(struct task_struct *helper, int nice)
  * not look at this helper any more, which then leaves: there is nothing left to claim.
  *
  * A worker that somebody has given another scheduling policy keeps it, and does not help.
- *
- * A helper that takes locks begins with the caller's nice value: whoever waits for one of them
- * must not wait for a thread that gets no CPU time, and may be the caller itself, in a chunk
- * of its own.  It still leaves when another task wants its CPU.
  */
 static void padata_mt_task_lower(struct padata_mt_helper *helper)
 {
@@ -359,14 +247,11 @@ static void padata_mt_task_lower(struct padata_mt_helper *helper)
 		return;
 	part->nice = task_nice(current);
 	part->lowered = true;
-	if (helper->team->run.job->locks)
-		padata_mt_task_set_nice(current, task_nice(helper->team->run.caller.task));
-	else
-		sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
+	sched_setscheduler_nocheck(current, SCHED_IDLE, &param);
 }
 
 /* From here on the caller leaves this thread's priority alone. */
-static void padata_mt_task_restore(struct padata_mt_helper *helper)
+static void padata_mt_task_leave(struct padata_mt_helper *helper)
 {
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
 
@@ -380,8 +265,7 @@ static void padata_mt_task_restore(struct padata_mt_helper *helper)
  * Nothing is left for the caller to do, and others may wait for it: in the kernel it holds
  * locks that its cgroup does not own.  So all helpers get the caller's nice value, whatever
  * its cgroup weighs, and whether or not the caller itself is SCHED_IDLE: for the rest of one
- * chunk each, which is charged.  All at once, so that none waits for a lock held by a helper
- * that is not boosted.
+ * chunk each, which is charged.
  *
  * Once caller_waits is set, no more helpers are lowered.
  */
@@ -397,39 +281,9 @@ static void padata_mt_task_boost_all(struct padata_mt_team *team)
 	}
 }
 
-/*
- * Called by the caller whenever it finds that it has been killed.  A helper that enters after
- * that finds the caller killed before it claims anything.
- *
- * A helper in the middle of a chunk would go on as if nothing had happened: wait for a
- * lock, or for memory that the caller's cgroup does not get until another of its tasks
- * has been killed, too.  So the helper must find a fatal signal pending, as the caller
- * does.  kill_lock keeps the signal from a worker that has left the job and now works for others.
- */
-static void padata_mt_task_kill_helpers(struct padata_mt_team *team)
-{
-	int i;
-
-	guard(spinlock)(&team->task->kill_lock);
-	for (i = 0; i < team->nr_helpers; i++) {
-		if (team->task->helpers[i].may_kill)
-			send_sig(SIGKILL, team->helpers[i].thread.task, 1);
-	}
-}
-
-/*
- * The caller cannot return before its helpers, killed or not.  If it is killed, it tells
- * them, however long it has waited by then.  The hung task detector ignores tasks that a
- * signal can wake, so it does not report the caller before it is killed, but it does
- * report a helper that hangs, and with it the job.
- */
 static void padata_mt_task_wait(struct padata_mt_team *team)
 {
 	padata_mt_task_boost_all(team);
-
-	if (!wait_for_completion_killable(&team->all_out))
-		return;
-	padata_mt_task_kill_helpers(team);
 	wait_for_completion(&team->all_out);
 }
 
@@ -448,26 +302,8 @@ static void padata_mt_task_enter(struct padata_mt_helper *helper)
 {
 	struct padata_mt_task_helper *part = padata_mt_task_part(helper);
 
-	allow_kernel_signal(SIGKILL);
-	scoped_guard(spinlock, &helper->team->task->kill_lock)
-		part->may_kill = true;
-	set_active_memcg(helper->team->task->memcg);
-	padata_mt_task_enter_policy(helper);
 	padata_mt_task_lower(helper);
 	part->charged = task_sched_runtime(current);
-}
-
-static void padata_mt_task_leave(struct padata_mt_helper *helper)
-{
-	padata_mt_task_restore(helper);
-	/* Else whoever has this worker next would be slowed down for this cgroup's memory.high. */
-	mem_cgroup_handle_over_high(GFP_KERNEL);
-	padata_mt_task_leave_policy();
-	set_active_memcg(NULL);
-	scoped_guard(spinlock, &helper->team->task->kill_lock)
-		padata_mt_task_part(helper)->may_kill = false;
-	/* Discards the signal, if it was sent. */
-	disallow_signal(SIGKILL);
 }
 
 /*
@@ -500,23 +336,11 @@ static bool padata_mt_task_helper_claim(struct padata_mt_helper *helper)
 	       !sched_helper_unwanted() && padata_mt_claim(&team->run, &helper->thread);
 }
 
-/*
- * Any thread may find the caller killed.  If the job is not killable, the caller does the rest
- * of it.  A job that a helper starts ends when that helper is sent the signal.
- *
- * The caller searches for idle CPUs at most once per tick: the search costs it time.
- */
+/* The caller searches for idle CPUs at most once per tick: the search costs it time. */
 static bool padata_mt_task_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
 {
 	struct padata_mt_team *team = run->team;
 
-	if (fatal_signal_pending(run->caller.task)) {
-		if (run->job->killable)
-			padata_mt_fail(run->job, -EINTR);
-		/* Helpers leave it to the caller, see kill_lock. */
-		if (team && thread == &run->caller)
-			padata_mt_task_kill_helpers(team);
-	}
 	if (thread != &run->caller)
 		return padata_mt_task_helper_claim(container_of(thread, struct padata_mt_helper,
 								thread));

@@ -7,7 +7,7 @@
  * /sys/kernel/debug/test_padata_mt/run takes the description of a job, as words
  * of the form key=value; the write returns when the job is done:
  *
- *   start= size= align= min_chunk= max_chunk= max_threads= numa_aware= killable= locks=
+ *   start= size= align= min_chunk= max_chunk= max_threads= numa_aware=
  *		as in struct padata_mt_job; numbers as in C.  size= is required,
  *		max_threads= is INT_MAX by default, and all others are 0.
  *   near=NODE	the node of the data (default: none given)
@@ -21,22 +21,18 @@
  *		nap	sleeps again and again, for a millisecond each, for us= microseconds
  *		wait	sleeps for us= microseconds, unless it is killed
  *		nested	runs a job of TEST_INNER_SIZE units of its own
- *		alloc	keeps the CPU busy as fn=busy does, and allocates a page for each
- *			unit, charged to the thread's memory cgroup and placed by its
- *			memory policy; the pages are freed with the result
  *		lock	takes a lock, test_fn_lock
  *		race	for each unit, adds to a variable shared by all threads, without
  *			a lock: for KCSAN to report
  *		none	there is no thread function: the job is malformed
- *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, fn=nap, fn=wait and
- *		fn=alloc (default 100)
+ *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, and fn=nap
+ *		(default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   fail=N	one chunk in N fails, at random (default 0: none)
  *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
  *   reclaim=1	the caller holds what lockdep takes for a lock of memory reclaim.  Not
  *		with a thread function that allocates memory.
- *   scope=SCOPE	the caller is in this scope: nofs, noio, pin, or memalloc (for
- *		PF_MEMALLOC)
+ *   scope=SCOPE	the caller is in this scope: nofs, noio, or memalloc (for PF_MEMALLOC)
  *   rules=WHICH
  *		boot	helpers as at boot, one on every CPU (default)
  *		now	helpers as padata_do_multithreaded() uses them after boot
@@ -62,10 +58,6 @@
  * /sys/kernel/debug/test_padata_mt/exit takes the same description, but runs the job
  * when the file is closed: in an exiting task, if that still has the file open.
  *
- * /sys/kernel/debug/test_padata_mt/workers says how many worker threads have a memory
- * policy, have a memory cgroup to charge, are barred from some nodes, or may be killed:
- * this applies to helpers only, and only while they help.
- *
  * /sys/kernel/debug/test_padata_mt/result has the jobs of the last description,
  * one per line, as words of the form key=value:
  *
@@ -80,10 +72,8 @@
  *   strays=	chunks that helpers ran on CPUs outside cpus=; not a failure by
  *		itself, as helpers of a CPU that goes offline finish elsewhere
  *   elapsed_ns=	how long the job took
- *   woken=	chunks of fn=wait that were over because the thread was killed
  *   failed=	chunks that were made to fail
  *   units_by_cpu=	CPU:UNITS pairs, separated by commas
- *   pages_by_node=	NODE:PAGES pairs, for the pages that fn=alloc got
  *   runs= erred=	with repeat=: how often the jobs were run, and how often one of them
  *		returned an error; all else is of the last time
  */
@@ -105,10 +95,8 @@
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/nodemask.h>
 #include <linux/numa.h>
 #include <linux/padata_mt.h>
 #include <linux/random.h>
@@ -137,12 +125,11 @@
 
 enum test_fn {
 	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NAP, TEST_NESTED,
-	TEST_ALLOC, TEST_LOCK, TEST_WAIT, TEST_RACE, TEST_NONE,
+	TEST_LOCK, TEST_RACE, TEST_NONE,
 };
 
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "alloc", "lock", "wait",
-	"race", "none",
+	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "lock", "race", "none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -185,7 +172,6 @@ struct test_job {
 	struct padata_mt_job	job;
 	struct task_struct	*caller;
 	unsigned long		*seen;		/* a bit for every unit */
-	struct page		**pages;	/* a page for each unit, with fn=alloc */
 	atomic_long_t		*units;		/* for every CPU */
 	atomic_long_t		helped;
 	const char		*why;		/* the first promise broken */
@@ -194,7 +180,6 @@ struct test_job {
 	atomic_t		failed;
 	atomic_t		inside;
 	atomic_t		most;
-	atomic_t		woken;
 	bool			returned;
 	int			ret;
 	u64			elapsed_ns;
@@ -259,7 +244,6 @@ static void test_nest(struct test_job *tj)
 	inner.size = TEST_INNER_SIZE;
 	inner.align = 0;
 	inner.min_chunk = 1;
-	inner.killable = false;
 	if (test_do(tj, &inner, &test_inner_key))
 		test_broke(tj, "inner-job-refused");
 	else if (atomic_long_read(&units) != TEST_INNER_SIZE)
@@ -309,20 +293,6 @@ static void test_use_cpu_time(unsigned long us)
 	}
 }
 
-static void test_alloc(struct test_job *tj, unsigned long start, unsigned long end,
-		       unsigned long us)
-{
-	unsigned long first = tj->desc->job.start;
-
-	test_stay_busy(us);
-	/* Like loops in the kernel, stop if there is no page and the task is killed. */
-	for (; start < end; start++) {
-		tj->pages[start - first] = alloc_page(GFP_USER | __GFP_ACCOUNT);
-		if (!tj->pages[start - first] && fatal_signal_pending(current))
-			break;
-	}
-}
-
 static void test_take_lock(void)
 {
 	mutex_lock(&test_fn_lock);
@@ -362,15 +332,8 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 	case TEST_NESTED:
 		test_nest(tj);
 		break;
-	case TEST_ALLOC:
-		test_alloc(tj, start, end, us);
-		break;
 	case TEST_LOCK:
 		test_take_lock();
-		break;
-	case TEST_WAIT:
-		if (schedule_timeout_killable(usecs_to_jiffies(us)))
-			atomic_inc(&tj->woken);
 		break;
 	case TEST_RACE:
 		test_race(end - start);
@@ -446,8 +409,7 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
  */
 static void test_check_failed_job(struct test_job *tj)
 {
-	bool asked = atomic_read(&tj->failed) ? tj->ret == TEST_ERROR :
-		     tj->ret == -EINTR && tj->desc->job.killable;
+	bool asked = atomic_read(&tj->failed) && tj->ret == TEST_ERROR;
 
 	if (!asked && tj->ret == -EINVAL)
 		test_broke(tj, "job-refused");
@@ -539,30 +501,11 @@ static int test_job_init(struct test_job *tj, struct test_set *set)
 	init_completion(&tj->done);
 	tj->seen = kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long), GFP_KERNEL);
 	tj->units = kvcalloc(nr_cpu_ids, sizeof(*tj->units), GFP_KERNEL);
-	if (!tj->seen || !tj->units)
-		return -ENOMEM;
-	if (tj->desc->fn != TEST_ALLOC)
-		return 0;
-
-	tj->pages = kvcalloc(tj->desc->job.size + 1, sizeof(*tj->pages), GFP_KERNEL);
-	return tj->pages ? 0 : -ENOMEM;
-}
-
-static void test_free_pages(struct test_job *tj)
-{
-	unsigned long i;
-
-	for (i = 0; tj->pages && i < tj->desc->job.size; i++) {
-		if (tj->pages[i])
-			__free_page(tj->pages[i]);
-	}
-	kvfree(tj->pages);
+	return tj->seen && tj->units ? 0 : -ENOMEM;
 }
 
 static void test_job_free(struct test_job *tj)
 {
-	if (tj->desc)
-		test_free_pages(tj);
 	kvfree(tj->seen);
 	kvfree(tj->units);
 }
@@ -670,8 +613,6 @@ static int test_parse_bool(struct test_desc *desc, const char *key,
 {
 	const struct { const char *key; bool *to; } bools[] = {
 		{ "numa_aware", &desc->job.numa_aware },
-		{ "killable", &desc->job.killable },
-		{ "locks", &desc->job.locks },
 		{ "hold", &desc->hold },
 		{ "reclaim", &desc->reclaim },
 	};
@@ -945,32 +886,6 @@ static void test_show_units(struct seq_file *m, const struct test_job *tj)
 	seq_puts(m, sep == '=' ? "=none" : "");
 }
 
-static unsigned long test_nr_pages(const struct test_job *tj, int nid)
-{
-	unsigned long i, nr = 0;
-
-	for (i = 0; tj->pages && i < tj->desc->job.size; i++)
-		nr += tj->pages[i] && page_to_nid(tj->pages[i]) == nid;
-	return nr;
-}
-
-static void test_show_pages(struct seq_file *m, const struct test_job *tj)
-{
-	char sep = '=';
-	int nid;
-
-	seq_puts(m, " pages_by_node");
-	for_each_online_node(nid) {
-		unsigned long nr = test_nr_pages(tj, nid);
-
-		if (!nr)
-			continue;
-		seq_printf(m, "%c%d:%lu", sep, nid, nr);
-		sep = ',';
-	}
-	seq_puts(m, sep == '=' ? "=none\n" : "\n");
-}
-
 static void test_show_job(struct seq_file *m, const struct test_job *tj)
 {
 	unsigned long units = bitmap_weight(tj->seen, tj->desc->job.size);
@@ -981,12 +896,11 @@ static void test_show_job(struct seq_file *m, const struct test_job *tj)
 	seq_printf(m, " nr_threads=%d nr_ran=%d inside=%d strays=%d elapsed_ns=%llu",
 		   tj->job.nr_threads, tj->job.nr_ran, atomic_read(&tj->most),
 		   atomic_read(&tj->strays), tj->elapsed_ns);
-	seq_printf(m, " helped=%ld failed=%d woken=%d",
-		   atomic_long_read(&tj->helped), atomic_read(&tj->failed),
-		   atomic_read(&tj->woken));
+	seq_printf(m, " helped=%ld failed=%d",
+		   atomic_long_read(&tj->helped), atomic_read(&tj->failed));
 	seq_printf(m, " runs=%u erred=%u", test_last->runs, test_last->erred);
 	test_show_units(m, tj);
-	test_show_pages(m, tj);
+	seq_putc(m, '\n');
 }
 
 static int result_show(struct seq_file *m, void *unused)
@@ -1004,72 +918,6 @@ static int result_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(result);
 
-#ifdef CONFIG_NUMA
-static bool test_has_policy(const struct task_struct *p)
-{
-	return p->mempolicy;
-}
-#else
-static bool test_has_policy(const struct task_struct *p)
-{
-	return false;
-}
-#endif
-
-#ifdef CONFIG_MEMCG
-/* To charge, or to wait for because of its memory.high */
-static bool test_has_memcg(const struct task_struct *p)
-{
-	return p->active_memcg || p->memcg_nr_pages_over_high;
-}
-#else
-static bool test_has_memcg(const struct task_struct *p)
-{
-	return false;
-}
-#endif
-
-#ifdef CONFIG_CPUSETS
-static bool test_lacks_nodes(const struct task_struct *p)
-{
-	return !nodes_subset(node_states[N_MEMORY], p->mems_allowed);
-}
-#else
-static bool test_lacks_nodes(const struct task_struct *p)
-{
-	return false;
-}
-#endif
-
-/* No worker may be killed before it helps. */
-static bool test_may_be_killed(const struct task_struct *p)
-{
-	const struct sighand_struct *sighand = rcu_dereference(p->sighand);
-
-	return sighand && sighand->action[SIGKILL - 1].sa.sa_handler != SIG_IGN;
-}
-
-/* Count the workers that still have state of a task that they helped. */
-static int workers_show(struct seq_file *m, void *unused)
-{
-	unsigned int policy = 0, memcg = 0, nodes = 0, signal = 0;
-	struct task_struct *g, *p;
-
-	rcu_read_lock();
-	for_each_process_thread(g, p) {
-		if (!(p->flags & PF_WQ_WORKER))
-			continue;
-		policy += test_has_policy(p);
-		memcg += test_has_memcg(p);
-		nodes += test_lacks_nodes(p);
-		signal += test_may_be_killed(p);
-	}
-	rcu_read_unlock();
-	seq_printf(m, "policy=%u memcg=%u nodes=%u signal=%u\n", policy, memcg, nodes, signal);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(workers);
-
 static int __init test_padata_mt_init(void)
 {
 	test_dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
@@ -1078,7 +926,6 @@ static int __init test_padata_mt_init(void)
 	debugfs_create_file("progress", 0400, test_dir, NULL, &progress_fops);
 	debugfs_create_file("release", 0200, test_dir, NULL, &test_release_fops);
 	debugfs_create_file("exit", 0200, test_dir, NULL, &test_exit_fops);
-	debugfs_create_file("workers", 0400, test_dir, NULL, &workers_fops);
 	return PTR_ERR_OR_ZERO(test_dir);
 }
 module_init(test_padata_mt_init);

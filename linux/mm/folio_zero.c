@@ -121,7 +121,7 @@ static int folio_zero_part(const struct huge_page_work *work, unsigned long star
 }
 
 /*
- * How many threads zero, copy or pin pages for the current task, at most, the caller included.
+ * How many threads zero or copy pages for the current task, at most, the caller included.
  *
  * The only place that decides who has helpers there, and how many.  Less than two chunks cannot be
  * shared.  Kernel threads may work for a task whose limits do not apply to them.  No helper has

@@ -102,16 +102,16 @@ def starts() -> int:
 
 
 @command()
-@click.argument("what", type=click.Choice(["memmap", "hugepages", "pinning"]), required=False)
+@click.argument("what", type=click.Choice(["memmap", "hugepages"]), required=False)
 @click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
 def bench(what: str | None, check: bool, quick: bool) -> int:
-    """Time struct page init, huge page zeroing or pinning.
+    """Time struct page init, or huge page zeroing.
 
     Stock's way beside ours: at native speed on real memory, struct pages (memmap, the default), or pages
-    of 512 KiB to 1 GiB (hugepages); in a guest, memory that is pinned for a device (pinning).  What each
-    can show, and what not, is in docs/measuring.md.  Results go to bench.json, hugepages.json or
-    pinning.json in the folder of this CPU in results/.  Nothing else should run on the host meanwhile.
+    of 512 KiB to 1 GiB (hugepages).  What each can show, and what not, is in docs/measuring.md.  Results
+    go to bench.json or hugepages.json in the folder of this CPU in results/.  Nothing else should run on
+    the host meanwhile.
 
     With --check, ours is compared with the machine's limit, with stock and with the best way of
     this CPU.  For each ratio there is a bound and a verdict.  The exit status is 1 if a bound is
@@ -125,12 +125,10 @@ def bench(what: str | None, check: bool, quick: bool) -> int:
       ./lab bench --check             all bounds, a few minutes
     """
     from padlab.measure import bench as benches
-    from padlab.measure import hugepages, pinning
+    from padlab.measure import hugepages
 
     if check:
         return benches.check(what, quick)
-    if what == "pinning":
-        return pinning.main(quick)
     return hugepages.main(quick) if what == "hugepages" else benches.main(quick)
 
 

@@ -207,16 +207,6 @@ def sizes(base: str, slug: str) -> Table:
     return Table(("size", "stock, us", *heads, "CPU time of the most, of stock"), rows)
 
 
-def pinning(base: str) -> Table:
-    """Pages that are pinned for a device, in a guest on each CPU where that was timed."""
-    rows = []
-    for record in records.of_all(base, "pinning.json").values():
-        for row in record["rows"]:
-            ours = f"{figure(row['ours'], 0)} ({ratio(row['ours'], row['stock'])})"
-            rows.append([records.cpu(record), row["memory"], row["unit"], figure(row["stock"], 0), ours])
-    return Table(("host", "memory", "unit", "stock", "ours (of stock)"), rows)
-
-
 def copies(base: str) -> Table:
     """Pages of 2 MiB and 1 GiB that are copied, on each CPU where that was timed."""
     rows = []

@@ -35,7 +35,6 @@ TABLES: dict[str, Callable[..., Table]] = {
     "zeroing-sizes": native.sizes,
     "zeroing-break-even": native.break_even,
     "copies": native.copies,
-    "pinning": native.pinning,
     "parts": source.parts,
     "hooks": source.hooked,
     "bench-limits": source.limits,

@@ -23,7 +23,7 @@ echo 4294967296 >/proc/sys/kernel/shmmax
 echo 4194304 >/proc/sys/kernel/shmall
 
 if [ -n "$padlab_threshold" ]; then
-	for of in huge_page_zero huge_page_copy pin_pages; do
+	for of in huge_page_zero huge_page_copy; do
 		echo "$padlab_threshold" >/proc/sys/vm/${of}_threshold_kbytes ||
 			say trouble "the threshold cannot be set"
 	done

@@ -66,7 +66,6 @@ SPARSE = Config("sparse", ("sparse",))
 NOMEMCG = Config("nomemcg", ("nomemcg",))
 OUTSIDE = Config("outside", ("outside",), compilations=1000)
 USERS = Config("users", ("users",), compilations=1330)
-VFIO = Config("vfio", ("vfio",), compilations=1050)
 GDB = Config("gdb", ("gdb",), make=("scripts_gdb",))
 ARM64 = Config("arm64", arch=ARM64_ARCH, compilations=820)
 # KCSAN leaves out the scheduler's files: here, not ours.

@@ -27,7 +27,7 @@ from padlab.vm.accel import Accel
 
 ROW_DEPTH = 2  # tables in each other that are a row
 CPUS = "cpus"  # the folder of CPUs' folders
-OF_CPU = ("bench.json", "hugepages.json", "pinning.json", "starts.json", "boots.json")
+OF_CPU = ("bench.json", "hugepages.json", "starts.json", "boots.json")
 
 
 def path_of(name: str) -> Path:

@@ -25,7 +25,7 @@ from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 # Roles that are about one program of the kselftests.
-PROGRAMS = {"hugecost": "hugepages", "pincost": "pinpages"}
+PROGRAMS = {"hugecost": "hugepages"}
 ROLES = sorted(path.stem for path in GUEST.glob("*.sh") if path.stem != "oracle.early")
 
 

@@ -9,8 +9,8 @@ from padlab.core import paths
 from padlab.docs import source
 
 MAX_ADDED = 212  # lines of the kernel's own code
-# Users of jobs that come after them: copies, memory that arrives later, pinning.
-LATER = ("folio-copy", "copy-pages", "memmap-device", "memmap-hotplug", "gup-job")
+# Users of jobs that come after them: copies, memory that arrives later.
+LATER = ("folio-copy", "copy-pages", "memmap-device", "memmap-hotplug")
 MAX_ADDED_LATER = 97
 
 PATCH = """\

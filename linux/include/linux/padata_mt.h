@@ -42,10 +42,6 @@ struct cpumask;
  *             job without a limit has no helpers.  As much as takes about a millisecond.
  * @nid: A node, online or not, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
- * @killable: Stop when the caller is killed, and fail with %-EINTR.  Noticed between
- *            chunks.  No effect before the kernel starts init, or without CONFIG_PADATA.
- * @locks: @thread_fn takes locks for which other tasks may wait: helpers after boot are not
- *         at the lowest priority.
  * @error: Set by padata_do_multithreaded(): what it returns.
  *
  * A job gets at most one helper for each CPU in @cpumask, on one CPU of each core first
@@ -66,8 +62,6 @@ struct padata_mt_job {
 	unsigned long		max_chunk;
 	int			nid;
 	bool			near_nid;
-	bool			killable;
-	bool			locks;
 	int			error;
 };
 
@@ -90,8 +84,7 @@ struct padata_mt_job {
  * @job->thread_fn takes.
  * Return: 0 when the job is done; %-EINVAL, with nothing done, if @job has no
  * thread function or its range wraps around; the error that a thread function
- * passed to padata_mt_fail(); %-EINTR if @job is killable, the kernel has started
- * init, and a thread found the caller killed when it looked for a chunk.
+ * passed to padata_mt_fail().
  */
 #define padata_do_multithreaded(job)					\
 ({									\

@@ -23,7 +23,7 @@ _BY_FREE = ("fs/file-max", "vm/user_reserve_kbytes", "vm/admin_reserve_kbytes")
 # Of stock's, whose image has another size, and of what is sized by free pages.
 MAX_OFF = 0.002
 # Settings that stock does not have.
-_OURS = ("vm/huge_page_", "vm/pin_pages_")
+_OURS = ("vm/huge_page_",)
 
 
 def same(name: str, kernel: str = KERNEL, limit_s: float | None = None) -> Outcome:

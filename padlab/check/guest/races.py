@@ -164,7 +164,6 @@ def checks() -> Iterator[tuple[str, str, str, Callable[[], Outcome]]]:
         ("KUnit", guests.SMT, "kunit", ()),
         ("kselftests", guests.SMT, "selftest", ()),
         ("kselftests of huge pages", hugepages.MACHINE, "selftest", ("padlab_tests=huge",)),
-        ("kselftests of memory that comes and goes", suites.LATE, "selftest", ("padlab_tests=nodes",)),
     )
     for title, name, role, append in tests:
         yield title, name, role, partial(_run, name, role, *append)

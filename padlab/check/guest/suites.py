@@ -21,15 +21,8 @@ from padlab.vm import machine
 TIME = "two-cpus"
 TIME_LIMIT_S = 600
 
-# A node without memory, and a DIMM for it.
-LATE = "late-node"
-
 # Nodes with more than one last-level cache.
 CACHES = "caches"
-
-# An IOMMU and a device behind it.  In 6.12, iommufd's mock domain is for machines without an IOMMU.
-DEVICES = "devices"
-MOCKED = ("intel_iommu=off",)
 
 UML_LIMIT_S = 300  # the kernel's own default
 
@@ -120,7 +113,6 @@ def selftests_of(
     kernel: str = "patched",
     only: str = "",
     limit_s: float | None = None,
-    mocked: bool = False,
 ) -> Outcome:
     """Those of a kind that has a machine or arguments of its own, or ``only`` that one of them."""
     tests = f"padlab_only={only}" if only else f"padlab_tests={kind}"
@@ -129,17 +121,15 @@ def selftests_of(
     if kind == "report":  # they look for reports themselves, of which no other boot may have any
         append = ("maxcpus=7", tests, KMEMLEAK_OFF)
         return guests.results(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
-    # With memory for pages of 1 GiB, a node whose only memory can be taken away, caches in a node,
-    # or a device.
-    name = {"huge": hugepages.MACHINE, "nodes": LATE, "caches": CACHES, "pin": DEVICES}[kind]
-    words = (tests, *MOCKED) if mocked else (tests,)
-    return _whole(guests.boot(name, kernel, config, "selftest", words, limit_s))
+    # With memory for pages of 1 GiB, or caches in a node.
+    name = {"huge": hugepages.MACHINE, "caches": CACHES}[kind]
+    return _whole(guests.boot(name, kernel, config, "selftest", (tests,), limit_s))
 
 
 def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
     """``name`` is that of its file without the ending; its first word may say what kind it is."""
     kind = kind_of(name)
-    if kind in ("time", "report", "huge", "nodes", "pin"):
+    if kind in ("time", "report", "huge"):
         return selftests_of(kind, config, kernel, name, limit_s)
     append = (*GIVEN, *preempt(config), f"padlab_only={name}")
     return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
@@ -153,9 +143,8 @@ def kunit(config: Config, kernel: str = "patched", limit_s: float | None = None)
 TESTS = paths.LINUX / "tools/testing/selftests/padata"
 SINGLE_CONFIGS = (kconfig.PERF, kconfig.DEBUG)
 MORE_CONFIGS = (kconfig.RT, kconfig.KCSAN)  # with --full
-# Reports are of the kernel that has all of them; the realtime kernel has no transparent huge pages,
-# and none of these has devices for guests.
-ONLY = {"report": (kconfig.DEBUG,), "huge": (kconfig.PERF, kconfig.DEBUG, kconfig.KCSAN), "pin": ()}
+# Reports are of the kernel that has all of them; the realtime kernel has no transparent huge pages.
+ONLY = {"report": (kconfig.DEBUG,), "huge": (kconfig.PERF, kconfig.DEBUG, kconfig.KCSAN)}
 SINGLE_LIMIT_S = 900
 
 

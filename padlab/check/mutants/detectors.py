@@ -41,7 +41,7 @@ from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint, write
-from padlab.kernel.kconfig import DEBUG, PERF, USERS, Config
+from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
 
@@ -124,7 +124,7 @@ def _booted(name: str, config: Config, boot: Boot, faulty: bool = False) -> Dete
 
 def _of_guest(name: str) -> Detector:
     kind = name.removeprefix("debug:")
-    config = DEBUG if name != kind else USERS if kind.startswith("test_pin") else PERF
+    config = DEBUG if name != kind else PERF
     reads: tuple[str, ...]
     if kind == "kunit":
         boot, reads = partial(suites.kunit, config), _KUNIT

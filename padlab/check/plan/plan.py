@@ -183,8 +183,6 @@ def _selftests_elsewhere(config: Config) -> Iterator[Check]:
     run = partial(suites.selftests_of, "huge", config)
     mib = _whole(hugepages.MACHINE)
     yield _selftests("kselftests of huge pages", run, hugepages.MACHINE, config, mib)
-    run = partial(suites.selftests_of, "nodes", config)
-    yield _selftests("kselftests of memory that comes and goes", run, suites.LATE, config)
     run = partial(suites.selftests_of, "caches", config, only="test_helper_cpus")
     yield _selftests("kselftests of where helpers go", run, suites.CACHES, config)
     title = f"kselftests that measure time, {suites.TIME} ({config})"
@@ -248,10 +246,6 @@ def _users(everything: bool) -> Iterator[Check]:
     guest = partial(_guest, config=used.CONFIG)
     for case in used.CASES:
         yield guest(case.title, partial(memmap.case, case), case.machine, boots_each=2)
-    for mocked in (False, True):
-        run = partial(suites.selftests_of, "pin", used.CONFIG, mocked=mocked)
-        title = f"kselftests of pages pinned for {'a mock device' if mocked else 'a device'}"
-        yield _selftests(title, run, suites.DEVICES, used.CONFIG, _whole(suites.DEVICES))
     if everything:
         yield guest("who reads struct pages without asking is seen", used.poisoned, SMT)
         title = "what users' kernels have is used, as in stock"

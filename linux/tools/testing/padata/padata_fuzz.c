@@ -110,7 +110,6 @@ struct shape {
 	unsigned long		max_chunk;
 	int			max_threads;
 	bool			task;		/* with the back end defined here */
-	bool			killable;
 	bool			fail_last;	/* the chunk at the end */
 	bool			no_fn;
 	bool			numa_aware;
@@ -124,7 +123,6 @@ struct shape {
 	unsigned int		late;		/* helpers, in per cent */
 	unsigned int		never;		/* likewise, and all below */
 	unsigned int		fail;		/* chunks */
-	unsigned int		kill;		/* claims before which the job is stopped */
 	unsigned int		refuse;		/* claims of helpers */
 	unsigned int		start_more;	/* claims of the caller */
 	unsigned int		no_cpu;		/* attempts to start a helper */
@@ -136,9 +134,6 @@ struct chunk {
 	unsigned long		end;
 	struct work_struct	*work;
 };
-
-/* What had not happened yet when a thread started to report a failure. */
-enum { BEFORE_FAIL = 1, BEFORE_KILL = 2 };
 
 /* The argument of a job. */
 /* One helper at a time. */
@@ -168,11 +163,8 @@ struct trial {
 	atomic_t		inside;
 	atomic_t		over;
 	atomic_t		nr_fails;
-	unsigned char		fails[MAX_FAILS];
+	bool			first[MAX_FAILS];	/* none was over when this one began */
 	bool			failed;		/* one of them is over */
-	bool			may_be_killed;	/* none was when this was tried */
-	atomic_t		kills;
-	int			kills_over;
 	atomic_t		nr_chunks;
 	int			max_chunks;
 	unsigned char		units[NR_UNITS];
@@ -188,7 +180,6 @@ struct caller {
 	unsigned long		helpers;	/* helpers that did so */
 	unsigned long		again;		/* helpers started in a used slot */
 	unsigned long		failed;		/* jobs in which a thread failed */
-	unsigned long		killed;
 };
 
 static struct {
@@ -222,9 +213,8 @@ static void describe(char *text, size_t size, const struct shape *s)
 		       s->start, s->size, s->align, s->min_chunk, s->max_threads);
 	if (s->max_chunk)
 		len += snprintf(text + len, size - len, " max_chunk=%lu", s->max_chunk);
-	snprintf(text + len, size - len, "%s%s%s, %s, on CPU %d of %u",
+	snprintf(text + len, size - len, "%s%s, %s, on CPU %d of %u",
 		 s->no_fn ? " without thread_fn" : "", s->numa_aware ? " numa_aware" : "",
-		 s->killable ? " killable" : "",
 		 s->task ? "task" : "boot", s->cpu, s->machine->nr_cpus);
 }
 
@@ -422,10 +412,7 @@ static void shape_trouble(struct shape *s)
 	if (one_in(4))
 		s->fail = one_in(4) ? 100 : one_in(2) ? below(10) : below(101);
 	s->fail_last = one_in(16);
-	s->killable = one_in(3);
 	s->task = one_in(2);
-	if (s->task && s->killable && one_in(2))
-		s->kill = below(20);
 	if (!s->task)
 		return;
 
@@ -579,7 +566,7 @@ static bool body(struct trial *t, unsigned long start, unsigned long end)
 	return fails;
 }
 
-/* Each error of a job is different, and none is -EINTR. */
+/* Each error of a job is different. */
 static int trial_error(const struct trial *t, int nr)
 {
 	return -(int)(EINTR + 1 + t->seed % 3000 + nr);
@@ -607,27 +594,13 @@ static bool has_failed(const struct trial *t)
 	return smp_load_acquire(&t->failed);
 }
 
-static int nr_kills_over(const struct trial *t)
-{
-	/* Pairs with the release in kill_job(). */
-	return smp_load_acquire(&t->kills_over);
-}
-
-static bool all_kills_are_over(const struct trial *t)
-{
-	int over = nr_kills_over(t);
-
-	return over && over == atomic_read(&t->kills);
-}
-
 static void fail(struct trial *t)
 {
 	int nr = atomic_inc_return_relaxed(&t->nr_fails) - 1;
 
 	if (nr >= MAX_FAILS)
 		broken(t, RULE_STOP, "it failed %d times", nr);
-	t->fails[nr] = has_failed(t) ? 0 : BEFORE_FAIL;
-	t->fails[nr] |= all_kills_are_over(t) ? 0 : BEFORE_KILL;
+	t->first[nr] = !has_failed(t);
 	fail_with(t, nr);
 	/* Pairs with the acquire in has_failed(). */
 	smp_store_release(&t->failed, true);
@@ -865,16 +838,6 @@ static void check_length(const struct trial *t, const struct chunk *chunk, unsig
 		broken(t, RULE_MAX_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
 }
 
-static void kill_job(struct trial *t, struct padata_mt_run *run)
-{
-	if (!has_failed(t))
-		WRITE_ONCE(t->may_be_killed, true);
-	atomic_inc(&t->kills);
-	padata_mt_fail(run->job, -EINTR);
-	/* Pairs with the acquire in nr_kills_over(). */
-	__atomic_add_fetch(&t->kills_over, 1, __ATOMIC_RELEASE);
-}
-
 /* Returns whether the helper has to leave. */
 static bool fuzz_refuse(struct trial *t, struct padata_mt_thread *thread)
 {
@@ -903,14 +866,12 @@ static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *threa
 
 	if (thread->task != current)
 		broken(t, RULE_BACKEND, "a thread claims for another");
-	if (by_chance(t->shape.kill))
-		kill_job(t, run);
 	if (thread != &run->caller && fuzz_refuse(t, thread))
 		return false;
 	if (thread == &run->caller && run->team && by_chance(t->shape.start_more))
 		padata_mt_start_helpers(run->team);
 
-	over = has_failed(t) || nr_kills_over(t);
+	over = has_failed(t);
 	if (!padata_mt_claim(run, thread))
 		return false;
 	if (over)
@@ -1028,8 +989,7 @@ static unsigned long check_chunks(struct trial *t, int nr)
 /* Whether a thread that failed can have been the first to end the job. */
 static bool fail_may_count(const struct trial *t, int nr)
 {
-	return nr >= 0 && nr < atomic_read(&t->nr_fails) &&
-	       t->fails[nr] == (BEFORE_FAIL | BEFORE_KILL);
+	return nr >= 0 && nr < atomic_read(&t->nr_fails) && t->first[nr];
 }
 
 /* @all: everything was handed out. */
@@ -1041,14 +1001,12 @@ static void check_error(const struct trial *t, int error, bool all)
 		broken(t, RULE_ERROR, "0 is returned after %d fails", nr_fails);
 	if (!error && !all)
 		broken(t, RULE_ONCE, "a job that is not done returned 0");
-	if (error == -EINTR && !t->may_be_killed)
-		broken(t, RULE_ERROR, "-EINTR is returned by a job that was not stopped");
 	if (gives_no_errors(t)) {
-		if (error && error != -EINTR && error != -EINVAL)
+		if (error && error != -EINVAL)
 			broken(t, RULE_ERROR, "%d is returned for what is no error", error);
 		return;
 	}
-	if (error && error != -EINTR && !fail_may_count(t, trial_error(t, 0) - error))
+	if (error && !fail_may_count(t, trial_error(t, 0) - error))
 		broken(t, RULE_ERROR, "%d is returned, errors are %d and down, of %d", error,
 		       trial_error(t, 0), nr_fails);
 }
@@ -1159,7 +1117,6 @@ static void job_make(struct padata_mt_job *job, struct trial *t)
 		.cpumask	= s->has_mask ? &s->mask : NULL,
 		.nr_threads	= -1,
 		.nr_ran		= -1,
-		.killable	= s->killable,
 		.error		= INT_MIN,
 	};
 	t->job = job;
@@ -1226,7 +1183,6 @@ static void count(struct caller *caller, const struct trial *t, const struct pad
 	}
 	caller->again += t->nr_again;
 	caller->failed += atomic_read(&t->nr_fails) != 0;
-	caller->killed += job->error == -EINTR;
 }
 
 /* One job from beginning to end, perhaps within a chunk of @parent.  Returns its error. */
@@ -1416,15 +1372,13 @@ static struct caller sum_up(void)
 		sum.helpers += callers[i].helpers;
 		sum.again += callers[i].again;
 		sum.failed += callers[i].failed;
-		sum.killed += callers[i].killed;
 	}
 	return sum;
 }
 
 static bool all_happened(const struct pool_stats *stats, const struct caller *sum)
 {
-	return stats->run && stats->late && stats->cancelled && sum->again && sum->failed &&
-	       sum->killed;
+	return stats->run && stats->late && stats->cancelled && sum->again && sum->failed;
 }
 
 /* What must hold when all jobs are done and all helpers are gone. */
@@ -1486,8 +1440,7 @@ static int run(void)
 	       stats.run, stats.late, stats.cancelled);
 	printf("padata_fuzz: jobs that were helped: %lu, by %lu threads, %lu in used slots\n",
 	       sum.helped, sum.helpers, sum.again);
-	printf("padata_fuzz: jobs that failed: %lu, were killed: %lu\n",
-	       sum.failed, sum.killed);
+	printf("padata_fuzz: jobs that failed: %lu\n", sum.failed);
 	printf("padata_fuzz: ok: %lu jobs, %lu callers, %lu helpers, ", jobs, opt.callers,
 	       opt.threads);
 	printf("%.1f s, %.0f jobs/s, seed 0x%llx\n", seconds, jobs / seconds, opt.seed);

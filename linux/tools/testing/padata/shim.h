@@ -317,7 +317,6 @@ struct cpumask {
 	unsigned long		bits[SHIM_CPU_WORDS];
 };
 
-struct mempolicy { };
 #define nodemask_t		struct nodemask
 struct nodemask {
 	unsigned long		bits;

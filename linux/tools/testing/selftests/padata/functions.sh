@@ -286,12 +286,6 @@ remove_group()
 	await rmdir "$1" 2>/dev/null
 }
 
-# Nothing holds a reference to cgroups of $GROUP that were removed
-none_is_dying()
-{
-	grep -q '^nr_dying_descendants 0' "$GROUP/cgroup.stat"
-}
-
 # enter_group NAME: moves the (sub)shell that calls this, and all that it starts
 enter_group()
 {
@@ -483,14 +477,6 @@ job_is_ok()
 	ktap_print_msg "failed: $*"
 	show_result
 	return 1
-}
-
-# Workers keep nothing of the tasks that they have helped.
-workers_are_as_before()
-{
-	workers=$(cat "$JOBS/workers")
-	ktap_print_msg "workers that have something left of a task: $workers"
-	[ "$workers" = "policy=0 memcg=0 nodes=0 signal=0" ]
 }
 
 # check NAME COMMAND...: runs one test case.  If it fails, the job's result is shown.

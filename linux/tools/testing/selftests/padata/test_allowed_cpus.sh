@@ -105,7 +105,7 @@ start_jobs()
 		[ -z "$1" ] || enter_group "$1"
 		while :; do
 			# shellcheck disable=SC2086
-			run_job $JOB killable=1
+			run_job $JOB
 		done
 	) &
 	jobs=$!

@@ -48,8 +48,15 @@ is_done_alone()
 	[ "$(values nr_threads)" -eq 1 ]
 }
 
+# has_no_help SCOPE: the caller is in it
+has_no_help()
+{
+	job_is_ok rules=now size=10000 max_chunk=10 fn=busy us=50 scope="$1" &&
+	[ "$(values nr_threads)" -eq 1 ]
+}
+
 setup_jobs
-ktap_set_plan $((4 * $(shapes | wc -l) + 3))
+ktap_set_plan $((4 * $(shapes | wc -l) + 6))
 
 for context in task kthread "task rules=now max_chunk=5000" "kthread rules=now max_chunk=5000"; do
 	while IFS=: read -r name words; do
@@ -62,5 +69,8 @@ for context in task kthread "task rules=now max_chunk=5000" "kthread rules=now m
 done
 check "a job after boot that says how long chunks may be" is_cut_by_max_chunk
 check "one that does not say it has no helpers" is_done_alone
+check "nor has one that must not enter a file system" has_no_help nofs
+check "nor one that must not do I/O" has_no_help noio
+check "nor one that may use the last of the memory" has_no_help memalloc
 
 finish

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A task is killed in the middle of its job.  If the job is killable, it ends
-# soon and leaves nothing behind; if not, it is completed first.
+# A task is killed in the middle of its job: the job is done to its end, by the task alone.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -16,8 +15,6 @@ restore()
 # start_job WORD...: of a task that is to be killed
 start_job()
 {
-	progress
-	begun=$((nr_own + nr_helped))
 	start_tracing padata/padata_mt_chunk
 	(
 		trap - EXIT TERM
@@ -45,76 +42,24 @@ end_job()
 	all_are status ok
 }
 
-# kill_victim SIGNAL
-kill_victim()
-{
-	kill "-$1" "$victim"
-	mark "killed"
-}
-
-# kill_in_job SIGNAL WORD...: in the middle of it
-kill_in_job()
-{
-	signal="$1"
-	shift
-	start_job "$@"
-	if [ "$(word max_threads "$@")" = 1 ]; then
-		begin_chunks 20 0
-	else
-		begin_chunks 1 20
-	fi
-	kill_victim "$signal"
-	end_job
-}
-
-# dies_soon SIGNAL WORD...: the signal kills the task, which claims no more than the chunk for
-# which it had just looked for signals, and the job fails with EINTR
-dies_soon()
-{
-	kill_in_job "$@" && [ "$own" -le 1 ] && all_are ret -4
-}
-
-# all_have_begun UNITS: chunks of one unit
-all_have_begun()
-{
-	progress
-	[ $((nr_own + nr_helped - begun)) -ge "$1" ]
-}
-
-# Everything has been handed out, and helpers are in the middle of their chunks, which are
-# over when they are killed, and not before.  So may be the last one of the task.
-dies_while_it_waits()
-{
-	start_job "$@"
-	await all_have_begun "$(word size "$@")"
-	kill_victim KILL
-	end_job && all_are ret 0 && [ "$(values helped)" -gt 0 ] &&
-		[ "$(values woken)" -ge "$(values helped)" ]
-}
-
-# All units are done, though the task was killed long before the end.
+# dies_at_the_end SIZE WORD...: all units are done, though the task was killed long before the end
 dies_at_the_end()
 {
-	start_job "$@"
+	size=$1
+	shift
+	start_job size="$size" "$@"
 	begin_chunks 1 20
-	kill_victim KILL
+	kill -9 "$victim"
+	mark "killed"
 	begin_chunks 20 0
 	release
-	end_job && [ "$own" -ge 20 ] && all_are ret 0 && all_are units "$(word size "$@")"
+	end_job && [ "$own" -ge 20 ] && all_are ret 0 && all_are units "$size"
 }
 
 # The caller does the rest alone, except for chunks that helpers have already claimed.
 is_done_alone()
 {
 	dies_at_the_end "$@" && [ "$before" -gt 0 ] && [ "$helped" -lt "$(nr_online_cpus)" ]
-}
-
-# word KEY WORD...: prints the value of KEY
-word()
-{
-	key="$1"
-	shift
-	echo "$@" | tr ' ' '\n' | sed -n "s/^$key=//p"
 }
 
 # exits_alone WORD...: the job runs when the exiting task's files are closed
@@ -132,29 +77,13 @@ can_unload()
 
 setup_jobs
 setup_tracing
-ktap_set_plan 14
+ktap_set_plan 7
 
-# Even with helpers on all CPUs it takes ten seconds.
-JOB="rules=now size=$((10000 * $(nr_online_cpus))) max_chunk=1 us=1000"
-
-# Word splitting is intended.
-# shellcheck disable=SC2086
-{
-check "a killable job that works" dies_soon KILL $JOB killable=1 fn=busy
-check "a killable job whose threads sleep" dies_soon KILL $JOB killable=1 fn=sleep
-check "a killable job without helpers" dies_soon KILL $JOB killable=1 fn=busy max_threads=1
-check "a task that waits for helpers, which are killed with it" dies_while_it_waits \
-	rules=now fn=wait us=1000 us_helper=30000000 size=50 max_chunk=1
-check "another signal that kills" dies_soon TERM $JOB killable=1 fn=busy
-}
-check "a job that is not killable is done to its end" \
-	dies_at_the_end rules=now size=2000 max_chunk=1 us=5000 fn=sleep max_threads=2
-check "by the caller alone" is_done_alone \
-	rules=now size=$((1000 * $(nr_online_cpus))) max_chunk=1 us=5000 fn=sleep
-check "a killable job that nobody kills is done" \
-	job_is_ok rules=now killable=1 size=10000 max_chunk=100
-check "so is one after all these" job_is_ok rules=now size=10000 max_chunk=100 min_chunk=8
-check "workers cannot be killed after all these" workers_are_as_before
+check "a job of a task that is killed is done to its end" \
+	dies_at_the_end 2000 rules=now max_chunk=1 us=5000 fn=sleep max_threads=2
+check "by the task alone" is_done_alone \
+	$((1000 * $(nr_online_cpus))) rules=now max_chunk=1 us=5000 fn=sleep
+check "a job after these is done" job_is_ok rules=now size=10000 max_chunk=100 min_chunk=8
 check "a task that exits has no helpers" exits_alone rules=now size=10000 max_chunk=10 fn=busy us=50
 check "nothing holds on to the module" can_unload
 check "it can be loaded again" job_is_ok rules=now size=10000 max_chunk=100

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # A thread function does not return: the helper that runs it is reported as hung, and
-# the report names the job and the function.  The caller, which waits for the helper, can
-# be killed, and is not reported.
+# the report names the job and the function.
 #
 # Makes the kernel report hung tasks.
 

@@ -38,7 +38,10 @@ start_jobs()
 
 end_jobs()
 {
-	[ -z "$job" ] || kill -9 "$job" 2>/dev/null
+	[ -n "$job" ] || return 0
+	kill -9 "$job" 2>/dev/null
+	release
+	wait "$job" 2>/dev/null
 	job=
 }
 
@@ -73,7 +76,7 @@ beside_job()
 	for _ in 1 2 3 4 5 6; do
 		# Word splitting is intended.
 		# shellcheck disable=SC2086
-		start_jobs $JOB killable=1 max_threads="$max_threads"
+		start_jobs $JOB max_threads="$max_threads"
 		helped=$(kworkers_ms)
 		got=$(loads "$@")
 		helped=$(($(kworkers_ms) - helped))
