@@ -172,6 +172,16 @@ class TestLock:
         assert inner.stdout == "held\n"
         assert "waiting" not in inner.stderr
 
+    @pytest.mark.parametrize("command", ["models", "mutants"])
+    def test_a_list_of_names_does_not_wait(
+        self, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    ) -> None:
+        monkeypatch.setattr(exclusive, "held", lambda name: pytest.fail(f"{name} takes the lock"))
+        with pytest.raises(SystemExit) as end:
+            cli.main([command, "--list"])
+        assert end.value.code == 0
+        assert capsys.readouterr().out
+
 
 def wait_for_child(build: Path) -> int:
     child = build / "child"
