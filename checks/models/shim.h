@@ -93,7 +93,6 @@ typedef struct { int counter; } atomic_t;
 #define ATOMIC_INIT(i)		{ (i) }
 #define atomic_read(v)		((int)mc_load(&(v)->counter, sizeof(int), MC_RELAXED, \
 					      MC_SITE("atomic_read(" #v ")")))
-#define atomic_set(v, i)	((v)->counter = (i))
 #define atomic_inc(v)		((void)mc_add(&(v)->counter, sizeof(int), 1, MC_RELAXED, \
 					      MC_SITE("atomic_inc(" #v ")")))
 /* Numbers jobs, and nothing depends on that. */
@@ -150,6 +149,7 @@ void kernel_unlock(struct kernel_guard *guard);
 #define KERNEL_GUARD_preempt()			int UNIQUE(guard) __attribute__((unused)) = 0
 #define KERNEL_GUARD_rcu()			KERNEL_GUARD_preempt()
 #define guard(kind)				KERNEL_GUARD_##kind
+
 /* <linux/completion.h> */
 
 struct completion {
@@ -196,11 +196,11 @@ struct nodemask {
 	unsigned long		bits;
 };
 
-enum { N_CPU, N_MEMORY, NR_NODE_STATES };
+enum { N_CPU, NR_NODE_STATES };
 
 extern const struct cpumask kernel_siblings[];
 
-#define node_states		((const nodemask_t[]){ { 1 }, { 1 } })
+#define node_states		((const nodemask_t[]){ { 1 } })
 
 #define NUMA_NO_NODE		(-1)
 #define nr_cpu_ids		64U

@@ -19,7 +19,6 @@
  *		spin	keeps it busy for us= microseconds for each unit of the chunk
  *		work	uses us= microseconds of CPU time, to within a tick
  *		nap	sleeps again and again, for a millisecond each, for us= microseconds
- *		wait	sleeps for us= microseconds, unless it is killed
  *		nested	runs a job of TEST_INNER_SIZE units of its own
  *		lock	takes a lock, test_fn_lock
  *		race	for each unit, adds to a variable shared by all threads, without

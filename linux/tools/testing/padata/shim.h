@@ -297,7 +297,6 @@ static inline void lock_map_release(struct lockdep_map *map)
 /* <linux/spinlock.h>: needed to compile "padata_mt.h", and not used here */
 
 #define raw_spinlock_t		struct spinlock
-#define spinlock_t		struct spinlock
 struct spinlock {
 	int			unused;
 };

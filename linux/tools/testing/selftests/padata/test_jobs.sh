@@ -56,7 +56,7 @@ has_no_help()
 }
 
 setup_jobs
-ktap_set_plan $((4 * $(shapes | wc -l) + 6))
+ktap_set_plan $((4 * $(shapes | wc -l) + 7))
 
 for context in task kthread "task rules=now max_chunk=5000" "kthread rules=now max_chunk=5000"; do
 	while IFS=: read -r name words; do
@@ -72,5 +72,11 @@ check "one that does not say it has no helpers" is_done_alone
 check "nor has one that must not enter a file system" has_no_help nofs
 check "nor one that must not do I/O" has_no_help noio
 check "nor one that may use the last of the memory" has_no_help memalloc
+if [ -e /proc/lockdep ]; then
+	check "nothing is reclaimed to start helpers" \
+		job_is_ok rules=now size=10000 max_chunk=10 fn=busy us=50 reclaim=1
+else
+	skip "nothing is reclaimed to start helpers" "needs lockdep (CONFIG_PROVE_LOCKING)"
+fi
 
 finish
