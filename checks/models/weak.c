@@ -70,8 +70,7 @@ struct sync {
 	struct view	view;
 };
 
-enum op_kind { OP_LOAD, OP_STORE, OP_RMW, OP_FENCE, OP_SYNC, OP_CHOOSE, OP_UNTIL,
-	       OP_WAIT_OR };
+enum op_kind { OP_LOAD, OP_STORE, OP_RMW, OP_FENCE, OP_SYNC, OP_CHOOSE, OP_UNTIL };
 enum rmw_kind { RMW_XCHG, RMW_ADD, RMW_CMPXCHG, RMW_UNLESS_ZERO, RMW_DEC };
 
 struct op {
@@ -796,8 +795,6 @@ static int count_options(const struct thread *thread)
 		return op->nr;
 	case OP_UNTIL:
 		return op->ready(op->nr);
-	case OP_WAIT_OR:
-		return sync_ready(op) + op->ready(op->nr);
 	case OP_FENCE:
 		return 1;
 	}
@@ -905,7 +902,6 @@ static void perform_fence(struct thread *thread)
 static void perform(struct thread *thread, int option)
 {
 	struct op *op = &thread->op;
-	bool other;
 
 	switch (op->kind) {
 	case OP_UNTIL:
@@ -923,12 +919,6 @@ static void perform(struct thread *thread, int option)
 		break;
 	case OP_CHOOSE:
 		op->result = option;
-		break;
-	case OP_WAIT_OR:
-		other = !sync_ready(op) || option;
-		if (!other)
-			perform_sync(thread);
-		op->result = other;
 		break;
 	}
 }
@@ -1206,10 +1196,4 @@ void mc_pass(const void *p, const struct mc_site *site)
 	join(&self()->view, &sync->view);
 	sync->view = self()->view;
 	tick(self());
-}
-
-int mc_wait_or(const void *p, bool (*other)(int nr), int nr, const struct mc_site *site)
-{
-	return operate((struct op){ .kind = OP_WAIT_OR, .sub = MC_WAIT, .addr = (uintptr_t)p,
-				    .ready = other, .nr = nr, .site = site });
 }

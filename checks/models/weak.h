@@ -124,7 +124,4 @@ void mc_sync(const void *p, enum mc_sync kind, const struct mc_site *site);
 void mc_unlock(const void *p, const struct mc_site *site);
 void mc_pass(const void *p, const struct mc_site *site);
 
-/* Waits as MC_WAIT does, or until @other is true.  Which one it was: 0 or 1. */
-int mc_wait_or(const void *p, bool (*other)(int nr), int nr, const struct mc_site *site);
-
 #endif /* _MODELS_WEAK_H */

@@ -83,9 +83,9 @@ def test_limits_leave_room_for_a_childs_own() -> None:
 def test_a_kselftest_that_hangs_is_ended_before_its_guest() -> None:
     settings = paths.ROOT / "linux/tools/testing/selftests/padata/settings"
     assert settings.read_text() == f"timeout={kconfig.TEST_S}\n"
-    small = guests.machine.load(guests.SMT)
+    target = guests.machine.load(guests.SMT)
     for config in (PERF, kconfig.RT, kconfig.KCSAN):
-        assert guests.limit_s(small, config, "selftest") > config.test_s >= kconfig.TEST_S
+        assert guests.limit_s(target, config, "selftest") > config.test_s >= kconfig.TEST_S
 
 
 def test_a_failed_build_fails_what_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@
  *
  * Half of the jobs use the back end for boot.  The others use one defined here, which
  * does everything that the engine allows a back end to do: now and then no CPU is free,
- * helpers leave in the middle of the job and others start in their slots, and the
- * job is stopped.  It checks in turn that the engine calls it correctly.
+ * and helpers leave in the middle of the job and others start in their slots.  It checks
+ * in turn that the engine calls it correctly.
  *
  * What does not show in the chunks is left to the sanitizers: thread functions
  * write to memory without any ordering of their own and the caller reads it
@@ -135,13 +135,13 @@ struct chunk {
 	struct work_struct	*work;
 };
 
-/* The argument of a job. */
 /* One helper at a time. */
 struct slot {
 	int			used;		/* how often */
 	bool			inside;		/* after boot: between enter and leave */
 };
 
+/* The argument of a job. */
 struct trial {
 	struct shape		shape;
 	unsigned long		nr;

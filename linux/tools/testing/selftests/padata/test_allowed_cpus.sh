@@ -13,11 +13,9 @@
 JOB="rules=now size=100 max_chunk=1 fn=sleep us=1000"
 CHANGES=20
 
-jobs=
-
 restore()
 {
-	[ -z "$jobs" ] || kill -9 "$jobs" 2>/dev/null
+	stop_jobs
 }
 
 # list CPU...: separated by commas
@@ -140,9 +138,7 @@ follows()
 	done
 	echo "about to change" > "$TRACEFS/trace_marker"
 	stop_tracing
-	kill -9 "$jobs"
-	wait "$jobs" 2>/dev/null
-	jobs=
+	stop_jobs
 	only_allowed && [ "$checked" -gt $CHANGES ] && [ "$changes" -gt 0 ]
 }
 

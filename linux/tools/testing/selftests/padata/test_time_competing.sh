@@ -16,12 +16,11 @@ SECONDS_EACH=4
 # a task that wakes up waits for the rest of a chunk: once, then the helper leaves.
 JOB="rules=now size=100000 max_chunk=1 fn=busy us=1000"
 
-job=
 out=$(mktemp -d)
 
 restore()
 {
-	end_jobs
+	stop_jobs
 	rm -r "$out"
 }
 
@@ -31,18 +30,9 @@ start_jobs()
 {
 	first=$(echo "$cpus" | sort -n | head -n 1)
 	taskset -c "$first" sh -c "while :; do echo $* > $JOBS/run; done" &
-	job=$!
+	jobs=$!
 	begin_chunks 1 0
-	taskset -pc "$(cat "$CPUS/online")" "$job" > /dev/null
-}
-
-end_jobs()
-{
-	[ -n "$job" ] || return 0
-	kill -9 "$job" 2>/dev/null
-	release
-	wait "$job" 2>/dev/null
-	job=
+	taskset -pc "$(cat "$CPUS/online")" "$jobs" > /dev/null
 }
 
 # loads BUSY_MS SLEEP_MS CPU...: one on each CPU; prints their total rounds and CPU time
@@ -65,7 +55,7 @@ loads()
 # Load balancing may have moved the caller to where it competes itself.
 stayed()
 {
-	[ "$(sed 's/^.*) //' "/proc/$job/stat" | cut -d ' ' -f 37)" = "$first" ]
+	[ "$(sed 's/^.*) //' "/proc/$jobs/stat" | cut -d ' ' -f 37)" = "$first" ]
 }
 
 # beside_job MAX_THREADS BUSY_MS SLEEP_MS CPU...: sets rounds, got and helped
@@ -82,7 +72,7 @@ beside_job()
 		helped=$(($(kworkers_ms) - helped))
 		moved=1
 		! stayed || moved=
-		end_jobs
+		stop_jobs
 		sleep 0.2
 		if [ -z "$moved" ] || [ $# -gt 3 ]; then
 			break
