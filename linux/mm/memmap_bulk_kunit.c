@@ -432,7 +432,7 @@ static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 		else if (layout->used)
 			memmap_free_used(pfn, end_pfn);
 		else
-			memmap_free_pages(zone, pfn, end_pfn, MEMINIT_EARLY);
+			memmap_free_pages(zone, pfn, end_pfn);
 		nr += end_pfn - pfn;
 	}
 	outcome_count(outcome, zone, 1);
@@ -584,7 +584,7 @@ static void __init bench_bulk(const struct bulk_run *run)
 			  MEMMAP_FREE);
 	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
 	memmap_free_pages(&NODE_DATA(run->nid)->node_zones[run->zone], run->pfn,
-			  run->end_pfn, MEMINIT_EARLY);
+			  run->end_pfn);
 	cond_resched();
 }
 

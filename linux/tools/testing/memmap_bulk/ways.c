@@ -129,7 +129,7 @@ typedef void (*init_pages_fn)(unsigned long pfn, unsigned long end_pfn,
 			      unsigned long zone, int nid,
 			      enum memmap_state state);
 
-/* deferred_init_step(), without memblock. */
+/* deferred_init_section(), without memblock. */
 static void bulk_init_chunk(unsigned long start, unsigned long end, void *arg)
 {
 	init_pages_fn init_pages = *(init_pages_fn *)arg;
@@ -139,7 +139,7 @@ static void bulk_init_chunk(unsigned long start, unsigned long end, void *arg)
 		next = memmap_run_end(start, end);
 		init_pages(start, next, BENCH_ZONE, BENCH_NODE, MEMMAP_FREE);
 		memmap_init_pageblocks(start, next, MIGRATE_MOVABLE);
-		memmap_free_pages(&shim_zone, start, next, MEMINIT_EARLY);
+		memmap_free_pages(&shim_zone, start, next);
 	}
 }
 
