@@ -145,6 +145,14 @@ def test_kernel_arguments(name: str, under: accel.Accel, has: str, has_not: str)
     assert set(has.split()) <= set(words) and not set(has_not.split()) & set(words)
 
 
+@pytest.mark.parametrize("name", ["smt-numa", "xeon-8167m", "efi-2", "arm64"])
+@pytest.mark.parametrize("under", [TCG, EXACT, KVM], ids=["tcg", "exact", "kvm"])
+def test_no_guest_reports_a_stall_because_its_host_is_busy(name: str, under: accel.Accel) -> None:
+    (line,) = values(command(name, under), "-append")
+    settings = dict(word.split("=", 1) for word in line.split() if "=" in word)
+    assert settings["rcupdate.rcu_cpu_stall_timeout"] == settings["workqueue.watchdog_thresh"] == "300"
+
+
 def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
     args = command("users", ports=qemu.Ports(monitor="name"))
     monitor, guest = values(args, "-chardev")
