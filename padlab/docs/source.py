@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of the source itself: parts of the series with their lines, hooks, and limits of the benches."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from padlab.core import paths
 from padlab.docs import records
 from padlab.docs.form import Table, figure
-from padlab.kernel import hooks, owned, pfnusers, steps
+from padlab.kernel import hooks, owned, steps
 from padlab.measure import structpages, zeroing
 
 PARTED = "7.3"  # the base whose series is mailed in parts
@@ -114,28 +113,6 @@ def hooked(base: str) -> Table:
         files = str(len({hook.file for hook in of_patch}))
         rows.append([f"`{patch}`" if patch else "**all**", files, *cells])
     return Table(("patch", "files", "code", "tests", "documents"), rows)
-
-
-def pfn_verdicts() -> Table:
-    verdicts = pfnusers.read()
-    counts = {base: Counter(name for _, name in pfnusers.listed(verdicts, base)) for base in paths.bases()}
-    rows = [
-        [name, one.means, *(str(counts[base][name]) for base in counts)] for name, one in verdicts.items()
-    ]
-    return Table(("verdict", "means", *(f"functions, {base}" for base in counts)), rows)
-
-
-def pfn_users(verdict: str) -> Table:
-    rows = []
-    for row, why in pfnusers.read()[verdict].calls.items():
-        file, *functions = (_coded(name) for name in row.replace(":", "").split())
-        rows.append([file, ", ".join(functions), why])
-    return Table(("file", "functions", "why"), rows)
-
-
-def _coded(name: str) -> str:
-    name, _, base = name.partition("@")
-    return f"`{name}`" + (f" ({base})" if base else "")
 
 
 def limits() -> Table:

@@ -38,8 +38,6 @@ TABLES: dict[str, Callable[..., Table]] = {
     "parts": source.parts,
     "hooks": source.hooked,
     "bench-limits": source.limits,
-    "pfn-verdicts": source.pfn_verdicts,
-    "pfn-users": source.pfn_users,
     # Of messages.
     "cover": instructions.cover,
     "lower-zones": instructions.lower,
@@ -71,7 +69,7 @@ def make(words: Sequence[str]) -> Table:
 
 
 # Documents in which all tables are generated: one between no markers is an error.
-GENERATED = ("README.md", "docs/results.md", "docs/hooks.md", "docs/pfn-users.md")
+GENERATED = ("README.md", "docs/results.md", "docs/hooks.md")
 
 
 def documents() -> list[Path]:

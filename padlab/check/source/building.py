@@ -29,9 +29,8 @@ _READ = re.compile(r"^  (\S+) \\?$", re.MULTILINE)
 
 
 def sources(everything: bool = False) -> Iterator[Check]:
-    """The kernel's checkers of source on the files of the series, and who looks at struct pages."""
+    """The kernel's checkers of source on the files of the series."""
     yield Check("kernel-doc says nothing new", partial(checkers.check, "kernel-doc"), SOURCE_LIMIT_S)
-    yield Check("who looks at struct pages by pfn has a verdict", checkers.pfn_users, SOURCE_LIMIT_S)
     if everything:
         yield Check("Coccinelle says nothing new", partial(checkers.check, "coccinelle"), BUILD_LIMIT_S)
         yield Check(

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's checkers of source on the files of the series: kernel-doc, Coccinelle, and Sphinx.
-
-And one of the lab's own, on the whole tree.
-"""
+"""The kernel's checkers of source on the files of the series: kernel-doc, Coccinelle, and Sphinx."""
 
 import os
 import shutil
@@ -12,7 +9,7 @@ from pathlib import Path
 from padlab.check.source import remarks
 from padlab.core import packages, paths, process, progress
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel import pfnusers, tree
+from padlab.kernel import tree
 from padlab.kernel.content import copy
 
 _PLACE = paths.BUILD / "checkers"
@@ -87,11 +84,6 @@ def _htmldocs(top: Path, place: Path, log: Path, _step: progress.Step) -> list[s
     lines: list[str] = []
     process.stream(command, lines.append, what="make htmldocs", log=log)
     return lines
-
-
-def pfn_users() -> Outcome:
-    found = pfnusers.scan(tree.ensure_tree("patched"))
-    return judge(pfnusers.problems(found, pfnusers.read(), paths.BASE))
 
 
 # By name, with the packages that each needs.

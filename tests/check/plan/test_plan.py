@@ -59,7 +59,6 @@ def test_all_that_boots_says_what_it_takes() -> None:
             "kernel-doc",
             "Coccinelle",
             "Sphinx",
-            "who",
             "stock and patched",
         )
         if not check.alone and not name.startswith(no_boot):
