@@ -30,7 +30,6 @@ ALLOWED = {
     "padlab/check/guest/costs.py": (2, "instructions: of boots in exact mode"),
     "padlab/check/kit/run.sh": (4, f"{REPORTED}; a run ends by its time"),
     "padlab/check/kit/times.py": (1, REPORTED),
-    "padlab/check/deferred/beside.py": (2, "a lost wake-up: half a minute for what takes milliseconds"),
     # Guests
     "padlab/guest/boot.sh": (1, REPORTED),
     "padlab/guest/users.sh": (1, "between looks at what is awaited"),

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Deferred init in a guest: nothing to report, threads where they belong, and as many as asked for."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
-from padlab.check.base import expected, guests
-from padlab.check.base.guests import SMALL, SMT
-from padlab.check.deferred import beside, nextkernel, placement, sizes
+from padlab.check.base import guests
+from padlab.check.deferred import placement
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel.kconfig import DEBUG, PERF, Config
+from padlab.kernel.kconfig import DEBUG, Config
 from padlab.measure import starts
 from padlab.vm import machine
 
@@ -88,39 +85,3 @@ def parameter(asked: Parameter, kernel: str = "patched", limit_s: float | None =
     if not result.dmesg.nodes:
         problems.append("the kernel printed no line for the node")
     return judge(problems, result.log)
-
-
-@dataclass(frozen=True)
-class Beside:
-    """One of them.  ``run`` may be given a kernel and a limit in seconds."""
-
-    title: str
-    run: Callable[..., Outcome]
-    machine: str
-    config: Config = PERF
-    boots_each: int = 1
-    faulty: bool = True  # whether it boots the faulty kernel
-
-
-def beside_checks() -> Iterator[Beside]:
-    for name in beside.MACHINES:
-        run = partial(beside.initcalls, name)
-        yield Beside(f"initcalls beside deferred init, {name}", run, name, faulty=False)
-    for who, (name, _, config) in beside.WAITS.items():
-        yield Beside(f"{who}: waits for deferred init", partial(beside.waits, who), name, config, 2)
-    yield Beside("boot says what it waits for", beside.hung, SMALL, boots_each=2)
-    yield Beside("the last sections beside boot", beside.last_sections, SMALL, boots_each=beside.LAST_TRIES)
-    yield Beside("a pool of huge pages beside deferred init", beside.pool, SMALL)
-    yield Beside("interrupts are off for a block at most", beside.atomic, SMT, boots_each=3)
-    yield Beside("a bulk allocation beside deferred init", beside.bulk, SMALL)
-    for name in sizes.MACHINES:
-        yield Beside(f"sizes beside deferred init, {name}", partial(sizes.same, name), name, boots_each=3)
-    for title, (config, name) in beside.asked().items():
-        yield Beside(title, partial(beside.asked_for, config, name), name, config)
-    title, config = "resume: waits for deferred init", nextkernel.CONFIG
-    yield Beside(title, nextkernel.resumes, nextkernel.RESUME_MACHINE, config, boots_each=2)
-    if expected.table().handover:
-        title = "kexec handover: pages that were preserved"
-        yield Beside(title, nextkernel.restores, nextkernel.HANDOVER_MACHINE, config, boots_each=2)
-    for title, (name, kind, slow) in beside.pressures().items():
-        yield Beside(title, partial(beside.pressure, name, kind, slow), name, boots_each=2)

@@ -21,7 +21,6 @@ from padlab.check.memmap import oracle
 from padlab.check.memmap.asked import LITTLE, PLAIN, Case
 from padlab.kernel import kconfig
 from padlab.vm import machine as machines
-from padlab.vm.boot import SYNC
 
 NODES, VM = guests.SMT, guests.SMALL
 
@@ -37,9 +36,6 @@ MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
 
 # Before the CPUs are up it takes more than a node's first section.
 GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
-
-# Where boot waits for struct pages before it goes on, it does not say so at its end.
-WAITS = (r"boot waited",)
 
 # In each boot: KASLR would put the image, and so what memblock allocates, at other places.
 ALWAYS = {kconfig.DEBUG: (guests.KMEMLEAK_OFF,), kconfig.USERS: ("nokaslr",)}
@@ -178,9 +174,6 @@ HOTPLUG = (
     Case("DIMMs that stay offline", "dimms", says=(r"^blocks .*offline",), short=False),
 )
 
-# The memmap of the lowest of them lies in two sections.
-_OPTIMIZED = ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=7")
-
 # What else has to do with pages that are new.
 FEATURES = (
     Case(
@@ -190,16 +183,16 @@ FEATURES = (
         says=(r"KiB vmemmap can be freed for a 2.00 MiB page",),
         short=False,
     ),
-    # The memmap of gigantic pages is given back before the jobs start.
-    Case("gigantic pages, hugetlb_free_vmemmap=on", VM, _OPTIMIZED),
-    Case(f"gigantic pages, hugetlb_free_vmemmap=on {SYNC}", VM, (*_OPTIMIZED, SYNC), short=False),
+    # The memmap of gigantic pages is given back before the jobs start: of the lowest, in two sections.
+    Case(
+        "gigantic pages, hugetlb_free_vmemmap=on",
+        VM,
+        ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=7"),
+    ),
     # What is left grows on demand to its end, over sections that are all memmap.
     Case("gigantic pages, nearly all memory", VM, ("mem=16724M", "hugepagesz=1G", "hugepages=12")),
-    Case(SYNC, NODES, (SYNC,), never=WAITS),
     Case("cma=", NODES, ("cma=300M",), kconfig.FEATURES, says=(r"cma: Reserved 300 MiB",), short=False),
-    Case(
-        "page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), kconfig.FEATURES, never=WAITS, short=False
-    ),
+    Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), kconfig.FEATURES, short=False),
     Case("sysctl.vm.mem_profiling=1", LITTLE, ("sysctl.vm.mem_profiling=1",), kconfig.FEATURES, short=False),
 )
 
@@ -237,7 +230,6 @@ WATCHERS = (
         ("page_owner=on",),
         kconfig.DEBUG,
         says=(r"(?s)node \d+ initialised.*bytes of page_ext.*page owner found early allocated",),
-        never=WAITS,
     ),
     Case(
         "page_owner=on early_page_ext",
@@ -247,11 +239,9 @@ WATCHERS = (
         says=(r"page owner found early allocated",),
         never=(r"node \d+ initialised",),
     ),
-    Case(PLAIN, LITTLE, (), kconfig.KASAN, never=WAITS, short=False),
+    Case(PLAIN, LITTLE, (), kconfig.KASAN, short=False),
     # It sees whether memblock is asked when it has retired.  Stock does so in a
     # place that the series leaves as it is: node_dev_init() has memblock look for the node of each page.
-    # With ours that may come before memblock retires; and KASAN is not told of what is freed
-    # until deferred init is over, of which memblock's arrays are the last.
     Case(
         "many ranges",
         LITTLE,

@@ -11,7 +11,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.core.threads import once
 from padlab.kernel import tree
 from padlab.kernel.kconfig import PERF, Config
-from padlab.vm.boot import SYNC, BootResult
+from padlab.vm.boot import BootResult
 
 # What a broken build does wrong, and what the oracle has to say of it: one of some, of each tuple.
 # A block that is freed twice counts twice.  It lies inside another free block, or somebody has
@@ -101,13 +101,6 @@ def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome
     return judge(differences + asked.irq_problems(result.dmesg.text), result.log)
 
 
-def retired(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
-    """Where boot waits for the jobs, memblock's arrays are given back after them, and without a word."""
-    append = (matrix.MANY_RANGES, SYNC)
-    result = guests.boot(asked.LITTLE, kernel, append=append, limit=limit_s)
-    return judge(guests.trouble(result), result.log)
-
-
 def none_left(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """All struct pages are initialised by allocations, before the jobs are ready."""
     result = _boot(guests.SMT, kernel, PERF, ("deferred_init_fault=grown",), limit_s)
@@ -118,8 +111,7 @@ def none_left(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
 
 def fault(name: str) -> Outcome:
     """The oracle is silent without a fault, and names the one that there is."""
-    # If boot waits for the jobs, fewer have allocated what is freed twice.
-    append = (f"deferred_init_fault={name}", SYNC) if name else ()
+    append = (f"deferred_init_fault={name}",) if name else ()
     differences = oracle.compare(_memmap(guests.SMT, "stock"), _memmap(guests.SMT, "faulty", append=append))
     if not name:
         return judge(differences)

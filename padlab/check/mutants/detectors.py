@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from padlab.check.base import guests
-from padlab.check.deferred import deferred
+from padlab.check.base import expected, guests
+from padlab.check.deferred import deferred, nextkernel
 from padlab.check.guest import suites
 from padlab.check.memmap import matrix, memmap
 from padlab.check.mutants import mutant, mutantkernel
@@ -106,13 +106,12 @@ def _of_boots() -> dict[str, Detector]:
         detectors.append(_booted(f"placement, {name}", PERF, partial(deferred.placed, name)))
     for value in deferred.PARAMETERS:
         detectors.append(_booted(value.title, value.config, partial(deferred.parameter, value)))
-    for beside in deferred.beside_checks():
-        detectors.append(_booted(beside.title, beside.config, beside.run, beside.faulty))
+    if expected.table().handover:
+        detectors.append(_booted(nextkernel.TITLE, nextkernel.CONFIG, nextkernel.restores))
     detectors += [
         _booted("memmap oracle, a zone that grew on demand", PERF, memmap.grown),
         _booted("memmap oracle, allocation in interrupts meanwhile", PERF, memmap.interrupted, faulty=True),
         _booted("memmap oracle, no page left for the jobs", PERF, memmap.none_left, faulty=True),
-        _booted("boot that waits, many ranges", PERF, memmap.retired),
     ]
     return {detector.name: detector for detector in detectors}
 

@@ -12,11 +12,11 @@ from itertools import product
 from padlab.check.base import expected, guests
 from padlab.check.base.guests import ARM64, SMALL, SMT
 from padlab.check.base.runner import Check
-from padlab.check.deferred import deferred
+from padlab.check.deferred import deferred, nextkernel
 from padlab.check.fresh import fresh
 from padlab.check.guest import costs, endings, races, suites
 from padlab.check.kit import proof
-from padlab.check.memmap import asked, matrix, memmap, soak
+from padlab.check.memmap import matrix, memmap, soak
 from padlab.check.others import outside
 from padlab.check.source import building, fences, lab
 from padlab.check.users import used
@@ -218,10 +218,9 @@ def _deferred(everything: bool) -> Iterator[Check]:
         yield _guest(f"helpers start by a wake-up, {name}", partial(deferred.woken, name), name)
     for value in deferred.PARAMETERS:
         yield _guest(value.title, partial(deferred.parameter, value), value.machine, config=value.config)
-    for beside in deferred.beside_checks():
-        if beside.config is PERF or everything:
-            config, boots_each = beside.config, beside.boots_each
-            yield _guest(beside.title, beside.run, beside.machine, config=config, boots_each=boots_each)
+    if everything and expected.table().handover:
+        name, config, boots_each = nextkernel.MACHINE, nextkernel.CONFIG, nextkernel.BOOTS
+        yield _guest(nextkernel.TITLE, nextkernel.restores, name, config=config, boots_each=boots_each)
 
 
 def _memmap(everything: bool) -> Iterator[Check]:
@@ -234,7 +233,6 @@ def _memmap(everything: bool) -> Iterator[Check]:
         run = partial(soak.check, RANDOM_MACHINES)
         yield Check("memmap oracle, random machines", run, limit_s, mib=soak.MAX_MIB // 8)
     yield _guest("memmap oracle, allocation in interrupts meanwhile", memmap.interrupted, SMT, boots_each=2)
-    yield _guest("boot that waits, many ranges", memmap.retired, asked.LITTLE)
     yield _guest("memmap oracle, no page left for the jobs", memmap.none_left, SMT, boots_each=2)
     for name in ("", *memmap.FAULTS):
         title = f" catches {name}" if name else ", no fault in the faulty kernel"
@@ -247,7 +245,6 @@ def _users(everything: bool) -> Iterator[Check]:
     for case in used.CASES:
         yield guest(case.title, partial(memmap.case, case), case.machine, boots_each=2)
     if everything:
-        yield guest("who reads struct pages without asking is seen", used.poisoned, SMT)
         title = "what users' kernels have is used, as in stock"
         yield guest(title, used.check, used.MACHINE, boots_each=2 * used.KERNELS)
 
@@ -260,7 +257,7 @@ def _costs(everything: bool) -> Iterator[Check]:
     title = "one thread costs no more instructions than stock"
     yield exact(title, costs.one_thread, SMALL, boots_each=3)
     low = [f"low-memory-{gib}" for gib in growth.LOW_GIB]
-    sizes = [f"memory-{gib}" for gib in (*growth.CRITICAL_GIB, *growth.SIZES_GIB)]
+    sizes = [f"memory-{gib}" for gib in growth.SIZES_GIB]
     kernels = len(growth.KERNELS)
     yield exact("what grows with memory", costs.growing, *sizes, *low, boots_each=kernels)
     for config in (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS) if everything else ():

@@ -16,7 +16,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import kconfig
 from padlab.kernel.build import Build
 from padlab.kernel.content import fingerprint
-from padlab.kernel.kconfig import DEBUG, FEATURES, KASAN, OUTSIDE, PERF, RT, USERS, Config
+from padlab.kernel.kconfig import DEBUG, KASAN, OUTSIDE, PERF, RT, USERS, Config
 
 SOURCE_LIMIT_S = 300
 MOST_UNSHARED = 60
@@ -46,7 +46,7 @@ def kernels(everything: bool) -> Iterator[Check]:
     if everything:
         kernels.append(("stock", kconfig.ARM64))
         kernels += [("patched", config) for config in (KASAN, RT, races.CONFIG)]
-        kernels += [("faulty", FEATURES), ("faulty", USERS), ("patched", OUTSIDE), ("stock", OUTSIDE)]
+        kernels += [("patched", OUTSIDE), ("stock", OUTSIDE)]
         others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)
         kernels += [(kernel, config) for config in others for kernel in ("stock", "patched")]
     for kernel, config in dict.fromkeys(kernels):

@@ -8,11 +8,9 @@ stock does not: that of 6.12.117 gives back huge pages whose struct pages are no
 after hugetlb_free_vmemmap=on (vmemmap_restore_pte() copies the flags of the first).
 """
 
-import re
 from collections.abc import Iterable
 
 from padlab.check.base import guests
-from padlab.check.deferred import beside
 from padlab.check.memmap.asked import PLAIN, Case
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import USERS
@@ -26,19 +24,12 @@ HUGE_PAGES = 128
 # Of a huge page, seven of eight pages of struct pages are given back.
 GIVEN_BACK = 7 * HUGE_PAGES
 
-# Struct pages are poisoned until they are initialised.  By EFI, what firmware had comes back while
-# boot goes on.
+# Struct pages are poisoned until they are initialised.  By EFI, what firmware had comes back later.
 EFI = ("efi-512m", "efi-2", "efi-3", "efi-6")
 CASES = (
     *(Case(PLAIN, name, (), CONFIG, says=(r"efi: EFI v2",)) for name in EFI),
     Case(PLAIN, guests.SMT, (), CONFIG),
 )
-
-# A task of checks/faults/test-beside.patch reads a struct page while the jobs of deferred init are
-# slow, without asking.  If that were not reported, no other check would see a driver that does.
-CARELESS = ("test_careless", beside.SLOW)
-SEEN = "is uninitialized and poisoned"
-_REPORTS = re.compile(r"kernel BUG at include/linux/|Oops: ")
 
 EXPECTED = {
     "virtio-mem-at-boot": f"{GIB // 4}",
@@ -74,14 +65,3 @@ def problems(lines: Iterable[str]) -> list[str]:
     told = {name: value for name, _, value in (line.partition(" ") for line in lines)}
     missed = {name: value for name, value in EXPECTED.items() if told.get(name) != value}
     return [f"{name}: {told.get(name, 'not tried')}, not {value}" for name, value in missed.items()]
-
-
-def poisoned() -> Outcome:
-    """Who reads a struct page that is not initialised is reported, and nothing else is."""
-    result = guests.boot(guests.SMT, beside.KERNEL, CONFIG, append=CARELESS)
-    reports = [line for line in guests.trouble(result) if not _REPORTS.search(line)]
-    return judge(reports + unseen(result.dmesg.text), result.log)
-
-
-def unseen(console: str) -> list[str]:
-    return [] if SEEN in console else ["a struct page that is not initialised is read, and nobody says so"]
