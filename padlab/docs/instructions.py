@@ -20,7 +20,6 @@ PHASES = {
 SERIAL = "one CPU alone, but for hash tables, a GiB"
 PAGE, LOWER = "a deferred page", "a page of the lower zones"
 BOOT, REST = "whole boot to init, a GiB", "serial rest after deferred init, a GiB"
-SLOWED = "boot to init with a sleeping initcall, most memory"
 
 Pair = tuple[float, float]  # stock and patched
 
@@ -87,13 +86,6 @@ def bases() -> Table:
     return Table(("instructions", *(f"{kernel} {base}" for base in both for kernel in KERNELS)), rows)
 
 
-def sleeping(base: str) -> Table:
-    """Boot to init beside an initcall that sleeps: ms of a million instructions."""
-    stock, patched = (_growth(base)["critical_ms"][kernel] for kernel in KERNELS)
-    rows = [_row(f"{name.removeprefix('memory-')} GiB", (stock[name], patched[name]), 0, 3) for name in stock]
-    return Table(("boot to init, ms", *HEAD), rows)
-
-
 def threads_made(base: str, slug: str) -> Table:
     rows = []
     for kernels in records.of_cpu(base, slug, "starts.json")["machines"].values():
@@ -126,7 +118,6 @@ def cover() -> Table:
         _row("a page below 4 GiB, until it is free", _goal(LOWER)),
         _row("boot to init, per GiB", _goal(BOOT, times=1e6), 0),
         _row("boot to init, 768 GiB, millions", _boots()["768"], 0),
-        _row("768 GiB over 16 GiB, an initcall sleeping", _goal(SLOWED), 3),
     ]
     return Table(BEFORE_AFTER, rows)
 

@@ -20,7 +20,6 @@ TABLES: dict[str, Callable[..., Table]] = {
     "instructions": instructions.boots,
     "instructions-per-gib": instructions.per_gib,
     "instructions-bases": instructions.bases,
-    "sleeping-initcall": instructions.sleeping,
     "threads-made": instructions.threads_made,
     "helpers": instructions.helpers,
     "recorded": native.recorded,

@@ -50,16 +50,16 @@ class Variant:
 
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
-# and stock with what of it is for stock, too: memory that can be mirrored, and initcalls.
+# and stock with what of it is for stock, too: memory that can be mirrored.
 _FAULTS = tuple(
     paths.table(f"faults/{path.name}") for path in sorted((paths.CHECKS / "faults").glob("*.patch"))
 )
-_FOR_STOCK = ("mirrored-memory.patch", "test-initcalls.patch")
+_FOR_STOCK = "mirrored-memory.patch"
 VARIANTS: dict[str, Variant] = {
     "patched": Variant(),
     "faulty": Variant(extra=_FAULTS, linked=True),
     "mirrored": Variant(
-        extra=tuple(path for path in _FAULTS if path.name in _FOR_STOCK), linked=True, series=False
+        extra=tuple(path for path in _FAULTS if path.name == _FOR_STOCK), linked=True, series=False
     ),
 }
 

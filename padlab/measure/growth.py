@@ -5,10 +5,6 @@ Exact mode: stock and patched are booted on one CPU with two sizes of memory, an
 grows is told apart by the kernel's own messages, whose stamps count instructions (phases.py).  Parts that
 stay the same cancel out.
 
-Boot waits for deferred init there, so that the parts come one after the other.  That it need not is told by
-its time to init with an initcall that sleeps, like that of a driver that waits for its device: that must not
-grow with memory, but for hash tables.
-
 What a page of the lower zones costs cannot be told from the size of the machine, since there are always 3 GiB
 of them.  Two machines of the same size tell it, that have more and less of their RAM below 4 GiB.
 """
@@ -22,7 +18,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import source
 from padlab.kernel.build import Build
 from padlab.measure import provenance
-from padlab.measure.phases import BLOCKS, DEFERRED, EARLY_FREE, EARLY_INIT, HASHES, PHASES, REST, took
+from padlab.measure.phases import BLOCKS, DEFERRED, EARLY_FREE, EARLY_INIT, PHASES, REST, took
 from padlab.vm import boot, summary
 from padlab.vm import machine as machines
 from padlab.vm.accel import Accel
@@ -44,18 +40,11 @@ MAX_BOOT = 0.40
 MAX_SERIAL = 0.10
 # Of stock's: memory blocks, whose code the series does not touch.
 MAX_BLOCKS = 1.01
-# Boot to init beside a sleeping initcall, with much memory, of that with little.
-MAX_CRITICAL = 1.05
-CRITICAL_GIB = (16, 256)
-SLEEP_MS = 2000
-# The kernels that have the initcall.
-SLEEPING = {"stock": "mirrored", "patched": "faulty"}
 # Of stock's for each page, whatever the configuration.
 MAX_OF_STOCK = 1.01
 
 
-# What is left to one CPU, but for the hash tables, which the series does not change.  Memory
-# blocks are registered by the first initcalls, while jobs run.
+# What is left to one CPU, but for hash tables and memory blocks, which the series does not change.
 SERIAL = (EARLY_INIT, EARLY_FREE, REST)
 
 
@@ -73,11 +62,6 @@ class Growth:
     sizes: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB -> costs
     low: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB below 4 GiB -> costs
     accel: Accel
-    critical: Mapping[str, Mapping[int, float]]  # kernel -> GiB -> ms to init, without hash tables
-
-    def slowed(self, kernel: str) -> float:
-        of_kernel = self.critical[kernel]
-        return of_kernel[max(of_kernel)] / of_kernel[min(of_kernel)]
 
     def per_gib(self, kernel: str, name: str | None = None) -> float:
         """Millions of instructions a GiB: of a phase, or of the whole boot."""
@@ -114,19 +98,15 @@ class Goal:
         return self.patched <= self.limit
 
 
-def _boot_ms(messages: Dmesg, what: str) -> float:
+def costs_of(messages: Dmesg, deferred_ms: float | None, what: str = "a boot") -> Costs:
     if messages.boot_ms is None:
         raise LabError(what, "it did not get to init", "see the console")
-    return messages.boot_ms
-
-
-def costs_of(messages: Dmesg, deferred_ms: float | None, what: str = "a boot") -> Costs:
     phases = {phase.name: took(messages, phase, what) for phase in PHASES}
     if deferred_ms is not None:
         phases[DEFERRED.name] = deferred_ms * summary.INSTRUCTIONS_PER_MS / 1e6
     pages = [line.pages for line in messages.nodes]
     total = sum(page for page in pages if page is not None) if None not in pages else None
-    return Costs(phases, _boot_ms(messages, what) * summary.INSTRUCTIONS_PER_MS / 1e6, total)
+    return Costs(phases, messages.boot_ms * summary.INSTRUCTIONS_PER_MS / 1e6, total)
 
 
 def goals(growth: Growth) -> list[Goal]:
@@ -137,35 +117,22 @@ def goals(growth: Growth) -> list[Goal]:
     page, early = pair(growth.per_page), pair(lambda k: lower(growth.low[k]))
     rest, whole = pair(lambda k: growth.per_gib(k, REST.name)), pair(growth.per_gib)
     serial, blocks = pair(growth.serial), pair(lambda k: growth.per_gib(k, BLOCKS.name))
-    slowed = pair(growth.slowed)
     return [
         Goal("a deferred page", "instructions", *page, MAX_PER_PAGE),
         Goal("a page of the lower zones", "instructions", *early, early[0] * MAX_LOWER),
         Goal("serial rest after deferred init, a GiB", "M instructions", *rest, rest[0] * MAX_REST),
         Goal("one CPU alone, but for hash tables, a GiB", "M instructions", *serial, MAX_SERIAL),
-        Goal("memory blocks, beside jobs, a GiB", "M instructions", *blocks, blocks[0] * MAX_BLOCKS),
+        Goal("memory blocks, a GiB", "M instructions", *blocks, blocks[0] * MAX_BLOCKS),
         Goal("whole boot to init, a GiB", "M instructions", *whole, whole[0] * MAX_BOOT),
-        Goal("boot to init with a sleeping initcall, most memory", "of least", *slowed, MAX_CRITICAL),
     ]
 
 
 def boot_exactly(ready: boot.Ready, name: str) -> tuple[Costs, Accel]:
-    result = boot.boot_ready(machines.load(name), ready, "exact", exact=True, sync=True)
+    result = boot.boot_ready(machines.load(name), ready, "exact", exact=True)
     return costs_of(result.dmesg, result.deferred_ms, f"{result.spec.kernel} on {name}"), result.accel
 
 
-def _critical(sleeping: boot.Ready, gib: int) -> float:
-    """Milliseconds of a million instructions from the kernel's start to init, without hash tables."""
-    name, sleep = f"memory-{gib}", (f"test_sleep={SLEEP_MS}",)
-    result = boot.boot_ready(machines.load(name), sleeping, "critical", exact=True, append=sleep)
-    messages, what = result.dmesg, f"{result.spec.kernel} on {name}"
-    hashes = took(messages, HASHES, what) * 1e6 / summary.INSTRUCTIONS_PER_MS
-    return _boot_ms(messages, what) - hashes
-
-
-def measure(
-    ready: Mapping[str, boot.Ready], sleeping: Mapping[str, boot.Ready], large: bool = False
-) -> Growth:
+def measure(ready: Mapping[str, boot.Ready], large: bool = False) -> Growth:
     sizes = (*SIZES_GIB, LARGE_GIB) if large else SIZES_GIB
     accels: list[Accel] = []
 
@@ -176,9 +143,7 @@ def measure(
 
     of_sizes = {k: {gib: costs(k, f"memory-{gib}") for gib in sizes} for k in KERNELS}
     of_low = {k: {gib: costs(k, f"low-memory-{gib}") for gib in LOW_GIB} for k in KERNELS}
-    gibs = (*CRITICAL_GIB, LARGE_GIB) if large else CRITICAL_GIB
-    critical = {k: {gib: _critical(sleeping[k], gib) for gib in gibs} for k in KERNELS}
-    return Growth(of_sizes, of_low, accels[-1], critical)
+    return Growth(of_sizes, of_low, accels[-1])
 
 
 def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
@@ -203,8 +168,7 @@ def main(large: bool = False) -> int:
     if large:
         boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
-    sleeping = {kernel: boot.prepare(variant) for kernel, variant in SLEEPING.items()}
-    growth = measure(ready, sleeping, large)
+    growth = measure(ready, large)
     build = ready["patched"][0]
     if large:
         provenance.record("growth.json", as_dict(growth, build))
@@ -245,10 +209,6 @@ def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
                 "whole boot to init": growth.per_gib(kernel),
             }
             for kernel in KERNELS
-        },
-        "critical_ms": {
-            kernel: {f"memory-{gib}": ms for gib, ms in times.items()}
-            for kernel, times in growth.critical.items()
         },
         "boots": {kernel: boots_as_dict(growth.sizes[kernel], growth.low[kernel]) for kernel in KERNELS},
     }

@@ -15,7 +15,6 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import DEBUG, FEATURES, Config
 from padlab.measure import growth, hugepages
-from padlab.vm import boot as boots
 from padlab.vm import machine
 from padlab.vm.boot import BootResult
 
@@ -63,9 +62,7 @@ def added() -> Outcome:
     costs, log = {}, None
     for kernel in ("stock", "patched"):
         online, offline = (
-            guests.boot(
-                ADDED_MACHINE, kernel, append=(f"memhp_default_state={state}", boots.SYNC), exact=True
-            )
+            guests.boot(ADDED_MACHINE, kernel, append=(f"memhp_default_state={state}",), exact=True)
             for state in ("online", "offline")
         )
         costs[kernel], log = (online.dmesg.boot_ms or 0) - (offline.dmesg.boot_ms or 0), online.log
@@ -76,7 +73,7 @@ def added() -> Outcome:
 
 def one_thread() -> Outcome:
     """Deferred init with one thread against stock, in guest instructions; and twice the same."""
-    once = partial(guests.boot, SMALL, exact=True, sync=True)
+    once = partial(guests.boot, SMALL, exact=True)
     stock = once("stock")
     ours, again = (once("patched", threads="1") for _ in range(2))
     costs = [result.deferred_ms for result in (stock, ours, again)]
@@ -95,8 +92,7 @@ def one_thread() -> Outcome:
 def growing() -> Outcome:
     """The goals of ``./lab growth``, each a test."""
     ready = {kernel: guests.ready(kernel, "boot") for kernel in growth.KERNELS}
-    sleeping = {kernel: guests.ready(variant, "boot") for kernel, variant in growth.SLEEPING.items()}
-    return _reached(growth.goals(growth.measure(ready, sleeping)))
+    return _reached(growth.goals(growth.measure(ready)))
 
 
 def never_slower(config: Config) -> Outcome:
@@ -133,9 +129,7 @@ def job() -> Outcome:
 
 def zone_lock() -> Outcome:
     results = {
-        kernel: guests.boot(
-            LOCK_MACHINE, kernel, LOCK_CONFIG, "locks", (*LOCK_ARGS, KMEMLEAK_OFF, boots.SYNC)
-        )
+        kernel: guests.boot(LOCK_MACHINE, kernel, LOCK_CONFIG, "locks", (*LOCK_ARGS, KMEMLEAK_OFF))
         for kernel in ("stock", "patched")
     }
     stock, patched = (taken(result) for result in results.values())

@@ -67,7 +67,6 @@ RESULT = growth.Growth(
     {kernel: dict.fromkeys(growth.SIZES_GIB, COSTS) for kernel in growth.KERNELS},
     {kernel: dict.fromkeys(growth.LOW_GIB, COSTS) for kernel in growth.KERNELS},
     None,
-    {kernel: dict.fromkeys(growth.CRITICAL_GIB, 1.0) for kernel in growth.KERNELS},
 )
 
 
