@@ -10,8 +10,7 @@ from padlab.docs.form import Table, figure, ratio
 from padlab.predict import prediction
 from padlab.vm import machine
 
-# Of a boots.json: the kernel, and when boot waits.
-WAYS = (("stock", ""), ("patched", "boot waits at once"), ("patched", "boot continues"))
+KERNELS = ("stock", "patched")  # of a boots.json
 FIGURES = {"deferred_ms": "the node's line", "boot_ms": "kernel's start to init"}
 
 
@@ -19,18 +18,15 @@ def timed(base: str, slug: str) -> Table:
     rows = []
     for gib, boots in _by_size(base, slug).items():
         for key, name in FIGURES.items():
-            stock, *ours = boots
-            cells = [f"{gib} GiB, {name}", _ranged(stock, key)]
-            for boot in ours:
-                cells += [_ranged(boot, key), ratio(records.median(boot, key), records.median(stock, key))]
-            rows.append(cells)
-    heads = (cell for _, way in WAYS[1:] for cell in (f"patched, {way}", "of stock"))
-    return Table(("ms, median (least to most)", "stock", *heads), rows)
+            stock, ours = (records.median(boot, key) for boot in boots)
+            ranges = (_ranged(boot, key) for boot in boots)
+            rows.append([f"{gib} GiB, {name}", *ranges, ratio(ours, stock)])
+    return Table(("ms, median (least to most)", *KERNELS, "of stock"), rows)
 
 
 def _by_size(base: str, slug: str) -> dict[int, list[records.Record]]:
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
-    in_order = sorted(boots, key=lambda row: (row["gib"], WAYS.index((row["kernel"], row["boot"]))))
+    in_order = sorted(boots, key=lambda row: (row["gib"], KERNELS.index(row["kernel"])))
     return stats.group(in_order, lambda row: row["gib"])
 
 
@@ -44,16 +40,13 @@ def mail_timed(base: str, slug: str) -> Table:
         [f"{gib} GiB, ms", *(figure(records.median(boot, "deferred_ms"), 0) for boot in boots)]
         for gib, boots in _by_size(base, slug).items()
     ]
-    return Table(("", "before", "boot waits", "boot continues"), rows)
+    return Table(("", "before", "after"), rows)
 
 
 def by_threads(base: str, slug: str) -> Table:
-    """Deferred init of ours by threads, and what they cost the initcalls beside them."""
-    record = records.of_cpu(base, slug, "boots.json")
-    boots, beside = record["threads"], record.get("beside", [])
+    """Deferred init of ours by threads."""
+    boots = records.of_cpu(base, slug, "boots.json")["threads"]
     rows = [[f"{boots[0]['gib']} GiB, ms", *(_ranged(boot, "deferred_ms") for boot in boots)]]
-    if len(beside) == len(boots):
-        rows.append(["boot continues, start to init", *(_ranged(boot, "boot_ms") for boot in beside)])
     return Table(("threads", *(str(boot["threads"]) for boot in boots)), rows)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The file that a kit's run leaves: sections, each written when it was whole (run.sh).
 
-    padata-kit 1
-    == boots gib=16 way=stock round=1
+    padata-kit 2
+    == boots gib=16 kernel=stock round=1
     command: qemu-system-x86_64 ...
     status: 0
     bytes: 31245
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from padlab.core.errors import LabError
 
-FORMAT = 1
+FORMAT = 2
 FIRST, LAST = "kit", "end"
 _HEAD = re.compile(
     rb"== (?P<name>[^\n]+)\ncommand: (?P<command>[^\n]*)\nstatus: (?P<status>\d+)\n"

@@ -91,7 +91,6 @@ def _fill(inside: Path) -> dict[str, str]:
         "MOST_CPUS": str(machines.MAX_CPUS),
         "GIVEN": " ".join(word for word in suites.GIVEN if not word.startswith("maxcpus=")),
         "GIVEN_KUNIT": " ".join((suites.KUNIT, *suites.preempt(PERF, "kunit"))),
-        "SYNC": boots.SYNC,
     }
 
 

@@ -16,7 +16,7 @@ fi
 
 # What the kit was made from, see make.py
 ARCHIVE_SHA256='' UNPACKED_MIB=0 FORMAT='' COMMIT='' COMPILER='' BASE='' BASES='' SOURCES='' CONFIG='' QEMU=''
-ARGUMENTS='' ARGUMENTS_TCG='' ARGUMENTS_CROWD='' CROWD_CPUS=0 MOST_CPUS=1 GIVEN='' GIVEN_KUNIT='' SYNC=''
+ARGUMENTS='' ARGUMENTS_TCG='' ARGUMENTS_CROWD='' CROWD_CPUS=0 MOST_CPUS=1 GIVEN='' GIVEN_KUNIT=''
 # shellcheck source=/dev/null # it is made with the kit
 . "$here/conf" || exit 1
 
@@ -325,15 +325,13 @@ boots() {
 	for round in 1 2 3 4 5; do
 		last=
 		for gib in $(sizes); do
-			# All three or none, by what the last ones took.
+			# Both or none, by what the last ones took.
 			took=$((took * gib / ${last:-$gib}))
-			[ $((took * 3)) -lt "$(left)" ] || break
+			[ $((took * 2)) -lt "$(left)" ] || break
 			last=$gib most=$((gib > most ? gib : most))
-			timed "boots gib=$gib way=stock round=$round" stock "$guest_cpus" "$gib"
+			timed "boots gib=$gib kernel=stock round=$round" stock "$guest_cpus" "$gib"
 			[ $((took / 2)) -lt "$(left)" ] || break # the first one may have taken longer than others do
-			timed "boots gib=$gib way=sync round=$round" patched "$guest_cpus" "$gib" "$SYNC"
-			[ $((took / 2)) -lt "$(left)" ] || break
-			timed "boots gib=$gib way=async round=$round" patched "$guest_cpus" "$gib"
+			timed "boots gib=$gib kernel=patched round=$round" patched "$guest_cpus" "$gib"
 		done
 	done
 	until=$whole
@@ -341,11 +339,8 @@ boots() {
 		threads=1
 		while [ $threads -ne 0 ] && [ $most -gt 0 ]; do
 			[ "$took" -lt "$(left)" ] || break 2
-			given=deferred_init_threads=$threads
-			timed "sweep gib=$most threads=$threads round=$round" patched "$guest_cpus" $most "$SYNC $given"
-			# What threads cost the initcalls beside them.
-			[ "$took" -lt "$(left)" ] || break 2
-			timed "beside gib=$most threads=$threads round=$round" patched "$guest_cpus" $most "$given"
+			timed "sweep gib=$most threads=$threads round=$round" patched "$guest_cpus" $most \
+				deferred_init_threads=$threads
 			threads=$((threads == guest_cpus ? 0 : threads * 2 < guest_cpus ? threads * 2 : guest_cpus))
 		done
 	done

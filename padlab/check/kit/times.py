@@ -13,12 +13,7 @@ from padlab.core.errors import LabError
 from padlab.measure import bench, structpages, tools, zeroing
 from padlab.vm import dmesg
 
-# Of boots: the kernel and when it waits, as docs/ names it.
-WAYS = {
-    "stock": ("stock", ""),
-    "sync": ("patched", "boot waits at once"),
-    "async": ("patched", "boot continues"),
-}
+KERNELS = ("stock", "patched")
 UNIT = "deferred init as the node's line has it, and from the kernel's start to init, ms"
 _REFERENCE = re.compile(r"^\w+: round \d+ reference ")
 
@@ -91,8 +86,7 @@ def records(run: Run) -> Iterator[tuple[str, str, Record]]:
         made = run.made(command.partition(" -m ")[0], base)
         made["accelerator"] = "kvm" if "-accel kvm" in command else "tcg, a thread for each CPU"
         made |= {"config": run.kit["config"], "qemu": run.kit["qemu"], "unit": UNIT}
-        sweeps = {"threads": list(_sweep(run, "sweep")), "beside": list(_sweep(run, "beside"))}
-        yield base, "boots.json", {**made, "boots": booted, **sweeps}
+        yield base, "boots.json", {**made, "boots": booted, "threads": list(_sweep(run))}
 
 
 def whole_rounds(section: form.Section) -> list[str]:
@@ -115,11 +109,11 @@ def _to_init(log: dmesg.Dmesg) -> float | None:
 
 
 def _boots(run: Run) -> Iterator[Record]:
-    timed = _timed(run, "boots", "way")
-    for gib in sorted({gib for gib, _ in timed if all((gib, way) in timed for way in WAYS)}):
-        for way, (kernel, waits) in WAYS.items():
-            logs = timed[gib, way]
-            row = {"gib": gib, "kernel": kernel, "boot": waits, "cpus": logs[0].cpus, "runs": len(logs)}
+    timed = _timed(run, "boots", "kernel")
+    for gib in sorted({gib for gib, _ in timed if all((gib, kernel) in timed for kernel in KERNELS)}):
+        for kernel in KERNELS:
+            logs = timed[gib, kernel]
+            row = {"gib": gib, "kernel": kernel, "cpus": logs[0].cpus, "runs": len(logs)}
             yield {**row, **_both(logs)}
 
 
@@ -129,7 +123,7 @@ def _both(logs: list[dmesg.Dmesg]) -> Record:
     return {"deferred_ms": asdict(deferred), "boot_ms": asdict(to_init)}
 
 
-def _sweep(run: Run, kind: str) -> Iterator[Record]:
-    """By threads: "sweep", boots that wait at once, or "beside", those that continue."""
-    for (gib, threads), logs in _timed(run, kind, "threads").items():
+def _sweep(run: Run) -> Iterator[Record]:
+    """Boots of ours by threads."""
+    for (gib, threads), logs in _timed(run, "sweep", "threads").items():
         yield {"gib": gib, "kernel": "patched", "threads": int(threads), **_both(logs)}
