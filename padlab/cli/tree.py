@@ -82,7 +82,7 @@ def boot(
     if json and (shell or dry_run):
         raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
     config = config or (GDB if gdb else machine.config)
-    spec = BootSpec(machine, kernel, config, threads, exact, sync=exact, append=append, gdb=gdb)
+    spec = BootSpec(machine, kernel, config, threads, exact, append=append, gdb=gdb)
     return lab_boot.main(spec, shell, json, dry_run)
 
 

@@ -38,8 +38,6 @@ _KEYS = {
     "CONFIG_MODULE_SIG_KEY": "certs/signing_key.pem",
 }
 _VERSION = "CONFIG_LOCALVERSION"
-# With which boot waits for all struct pages: DEFERRED_INIT_ASYNC in mm/Kconfig.
-_WAITS = ("CONFIG_KASAN",)
 # Facts about the compiler that a configuration was made with.
 _COMPILER = re.compile(r"CONFIG_(?:AS|BINDGEN|CC|CLANG|GCC|LD|LLD|PAHOLE|RUSTC?|TOOLS)_")
 _ROOM = 2 << 30
@@ -184,7 +182,6 @@ def differences(given: Mapping[str, str], result: Mapping[str, str], asked: Mapp
     rest = [name for name in changed if not _COMPILER.match(name)]
     if rest:
         lines.append(f"{len(rest)} more that depend on those or on this Linux: {', '.join(rest)}")
-    lines += [f"boot waits for struct pages: {name} is on" for name in _WAITS if result.get(name) == "y"]
     return lines
 
 

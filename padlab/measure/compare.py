@@ -86,7 +86,7 @@ def measure(machine: Machine, ready: dict[str, boot.Ready], exact: bool) -> Comp
 
 def run_of(what: str, machine: Machine, ready: boot.Ready, label: str, **how: Any) -> tuple[Run, Accel]:
     """Boot; the boot's figures, and what ran it.  One without figures, or with wrong ones, is an error."""
-    result = boot.boot_ready(machine, ready, label, sync=True, **how)
+    result = boot.boot_ready(machine, ready, label, **how)
     told, spec, what = summary.describe(result), result.spec, f"{what} on {machine.name}"
     if not told.ok:
         threads = f" --threads {spec.threads}" if spec.threads else ""

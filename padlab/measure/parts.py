@@ -2,8 +2,7 @@
 """``./lab parts``: what a boot costs after each part of the series, beside stock.
 
 Exact mode: stock, and a kernel with the first part, with the first two, and so on, are
-booted on one CPU, as ``./lab growth`` does with stock and the whole series.  Boot waits for
-deferred init in all of them, so that its parts come one after the other.
+booted on one CPU, as ``./lab growth`` does with stock and the whole series.
 
 All but stock are built in one tree, one after the other: only what a part changes is compiled.
 """

@@ -56,8 +56,7 @@ def starts_of(trace: Trace) -> Starts:
 
 def measure(machine: Machine, ready: boot.Ready) -> tuple[Starts, boot.BootResult]:
     append = (f"trace_event={EVENTS}", "trace_buf_size=4M")
-    # Boot waits, so that no thread is made for anything else meanwhile.
-    result = boot.boot_ready(machine, ready, "trace", sync=True, append=append)
+    result = boot.boot_ready(machine, ready, "trace", append=append)
     starts = starts_of(result.guest.trace)
     if not starts.queued and machine.cpus > 1:
         what = f"helpers of {result.spec.kernel} on {machine.name}"

@@ -24,7 +24,6 @@ from padlab.vm import accel as accels
 from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
-from padlab.vm.qemu import SYNC as SYNC
 from padlab.vm.qemu import BootSpec as BootSpec
 from padlab.vm.qemu import default_limit_s as default_limit_s
 from padlab.vm.watch import HostClock

@@ -9,15 +9,9 @@ Deferred init is reported by two different lines::
     [    0.631207] node 0 deferred pages initialised in 22ms                               (stock 6.12)
     [    0.631207] node 0 initialised, 3145728 pages in 22ms, 52 threads (47 took part)    (ours)
 
-A node with nothing deferred has no line.  Ours goes on meanwhile, and who needs all
-struct pages waits, boot itself before it starts init::
-
-    [    0.731001] memory hotplug waited 12ms for struct pages
-    [    0.941001] boot waited 3ms for struct pages
-
-The time that both kernels' lines can be compared by is that of their stamps: from the last message before
-deferred init starts, which is SMP_DONE in both, to the last node line.  (Stock counts jiffies, which an
-emulated guest loses.)
+A node with nothing deferred has no line.  The time that both kernels' lines can be compared by is that of
+their stamps: from the last message before deferred init starts, which is SMP_DONE in both, to the last node
+line.  (Stock counts jiffies, which an emulated guest loses.)
 """
 
 import re
@@ -43,8 +37,6 @@ NODE_DONE = (
     r"|initialised, (?P<pages>\d+) pages in (?P<ms>\d+)ms"
     r"(?:, (?P<threads>\d+) threads?(?: \((?P<ran>\d+) took part\))?)?)"
 )
-WAITED = r"(?P<who>[^\n\]]+?) waited (?P<ms>\d+)ms for struct pages"
-BOOT = "boot"  # the last who waits
 DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"
 FUTEX = r"futex hash table"
@@ -57,7 +49,6 @@ TROUBLE = (
 )
 
 _NODE = re.compile(f"{_STAMP}?{NODE_DONE}")
-_WAITED = re.compile(f"{_STAMP}?{WAITED}")
 _LINE = re.compile(_STAMP + r"(?P<text>[^\n]*)")
 
 
@@ -103,11 +94,6 @@ class Dmesg:
     def stamps(self) -> tuple[tuple[int, str], ...]:
         """Every message with its time stamp, in microseconds."""
         return tuple((round(1e6 * float(m["at"])), m["text"]) for m in _LINE.finditer(self.text))
-
-    @cached_property
-    def waits(self) -> dict[str, int]:
-        """For how many ms each waited for all pages; boot is the last of them, if jobs ran beside it."""
-        return {match["who"]: int(match["ms"]) for match in _WAITED.finditer(self.text)}
 
     @cached_property
     def deferred_ms(self) -> float | None:

@@ -19,9 +19,6 @@ from padlab.kernel.kconfig import PERF, Config
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
 
-# On the command line: boot waits for deferred init at once, as stock's always does.
-SYNC = "deferred_init=sync"
-
 
 @dataclass(frozen=True)
 class BootSpec:
@@ -34,7 +31,6 @@ class BootSpec:
     exact: bool = False
     all_cpus: bool = False  # in exact mode: see command()
     shift: int = 0  # as well
-    sync: bool = False  # see SYNC
     append: tuple[str, ...] = ()
     initrd: Path | None = None
     time_limit_s: float | None = None
@@ -54,9 +50,7 @@ class BootSpec:
 
     def kernel_args(self) -> list[str]:
         threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
-        # What a part of the boot costs can be told where parts come one after the other.
-        sync = [SYNC] if self.sync and self.kernel != "stock" else []
-        return [*threads, *sync, *self.append]
+        return [*threads, *self.append]
 
 
 def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False) -> float:

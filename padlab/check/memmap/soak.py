@@ -115,8 +115,6 @@ def _options(dice: random.Random, machine: Machine) -> Iterator[str]:
     above = mib - (machine.below_4g_mib or BELOW_MIB)
     for _ in range(dice.choice((0, 0, 1, 4)) if above > 0 else 0):
         yield _hole(dice, above << 20)
-    if not dice.randrange(3):  # drawn last, so that all else of a seed is as it was before
-        yield boots.SYNC
 
 
 def _hole(dice: random.Random, above: int) -> str:
