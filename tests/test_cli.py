@@ -172,6 +172,26 @@ class TestLock:
         assert inner.stdout == "held\n"
         assert "waiting" not in inner.stderr
 
+    @pytest.mark.parametrize(
+        ("args", "status"),
+        [
+            (["boot", "--json", "--shell"], 2),
+            (["boot", "--machine", "arm64", "--config", "perf"], 1),
+            (["tree", "--update", "--source", "linux.tar.xz"], 2),
+            (["kit"], 2),
+            (["package", "/dev/null/kernel"], 1),
+            (["models", "no-such"], 1),
+            (["mutants", "no-such"], 1),
+        ],
+    )
+    def test_bad_input_does_not_wait(
+        self, args: list[str], status: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(exclusive, "held", lambda name: pytest.fail(f"{name} takes the lock"))
+        with pytest.raises(SystemExit) as end:
+            cli.main(args)
+        assert end.value.code == status
+
     @pytest.mark.parametrize("command", ["models", "mutants"])
     def test_a_list_of_names_does_not_wait(
         self, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture

@@ -132,7 +132,12 @@ def bench(what: str | None, check: bool, quick: bool) -> int:
     return hugepages.main(quick) if what == "hugepages" else benches.main(quick)
 
 
-@command()
+def _check_kit(folder: Path | None, file: Path | None) -> None:
+    if bool(folder) == bool(file):
+        raise click.UsageError("give either DIR, for a new kit, or --import FILE")
+
+
+@command(check=_check_kit)
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)
 @click.option("--import", "file", metavar="FILE", type=click.Path(path_type=Path), help="Of a kit's run.")
 def kit(folder: Path | None, file: Path | None) -> int:
@@ -153,11 +158,10 @@ def kit(folder: Path | None, file: Path | None) -> int:
     from padlab.check.kit import importing
     from padlab.check.kit import make as making
 
-    if folder and not file:
+    if folder:
         return making.main(folder)
-    if file and not folder:
-        return importing.main(file)
-    raise click.UsageError("give either DIR, for a new kit, or --import FILE")
+    assert file
+    return importing.main(file)
 
 
 @command(locked=False, based=False)

@@ -92,10 +92,13 @@ _BASE = click.option(
 )
 
 
-def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[P, R]], click.Command]:
+def command(
+    *, locked: bool = True, based: bool = True, check: Callable[..., object] | None = None
+) -> Callable[[Callable[P, R]], click.Command]:
     """Make a function a command of that name; ``locked`` ones run one at a time in a clone.
 
-    Arguments are checked before the lock is waited for: bad ones are answered at once.
+    Arguments are checked before the lock is waited for, so that bad ones are answered at once; ``check`` is
+    given all of them, for what click does not see by itself.
     ``based`` ones work on the base that the user names.
     """
 
@@ -104,6 +107,8 @@ def command(*, locked: bool = True, based: bool = True) -> Callable[[Callable[P,
         def run(*args: P.args, **options: P.kwargs) -> R:
             if not based:
                 paths.use_base(paths.DEFAULT_BASE)
+            if check:
+                check(*args, **options)
             # A dry run leaves everything as it is, and so does a list of names.
             if not locked or options.get("dry_run") or options.get("list_only"):
                 return function(*args, **options)

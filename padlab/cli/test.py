@@ -47,7 +47,13 @@ def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bo
     return lab_test.main(globs, quick, full, names, json, again)
 
 
-@command()
+def _check_models(globs: tuple[str, ...], full: bool, **_more: object) -> None:
+    from padlab.check.userspace import spin
+
+    spin.choose(globs, full)
+
+
+@command(check=_check_models)
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option("--full", is_flag=True, help="Also those with more states: a minute more.")
 @click.option("--list", "list_only", is_flag=True, help="Print the names of the models, and search none.")
@@ -89,7 +95,13 @@ def soak(seed: int | None, nr: int, jobs: int) -> int:
     return soaks.main(seed, nr, jobs)
 
 
-@command()
+def _check_mutants(globs: tuple[str, ...], **_more: object) -> None:
+    from padlab.check.mutants import mutants as runs
+
+    runs.choose(globs)
+
+
+@command(check=_check_mutants)
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option(
     "--tier",

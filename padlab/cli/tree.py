@@ -25,7 +25,19 @@ def parse_threads(text: str) -> str:
     return f"{number}{percent}"
 
 
-@command()
+def _check_boot(machine: Machine, config: Config | None, exact: bool, **more: object) -> None:
+    from padlab.vm import boot as boots
+
+    if more["json"] and (more["shell"] or more["dry_run"]):
+        raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
+    boots.check_config(machine, _config_of(machine, config, bool(more["gdb"])), exact)
+
+
+def _config_of(machine: Machine, config: Config | None, gdb: bool) -> Config:
+    return config or (GDB if gdb else machine.config)
+
+
+@command(check=_check_boot)
 @click.option(
     "--machine",
     metavar="M",
@@ -79,9 +91,7 @@ def boot(
     from padlab.vm import lab_boot
     from padlab.vm.boot import BootSpec
 
-    if json and (shell or dry_run):
-        raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
-    config = config or (GDB if gdb else machine.config)
+    config = _config_of(machine, config, gdb)
     spec = BootSpec(machine, kernel, config, threads, exact, append=append, gdb=gdb)
     return lab_boot.main(spec, shell, json, dry_run)
 
@@ -101,7 +111,12 @@ def machines() -> int:
     return lab_boot.machines()
 
 
-@command()
+def _check_tree(update: bool, source: Path | None, **_more: object) -> None:
+    if update and source:
+        raise click.UsageError("--update is for Debian's package: not with --source")
+
+
+@command(check=_check_tree)
 @KERNEL
 @click.option("--update", is_flag=True, help="Look for a newer version of the base in the package index.")
 @click.option(
@@ -125,8 +140,6 @@ def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
     from padlab.kernel import source as sources
     from padlab.kernel import tree as trees
 
-    if update and source:
-        raise click.UsageError("--update is for Debian's package: not with --source")
     given = sources.look_at(source) if source else None
     path = trees.ensure_tree(kernel, discard=discard, update=update, given=given)
     progress.note(f"Linux {trees.source_version()}, {kernel}:")
@@ -223,7 +236,13 @@ def series(directory: Path, check: bool) -> None:
         exports.check(directory)
 
 
-@command()
+def _check_package(directory: Path, **_more: object) -> None:
+    from padlab.kernel import package as packaging
+
+    packaging.check_directory(directory)
+
+
+@command(check=_check_package)
 @click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--config",
@@ -248,7 +267,6 @@ def package(directory: Path, config: Path | None) -> None:
     from padlab.kernel import package as packaging
 
     start = time.monotonic()
-    packaging.check_directory(directory)
     packages = packaging.make(directory, packaging.choose(config))
     progress.note(f"{packages.config}:")
     for line in packages.remarks:

@@ -121,7 +121,7 @@ def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:
 
 def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> tuple[Path, Accel, list[str]]:
     """All but the boot: its folder, what runs its CPUs, its QEMU line with messages to ``console``."""
-    check_config(spec)
+    check_config(spec.machine, spec.config, spec.exact)
     binary, accel = _runs_with(spec)
     if spec.machine.firmware:
         packages.ensure(spec.machine.firmware)
@@ -148,12 +148,11 @@ def check_memory(machine: Machine, available: int) -> None:
         raise LabError(f"booting {machine.name}", why, "end other programs, or choose a smaller machine")
 
 
-def check_config(spec: BootSpec) -> None:
-    machine = spec.machine
-    if spec.config.arch is not machine.arch:
-        why = f"it is of {machine.arch.name}, and a kernel with config {spec.config} is not"
+def check_config(machine: Machine, config: Config, exact: bool) -> None:
+    if config.arch is not machine.arch:
+        why = f"it is of {machine.arch.name}, and a kernel with config {config} is not"
         raise LabError(f"booting {machine.name}", why, f"give --config {machine.config}, or another machine")
-    if machine.arch.foreign and spec.exact:
+    if machine.arch.foreign and exact:
         raise LabError(
             f"booting {machine.name}", "instructions are counted on x86_64 only", "leave out --exact"
         )

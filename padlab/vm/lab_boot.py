@@ -43,7 +43,6 @@ def main(spec: boots.BootSpec, shell: bool = False, json: bool = False, dry_run:
 
 def _planned(spec: boots.BootSpec, role: str) -> list[str]:
     """The QEMU line, with the console here; nothing is built, installed or started for it."""
-    boots.check_config(spec)
     arch = spec.machine.arch
     binary = emulator.find(arch)
     accel = accels.Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)

@@ -154,9 +154,9 @@ def test_memory_room() -> None:
 )
 def test_a_kernel_of_another_architecture(name: str, config: Config, exact: bool, why: str) -> None:
     with pytest.raises(LabError, match=why):
-        boot.check_config(boot.BootSpec(machine.load(name), "stock", config, exact=exact))
-    boot.check_config(boot.BootSpec(machine.load("arm64"), "stock", ARM64))
-    boot.check_config(boot.BootSpec(machine.load("tiny"), "stock", DEBUG, exact=True))
+        boot.check_config(machine.load(name), config, exact)
+    boot.check_config(machine.load("arm64"), ARM64, False)
+    boot.check_config(machine.load("tiny"), DEBUG, True)
 
 
 def test_thread_counts() -> None:

@@ -96,8 +96,12 @@ LIMIT, LEAST_LIMIT_S = 4.0, 60.0  # then so many times what it took, and some
 _SAID = 200  # characters of what a check says
 
 
+def choose(globs: Sequence[str]) -> list[mutant.Mutant]:
+    return selection.named(globs, {fault.id: fault for fault in mutant.all_of()}, "mutants", "mutant")
+
+
 def main(globs: Sequence[str], tier: str, jobs: int = 1, list_only: bool = False) -> int:
-    chosen = selection.named(globs, {fault.id: fault for fault in mutant.all_of()}, "mutants", "mutant")
+    chosen = choose(globs)
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
         return 0
