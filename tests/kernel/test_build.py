@@ -24,12 +24,12 @@ make: Entering directory '/x'
       |     ^
   AS      arch/x86/entry/entry_64.o
   CC [M]  lib/test_padata_mt.o
-In file included from ../mm/deferred_init.c:12:
-../mm/deferred_init.c: In function 'deferred_init_memmap':
-../mm/deferred_init.c:40:2: error: implicit declaration of function 'oops'
+In file included from ../mm/memmap_bulk.c:12:
+../mm/memmap_bulk.c: In function 'memmap_init_range':
+../mm/memmap_bulk.c:40:2: error: implicit declaration of function 'oops'
    40 |         oops();
       |         ^~~~
-make[4]: *** [../scripts/Makefile.build:229: mm/deferred_init.o] Error 1
+make[4]: *** [../scripts/Makefile.build:229: mm/memmap_bulk.o] Error 1
 make[3]: *** Waiting for unfinished jobs....
   CC      kernel/fork.o
 make: *** [Makefile:224: __sub-make] Error 2
@@ -43,7 +43,7 @@ class TestCompilerErrors:
     def test_modpost_and_linker(self) -> None:
         modpost = 'ERROR: modpost: "f" [lib/test_padata_mt.ko] undefined!'
         linker = (
-            "ld: mm/deferred_init.o: in function `f':\n(.text+0x1): undefined reference to `g'".splitlines()
+            "ld: mm/memmap_bulk.o: in function `f':\n(.text+0x1): undefined reference to `g'".splitlines()
         )
         lines = ["  MODPOST Module.symvers", modpost, "make[2]: *** Error 1", "  LD      vmlinux", *linker]
         assert build.compiler_errors(lines) == [modpost, *linker]

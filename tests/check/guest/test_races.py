@@ -22,7 +22,7 @@ BOTH = """\
 [    1.234574]
 [    1.234575] read to 0xffff88813a2b6c40 of 1 bytes by task 41 on cpu 0:
 [    1.234576]  padata_mt_start_helpers.isra.0+0x55/0x190
-[    1.234577]  deferred_init_node+0x112/0x3f0
+[    1.234577]  deferred_init_memmap+0x112/0x3f0
 [    1.234578]
 [    1.234579] value changed: 0x01 -> 0x00
 [    1.234584] ==================================================================
