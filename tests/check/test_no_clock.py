@@ -41,8 +41,6 @@ ALLOWED = {
     "linux/tools/testing/selftests/padata/test_priority.sh": (1, "before a job, repeated without help"),
     "linux/tools/testing/selftests/padata/hugepages.c": (1, REPORTED),
     "linux/tools/testing/selftests/padata/load.c": (1, "for test_time_*"),
-    "checks/faults/deferred-init-faults.patch": (2, WORK),
-    "checks/faults/deferred-init-irq.patch": (1, WORK),
 }
 # Their guests' clock counts instructions.
 EXACT = "test_time_"

@@ -159,13 +159,13 @@ def _coverage(job: Job) -> list[str]:
 
 
 def _zone(job: Job, node: Node) -> list[str]:
-    """All of a zone but its first section, which is there before the CPUs are up."""
-    end = job.start + job.size
-    spans = [span for span in node.spans if span[0] <= job.start and end <= span[1]]
+    """All sections of a zone but the first, which is there before the CPUs are up."""
+    spans = [span for span in node.spans if span[0] <= job.start < span[1]]
     if not spans:
-        return [f"pfns {job.start} to {end} are not node {job.node}'s"]
+        return [f"pfn {job.start} is not node {job.node}'s"]
     first, last = spans[0]
-    wrong = [f"ends at {end}, the zone at {last}"] if end < last else []
+    end, all_of_it = job.start + job.size, -(-last // job.min_chunk) * job.min_chunk
+    wrong = [f"ends at {end}, the zone's last section at {all_of_it}"] if end != all_of_it else []
     if job.start - first < job.min_chunk:
         wrong.append(f"begins at {job.start}, less than a section behind {first}")
     return wrong

@@ -47,32 +47,6 @@ class Case:
         return boots.host_mib(machine) + (machine.mib if self.machine == LITTLE else 0)
 
 
-# What was allocated and freed again is in other blocks than without.
-IRQ_ALLOWANCE = 4 * oracle.ALLOWANCE
-
-_IRQ = re.compile(
-    r"deferred_init_irq: \d+ interrupts, \d+ allocations, (?P<in_jobs>\d+) while jobs ran: "
-    r"(?P<empty>\d+) found no block, (?P<grown>\d+) made a zone grow"
-)
-
-
-def irq_problems(console: str) -> list[str]:
-    """Whether interrupts allocated during the jobs (checks/faults/deferred-init-irq.patch).
-
-    That a zone grew when its list had no block shows that the first blocks of a run go
-    to a list that is empty as they should.
-    """
-    match = _IRQ.search(console)
-    if match is None:
-        return ["the kernel does not say what its interrupts allocated"]
-    told = {
-        "in_jobs": "nothing was allocated while jobs ran",
-        "empty": "no allocation found the list of free blocks empty",
-        "grown": "no zone grew while another node's job ran",
-    }
-    return [f"{why}: {match[0]}" for key, why in told.items() if not int(match[key])]
-
-
 def problems(case: Case, result: boots.BootResult) -> list[str]:
     """What console and guest's report lack of what the case asks for, or have too much."""
     text = f"{result.dmesg.text}\n{result.guest.text}"

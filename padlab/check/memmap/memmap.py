@@ -94,13 +94,6 @@ def available_problems(stock: str, ours: str) -> list[str]:
     return [f"{kib[1]} KiB were available when boot went on, {kib[0]} in stock"]
 
 
-def interrupted(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
-    """Zones grow on demand, in interrupts, while the jobs of their own and other nodes run."""
-    result = _boot(guests.SMT, kernel, PERF, ("deferred_init_irq",), limit_s)
-    differences = oracle.compare(_memmap(guests.SMT, "stock"), _report(result), asked.IRQ_ALLOWANCE)
-    return judge(differences + asked.irq_problems(result.dmesg.text), result.log)
-
-
 def none_left(kernel: str = "faulty", limit_s: float | None = None) -> Outcome:
     """All struct pages are initialised by allocations, before the jobs are ready."""
     result = _boot(guests.SMT, kernel, PERF, ("deferred_init_fault=grown",), limit_s)

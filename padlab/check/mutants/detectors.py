@@ -110,7 +110,6 @@ def _of_boots() -> dict[str, Detector]:
         detectors.append(_booted(nextkernel.TITLE, nextkernel.CONFIG, nextkernel.restores))
     detectors += [
         _booted("memmap oracle, a zone that grew on demand", PERF, memmap.grown),
-        _booted("memmap oracle, allocation in interrupts meanwhile", PERF, memmap.interrupted, faulty=True),
         _booted("memmap oracle, no page left for the jobs", PERF, memmap.none_left, faulty=True),
     ]
     return {detector.name: detector for detector in detectors}

@@ -232,7 +232,6 @@ def _memmap(everything: bool) -> Iterator[Check]:
         limit_s = MAKING_S + RANDOM_MACHINES * 2 * RANDOM_LIMIT_S
         run = partial(soak.check, RANDOM_MACHINES)
         yield Check("memmap oracle, random machines", run, limit_s, mib=soak.MAX_MIB // 8)
-    yield _guest("memmap oracle, allocation in interrupts meanwhile", memmap.interrupted, SMT, boots_each=2)
     yield _guest("memmap oracle, no page left for the jobs", memmap.none_left, SMT, boots_each=2)
     for name in ("", *memmap.FAULTS):
         title = f" catches {name}" if name else ", no fault in the faulty kernel"

@@ -91,7 +91,7 @@ CHANGES = [
     ("start=163840 end=229376", "start=131072 end=229376", "handed out twice: 131072 to 163840"),
     ("end=262144", "end=262143", "nobody got 262143 to 262144"),
     ("end=262144", "end=294912", "went on to 294912, past 262144"),
-    ("start=65536 size", "start=2097000 size", "are not node 0's"),
+    ("start=65536 size", "start=2097000 size", "is not node 0's"),
     ("job_end", "job_other", "never ended"),
     ("min_chunk=32768", "min_chunk=32769", "is shorter than 32769"),
     ("align=32768", "align=32767", "not a multiple of 32767"),
@@ -101,7 +101,7 @@ CHANGES = [
     ("98304 align=32768", "98305 align=1", "chunk begins at 98305, within a section of 32768"),
     # A job has all of a zone but its first section.
     ("65536 196608", "32768 229376", "begins at 32768, less than a section behind 4096"),
-    ("262144 196608", "229377 163841", "ends at 229377, the zone at 262144"),
+    ("262144 196608", "229377 163841", "ends at 229377, the zone's last section at 262144"),
 ]
 
 

@@ -14,10 +14,6 @@ from padlab.vm import channel, dmesg, machine
 
 NODE = "[    0.6] node 0 initialised, 1000 pages in 22ms, 4 threads (4 took part)\n"
 ZEROED = "[    0.1] mem auto-init: stack:off, heap alloc:off, heap free:on\n"
-IRQ = (
-    "deferred_init_irq: 40 interrupts, 900 allocations, 700 while jobs ran: "
-    "12 found no block, 3 made a zone grow; 80 failed"
-)
 
 
 def result(console: str, guest: str = "") -> SimpleNamespace:
@@ -84,18 +80,6 @@ NOT_SAID = "the console does not say: "
 def test_what_a_case_asks_for(wanted: asked.Case, console: str, guest: str, problem: str | None) -> None:
     lines = asked.problems(wanted, result(console, guest))
     assert len(lines) == (problem is not None) and all(line.startswith(problem or "") for line in lines)
-
-
-def test_allocation_in_interrupts() -> None:
-    assert asked.irq_problems(NODE + IRQ) == []
-    assert asked.irq_problems(NODE) == ["the kernel does not say what its interrupts allocated"]
-    for old, new, why in (
-        ("700 while", "0 while", "nothing was allocated"),
-        ("12 found", "0 found", "no allocation found the list"),
-        ("3 made", "0 made", "no zone grew"),
-    ):
-        (problem,) = asked.irq_problems(IRQ.replace(old, new))
-        assert problem.startswith(why)
 
 
 def test_zone_lock_is_counted_by_the_guest() -> None:
