@@ -200,50 +200,6 @@ void __meminit memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 }
 
 /*
- * The index of the zone of @pgdat that spans @pfn, the lowest if there are several,
- * %MAX_NR_ZONES if there is none.  Lowers *next_pfn to the end of what it is valid for.
- */
-static int __meminit deferred_zone_idx(pg_data_t *pgdat, unsigned long pfn,
-				       unsigned long *next_pfn)
-{
-	struct zone *zone = pgdat->node_zones;
-	int i;
-
-	for (i = 0; i < MAX_NR_ZONES; i++, zone++) {
-		if (zone_spans_pfn(zone, pfn)) {
-			*next_pfn = min(*next_pfn, zone_end_pfn(zone));
-			return i;
-		}
-	}
-
-	*next_pfn = pfn + 1;
-	return MAX_NR_ZONES;
-}
-
-/*
- * Initialise the struct pages of the deferred part of a range that memblock has reserved, and
- * make them PageReserved: they are not free, so deferred init skips them.  Return where that part
- * begins, @end_pfn if there is none.
- */
-unsigned long __meminit deferred_init_reserved(unsigned long pfn, unsigned long end_pfn, int nid)
-{
-	unsigned long first_pfn = clamp(first_deferred_pfn(nid), pfn, end_pfn);
-	unsigned long next_pfn;
-	int zone;
-
-	for (pfn = first_pfn; pfn < end_pfn; pfn = next_pfn) {
-		next_pfn = memmap_run_end(pfn, end_pfn);
-		/* There is a memmap for all of a section or for none of it. */
-		if (!pfn_valid(pfn))
-			continue;
-
-		zone = deferred_zone_idx(NODE_DATA(nid), pfn, &next_pfn);
-		memmap_init_pages(pfn, next_pfn, zone, nid, MEMMAP_RESERVED);
-	}
-	return first_pfn;
-}
-
-/*
  * Hand a run of new pages within one section to the buddy allocator: whole blocks of
  * MAX_ORDER_NR_PAGES together, and what is before and after them, or has to be accepted first,
  * in the largest naturally aligned pieces.

@@ -29,7 +29,6 @@ unsigned long memmap_run_end(unsigned long pfn, unsigned long end_pfn);
 void memmap_init_pages(unsigned long pfn, unsigned long end_pfn, unsigned long zone, int nid,
 		       enum memmap_state state);
 void memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn, int migratetype);
-unsigned long deferred_init_reserved(unsigned long pfn, unsigned long end_pfn, int nid);
 void memmap_free_pages(struct zone *zone, unsigned long pfn, unsigned long end_pfn);
 void memmap_free_used(unsigned long pfn, unsigned long end_pfn);
 unsigned long memmap_free_early(unsigned long pfn, unsigned long end_pfn);

@@ -163,8 +163,8 @@ def test_what_differs_is_listed() -> None:
         "switched on: CONFIG_DEFERRED_STRUCT_PAGE_INIT, which was off",
         "switched off: CONFIG_LOCALVERSION_AUTO, which was y",
         "switched on: CONFIG_DEBUG_INFO_NONE, which was off",
-        "4 more that depend on those or on this Linux: CONFIG_DEBUG_INFO, CONFIG_DEBUG_INFO_BTF, "
-        "CONFIG_BPF, CONFIG_SCHED_CLASS_EXT",
+        "5 more that depend on those or on this Linux: CONFIG_SPARSEMEM_VMEMMAP, CONFIG_DEBUG_INFO, "
+        "CONFIG_DEBUG_INFO_BTF, CONFIG_BPF, CONFIG_SCHED_CLASS_EXT",
     ]
     assert package.differences(made, made, asked | {"CONFIG_KASAN": "y"}) == []
     assert package.differences(made | {"CONFIG_DEFERRED_STRUCT_PAGE_INIT": "n"}, made, asked)[0].startswith(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What memblock.c uses of mm/memmap_bulk.h: here there are no struct pages.
+ * What memblock.c uses of mm/memmap_bulk.h: here there are no struct pages to free in bulk.
  */
 #ifndef _MM_MEMMAP_BULK_H
 #define _MM_MEMMAP_BULK_H
@@ -9,12 +9,6 @@ static inline unsigned long memmap_free_early(unsigned long pfn,
 					      unsigned long end_pfn)
 {
 	return pfn;
-}
-
-static inline unsigned long deferred_init_reserved(unsigned long pfn,
-						   unsigned long end_pfn, int nid)
-{
-	return end_pfn;
 }
 
 #endif /* _MM_MEMMAP_BULK_H */
