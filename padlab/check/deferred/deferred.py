@@ -58,6 +58,7 @@ def placed(name: str, kernel: str = "patched", limit_s: float | None = None) -> 
     result = guests.boot(name, kernel, role="trace", append=append, limit=limit_s)
     trace = placement.parse(result.guest)
     problems = guests.trouble(result) + placement.problems(trace)
+    problems += placement.told_problems(trace, {node.node: node.pages or 0 for node in result.dmesg.nodes})
     if not any(job.node is not None for job in trace.jobs.values()):
         problems.append("the trace has no job of deferred init")
     return judge(problems, result.log)

@@ -5,7 +5,7 @@ Input is the guest's report of role "trace": its CPUs (with node and core), its
 nodes (with distances and memory), and the events of system "padata".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from padlab.vm.channel import Guest
@@ -113,6 +113,16 @@ def problems(trace: Trace) -> list[str]:
     for job in trace.jobs.values():
         wrong += [f"job {job.nr}: {problem}" for problem in job_problems(job, trace)]
     return wrong
+
+
+def told_problems(trace: Trace, pages: Mapping[int, int]) -> list[str]:
+    """Nodes whose lines in the log have more ``pages`` than their jobs."""
+    sizes = {job.node: job.size for job in trace.jobs.values()}
+    return [
+        f"node {node} is said to have {told} deferred pages, its job has {sizes.get(node, 0)} pfns"
+        for node, told in pages.items()
+        if told > sizes.get(node, 0)
+    ]
 
 
 def job_problems(job: Job, trace: Trace) -> list[str]:

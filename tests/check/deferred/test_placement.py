@@ -136,3 +136,12 @@ def test_lost_events_are_no_proof() -> None:
     lost = placement.parse(channel.Guest(TOPOLOGY + "trace CPU:3 [LOST 17 EVENTS]\n"))
     assert any("lost" in line for line in placement.problems(lost))
     assert placement.problems(read(GOOD, "")) == ["the guest did not tell its CPUs and nodes"]
+
+
+def test_no_more_pages_are_told_than_a_job_has() -> None:
+    trace = placement.Trace(jobs={1: placement.Job(1, 65536, 196608, 32768, 32768, 4, 0, 7, node=0)})
+    assert placement.told_problems(trace, {0: 196608}) == []
+    assert placement.told_problems(trace, {0: 196609, 1: 5}) == [
+        "node 0 is said to have 196609 deferred pages, its job has 196608 pfns",
+        "node 1 is said to have 5 deferred pages, its job has 0 pfns",
+    ]
