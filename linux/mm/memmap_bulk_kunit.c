@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit suite for struct pages initialised and freed in bulk: checks that
- * mm/memmap_bulk.c and mm/memmap_early.c leave the same state behind as
- * initialising and freeing page by page, and measures how long both take.
+ * mm/memmap_bulk.c leaves the same state behind as initialising and freeing
+ * page by page, and measures how long both take.
  *
  * The struct pages are real ones.  The suite borrows runs of free blocks from
  * the buddy allocator, repeats on them what boot did, first one way and then
@@ -34,7 +34,6 @@
 
 #include "internal.h"
 #include "memmap_bulk.h"
-#include "memmap_early.h"
 
 /* What deferred init does at a time on x86-64.  The same size without sections. */
 #ifdef CONFIG_SPARSEMEM
@@ -433,7 +432,7 @@ static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 		else if (layout->used)
 			memmap_free_used(pfn, end_pfn);
 		else
-			free_new_pages(zone, pfn, end_pfn, true);
+			memmap_free_pages(zone, pfn, end_pfn);
 		nr += end_pfn - pfn;
 	}
 	outcome_count(outcome, zone, 1);
@@ -584,8 +583,9 @@ static void __init bench_bulk(const struct bulk_run *run)
 	memmap_init_pages(run->pfn, run->end_pfn, run->zone, run->nid,
 			  MEMMAP_FREE);
 	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
-	free_new_pages(&NODE_DATA(run->nid)->node_zones[run->zone], run->pfn,
-		       run->end_pfn, true);
+	memmap_free_pages(&NODE_DATA(run->nid)->node_zones[run->zone], run->pfn,
+			  run->end_pfn);
+	cond_resched();
 }
 
 /* A store that bypasses the cache, where there is one. */
