@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memmap_bulk.c - initialise and free struct pages in bulk, not one by one
+ * memmap_bulk.c - initialise struct pages in bulk, not one by one
  *
  * When they are new, all struct pages of a run of pages are the same, except for the
  * list head, which points to itself.  So one of them is made as a template, by the same
  * functions that initialise any other, and stored over and over: this file does not
  * know which fields there are in which configuration.
  *
- * Pages are freed to the buddy allocator in whole blocks of the largest order where
- * possible, many blocks at a time.  Each goes through free_pages_prepare(), so whatever
- * has to see the pages that are freed sees them.
- *
  * This is used at boot, early and deferred, and by memory hotplug.
  */
 
 #include <linux/align.h>
-#include <linux/alloc_tag.h>
-#include <linux/atomic.h>
-#include <linux/bitops.h>
 #include <linux/init.h>
-#include <linux/jump_label.h>
 #include <linux/kernel.h>
-#include <linux/memblock.h>
 #include <linux/memmap_bulk.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/page-flags.h>
 #include <linux/page-isolation.h>
 #include <linux/pageblock-flags.h>
-#include <linux/pfn.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 
 #include <asm/barrier.h>
@@ -125,11 +114,11 @@ void __meminit __weak arch_memmap_stamp(struct page *page, struct page *end,
 }
 
 /*
- * Whether arch_memmap_stamp() is faster even for struct pages that are used again.  @early: they
- * are those of early boot, of which there are many before the first is used again.
- * Architectures override this by CPU.
+ * Whether arch_memmap_stamp() is faster even for struct pages that are used again: those of early
+ * boot and of reserved memory, of which there are many before the first is used again, or with
+ * @soon those of a memory block that goes online next.  Architectures override this by CPU.
  */
-bool __meminit __weak arch_memmap_uncached(bool early)
+bool __meminit __weak arch_memmap_uncached(bool soon)
 {
 	return false;
 }
@@ -145,6 +134,7 @@ static void __meminit memmap_stamp_free(unsigned long pfn, unsigned long end_pfn
 	struct page *page = pfn_to_page(pfn);
 	unsigned long next;
 
+	BUILD_BUG_ON(MAX_ORDER_NR_PAGES < MEMMAP_BATCH);
 	for (; pfn < end_pfn; page += next - pfn, pfn = next) {
 		next = min(ALIGN(pfn + 1, MAX_ORDER_NR_PAGES), end_pfn);
 		if (next - pfn < MAX_ORDER_NR_PAGES) {
@@ -182,7 +172,7 @@ void __meminit memmap_init_pages(unsigned long pfn, unsigned long end_pfn, unsig
 			memmap_init_page(page, pfn, zone, nid, state);
 	} else if (state == MEMMAP_FREE) {
 		memmap_stamp_free(pfn, end_pfn, &template);
-	} else if (arch_memmap_uncached(state == MEMMAP_USED)) {
+	} else if (arch_memmap_uncached(state == MEMMAP_OFFLINE)) {
 		arch_memmap_stamp(page, page + (end_pfn - pfn), &template);
 		/* As for memmap_stamp_free(). */
 		wmb();
@@ -197,141 +187,4 @@ void __meminit memmap_init_pageblocks(unsigned long pfn, unsigned long end_pfn,
 {
 	for (pfn = pageblock_align(pfn); pfn < end_pfn; pfn += pageblock_nr_pages)
 		set_pageblock_migratetype(pfn_to_page(pfn), migratetype);
-}
-
-/*
- * Hand a run of new pages within one section to the buddy allocator: whole blocks of
- * MAX_ORDER_NR_PAGES together, and what is before and after them, or has to be accepted first,
- * in the largest naturally aligned pieces.
- *
- * The pages are as MEMMAP_FREE makes them, and pageblocks that begin in the run are all of one
- * migratetype.  All other pages of the blocks that the run begins and ends in are initialised
- * too, if they are of the same zone: freeing looks at a page's buddies.
- */
-void __init memmap_free_pages(struct zone *zone, unsigned long pfn, unsigned long end_pfn)
-{
-	unsigned long blocks_end = ALIGN_DOWN(end_pfn, MAX_ORDER_NR_PAGES);
-	unsigned int order;
-
-	atomic_long_add(end_pfn - pfn, &zone->managed_pages);
-
-	while (pfn < end_pfn) {
-		if (IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) && pfn < blocks_end &&
-		    !range_contains_unaccepted_memory(PFN_PHYS(pfn), PFN_PHYS(blocks_end - pfn))) {
-			free_new_blocks(pfn_to_page(pfn), pfn_to_page(blocks_end - 1) + 1);
-			pfn = blocks_end;
-			continue;
-		}
-
-		order = min(__ffs(pfn | MAX_ORDER_NR_PAGES), __fls(end_pfn - pfn));
-		__free_pages_core(pfn_to_page(pfn), order, MEMINIT_DEFERRED);
-		pfn += 1UL << order;
-	}
-}
-
-/* What __free_pages_core() and free_pages_prepare() do to each page of a block. */
-static __always_inline void memmap_scrub_page(struct page *page)
-{
-	page->flags &= ~PAGE_FLAGS_CHECK_AT_PREP;
-	set_page_count(page, 0);
-}
-
-/*
- * Free whole blocks of early pages, of one section, zone and migratetype, in kernels that do not
- * check pages that are freed.  They count as used since they were initialised, they may be
- * reserved, and whoever had them from memblock may have left something in them.
- */
-void __init memmap_free_used(unsigned long pfn, unsigned long end_pfn)
-{
-	struct page *first = pfn_to_page(pfn), *end = first + (end_pfn - pfn), *page;
-
-	atomic_long_add(end_pfn - pfn, &page_zone(first)->managed_pages);
-
-	/* With one page per iteration, the loop itself would cost as much again. */
-	BUILD_BUG_ON(MAX_ORDER_NR_PAGES % 4);
-	for (page = first; page < end; page += 4) {
-		memmap_scrub_page(page);
-		memmap_scrub_page(page + 1);
-		memmap_scrub_page(page + 2);
-		memmap_scrub_page(page + 3);
-	}
-
-	free_new_blocks(first, end);
-}
-
-/*
- * Free whole blocks of early pages in memblock_free_all(), from @pfn on, and skip pages that are
- * deferred.  The range is of one node and free in memblock, and nobody has changed the
- * migratetype that memmap_init_range() gave to each pageblock.  Return the first page that is
- * not dealt with: @pfn if no block that can be freed here begins there.
- */
-unsigned long __init memmap_free_early(unsigned long pfn, unsigned long end_pfn)
-{
-	unsigned long deferred_pfn = first_deferred_pfn(early_pfn_to_nid(pfn));
-	unsigned long next;
-	struct zone *zone;
-
-	if (pfn >= deferred_pfn)
-		return end_pfn;
-
-	/*
-	 * Zones of mirrored memory overlap; pages have to be looked at one by one; or
-	 * memblock_free_pages() does more with them than to free them.
-	 */
-	if (!IS_ALIGNED(pfn, MAX_ORDER_NR_PAGES) || mirrored_kernelcore ||
-	    static_branch_unlikely(&check_pages_enabled) ||
-	    IS_ENABLED(CONFIG_KMSAN) || mem_alloc_profiling_enabled())
-		return pfn;
-
-	end_pfn = min(end_pfn, deferred_pfn);
-	for (; pfn < end_pfn; pfn = next) {
-		zone = page_zone(pfn_to_page(pfn));
-		next = min(memmap_run_end(pfn, end_pfn), zone_end_pfn(zone));
-		next = ALIGN_DOWN(next, MAX_ORDER_NR_PAGES);
-		if (next <= pfn ||
-		    range_contains_unaccepted_memory(PFN_PHYS(pfn), PFN_PHYS(next - pfn)))
-			break;
-		memmap_free_used(pfn, next);
-	}
-
-	return pfn;
-}
-
-/*
- * The same as set_zone_contiguous(), for boot before memblock_discard().
- *
- * set_zone_contiguous() asks two struct pages of each pageblock for their zone.  Within the
- * node's memory there is no need to: memmap_init() and deferred init assigned all that lies in
- * the zone's span to the zone.  That leaves the pageblocks with a hole or another node's memory,
- * and the zone's first pageblock: a gigantic page that hugetlb got from memblock may begin in
- * the zone below, and then all of its struct pages are of that zone.
- *
- * Mirrored memory is the exception: there, zones overlap.
- */
-void __init set_zone_contiguous_boot(struct zone *zone)
-{
-	unsigned long pfn, next, end_pfn = zone_end_pfn(zone);
-	unsigned long mem_start = 0, mem_end = 0;
-
-	if (mirrored_kernelcore) {
-		set_zone_contiguous(zone);
-		return;
-	}
-
-	for (pfn = zone->zone_start_pfn; pfn < end_pfn; pfn = next) {
-		if (pfn >= mem_end &&
-		    memblock_search_pfn_nid(pfn, &mem_start, &mem_end) != zone_to_nid(zone))
-			mem_end = 0;
-
-		next = memmap_run_end(pfn, end_pfn);
-		if (next <= mem_end && pfn != zone->zone_start_pfn && pfn_in_present_section(pfn))
-			continue;
-
-		next = min(pageblock_end_pfn(pfn), end_pfn);
-		if (!__pageblock_pfn_to_page(pfn, next, zone))
-			return;
-		cond_resched();
-	}
-
-	zone->contiguous = true;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit suite for struct pages initialised and freed in bulk: checks that
- * mm/memmap_bulk.c leaves the same state behind as initialising and freeing
- * page by page, and measures how long both take.
+ * mm/memmap_bulk.c and mm/memmap_early.c leave the same state behind as
+ * initialising and freeing page by page, and measures how long both take.
  *
  * The struct pages are real ones.  The suite borrows runs of free blocks from
  * the buddy allocator, repeats on them what boot did, first one way and then
@@ -34,6 +34,7 @@
 
 #include "internal.h"
 #include "memmap_bulk.h"
+#include "memmap_early.h"
 
 /* What deferred init does at a time on x86-64.  The same size without sections. */
 #ifdef CONFIG_SPARSEMEM
@@ -55,6 +56,10 @@ MODULE_PARM_DESC(rounds, "Rounds of the benchmark (default 1)");
 static unsigned int bulk_runs __initdata = 1;
 module_param_named(runs, bulk_runs, uint, 0);
 MODULE_PARM_DESC(runs, "Runs of 128 MiB for the benchmark, if there are as many (default 1)");
+
+static bool bulk_refused __initdata;
+module_param_named(refused, bulk_refused, bool, 0);
+MODULE_PARM_DESC(refused, "Also free pages that are refused, which the kernel reports (default 0)");
 
 /* The borrowed runs, with the zone and node from their struct pages. */
 static struct bulk_run {
@@ -310,6 +315,8 @@ struct bulk_layout {
 	enum migratetype	type;
 	/* The pieces have been in use, and are whole blocks. */
 	bool			used;
+	/* A page of the second block that somebody has left mapped, or 0. */
+	unsigned long		mapped;
 };
 
 #define B	MAX_ORDER_NR_PAGES
@@ -329,6 +336,10 @@ static const struct bulk_layout layouts[] = {
 	{ "used blocks with a hole",
 	  { { .from = B, .to = 2 * B }, { .from = 3 * B, .to = 6 * B } },
 	  MIGRATE_UNMOVABLE, true },
+	{ "a block whose first page is refused", { { .to = 4 * B } },
+	  MIGRATE_MOVABLE, .mapped = B },
+	{ "a block with a page that is refused", { { .from = 3, .to = 4 * B + 7 } },
+	  MIGRATE_MOVABLE, .mapped = B + 5 },
 };
 
 #undef B
@@ -432,7 +443,7 @@ static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 		else if (layout->used)
 			memmap_free_used(pfn, end_pfn);
 		else
-			memmap_free_pages(zone, pfn, end_pfn);
+			free_new_pages(zone, pfn, end_pfn, true);
 		nr += end_pfn - pfn;
 	}
 	outcome_count(outcome, zone, 1);
@@ -441,7 +452,8 @@ static void __init free_layout(struct kunit *test, const struct bulk_run *run,
 		memcpy(memmap, pfn_to_page(run->pfn), RUN_BYTES);
 
 	KUNIT_EXPECT_EQ(test, nr, (unsigned long)outcome->managed_pages);
-	KUNIT_ASSERT_EQ(test, nr, take_free(run->pfn, run->end_pfn));
+	KUNIT_ASSERT_EQ(test, nr - (layout->mapped ? MAX_ORDER_NR_PAGES : 0),
+			take_free(run->pfn, run->end_pfn));
 	uncount_managed(run, nr);
 }
 
@@ -485,6 +497,8 @@ static void __init init_layout(const struct bulk_layout *layout,
 			       run->pfn + piece->to, state);
 	if (layout->used)
 		use_layout(layout, run);
+	if (layout->mapped)
+		atomic_set(&pfn_to_page(run->pfn + layout->mapped)->_mapcount, 0);
 
 	memmap_init_pageblocks(run->pfn, run->end_pfn, layout->type);
 }
@@ -539,6 +553,8 @@ static void __init bulk_free_same(struct kunit *test)
 
 	if (layout->used && static_branch_unlikely(&check_pages_enabled))
 		kunit_skip(test, "each page has to be looked at");
+	if (layout->mapped && !(bulk_refused && static_branch_unlikely(&check_pages_enabled)))
+		kunit_skip(test, "no page is to be refused");
 
 	do {
 		free_both_ways(test);
@@ -583,9 +599,8 @@ static void __init bench_bulk(const struct bulk_run *run)
 	memmap_init_pages(run->pfn, run->end_pfn, run->zone, run->nid,
 			  MEMMAP_FREE);
 	memmap_init_pageblocks(run->pfn, run->end_pfn, MIGRATE_MOVABLE);
-	memmap_free_pages(&NODE_DATA(run->nid)->node_zones[run->zone], run->pfn,
-			  run->end_pfn);
-	cond_resched();
+	free_new_pages(&NODE_DATA(run->nid)->node_zones[run->zone], run->pfn,
+		       run->end_pfn, true);
 }
 
 /* A store that bypasses the cache, where there is one. */

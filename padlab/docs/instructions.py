@@ -140,7 +140,9 @@ def deferred() -> Table:
 
 
 def parts(first: str, *more: str) -> Table:
-    """After each of these parts of the 7.3 series, "stock" or a number; a word after "=" is its head."""
+    """After each of these parts of the 7.3 series, "stock" or a number: one digit for a part, two for a
+    step.  A word after "=" is its head.
+    """
     heads = dict(word.partition("=")[::2] for word in (first, *more))
     figures = records.read("7.3", "parts.json")["figures"]
     by_number = {name.partition("-")[0]: costs for name, costs in figures.items()}

@@ -62,28 +62,31 @@ def count(table: Iterable[Hook], part: str) -> tuple[int, int]:
 
 
 def parts() -> Table:
-    """Each part: what it is, the lines that it adds, and what a boot costs with it and those before."""
+    """Each part, or each step of it: what it is, the lines that it adds, and what a boot costs with it."""
     figures = records.read(PARTED, "parts.json")["figures"]
     rows = [["", "stock", "", "", "", *_costs(figures["stock"])]]
     with _base(PARTED):
-        done: list[steps.Step] = []
-        before = (0, 0)
         for part in steps.read_parts():
-            done += part.steps
-            after = _owned_lines(done)
-            names = [name for step in part.steps for name in step.hooks]
-            of_part = [hook for hook in read_hooks(paths.PATCHES) if hook.patch in names]
-            (code, removed), (tests, _) = (count(of_part, kind) for kind in (CODE, TESTS))
-            counts = (code + after[0] - before[0], removed, tests + after[1] - before[1])
             number, _, name = part.name.partition("-")
-            lines = (f"{lines:,}" for lines in counts)
-            subject = steps.cover_letter(part).subject.partition(": ")[2]
-            # Parts that touch nothing of boot need not be measured.
-            costs = _costs(figures[part.name]) if part.name in figures else [""] * len(COSTS)
-            rows.append([number, f"{name}: {subject}", *lines, *costs])
-            before = after
+            if not part.each:
+                subject = steps.cover_letter(part).subject.partition(": ")[2]
+                rows.append([number, f"{name}: {subject}", *_lines(part.steps), *_costs(figures[part.name])])
+                continue
+            for step in part.steps:
+                key = step.name.removesuffix(".msg")
+                place = f"{number}.{int(key.partition('-')[0])}"
+                rows.append([place, step.subject, *_lines([step]), *_costs(figures[key])])
     lines_head = ("lines of code", "removed", "lines of tests")
     return Table(("part", "what", *lines_head, *(f"{name}, instructions" for name in COSTS)), rows)
+
+
+def _lines(of: Sequence[steps.Step]) -> list[str]:
+    """Lines that steps add and remove, and those of tests."""
+    names = [name for step in of for name in step.hooks]
+    hooked_by = [hook for hook in read_hooks(paths.PATCHES) if hook.patch in names]
+    (code, removed), (tests, _) = (count(hooked_by, kind) for kind in (CODE, TESTS))
+    owned_code, owned_tests = _owned_lines(of)
+    return [f"{lines:,}" for lines in (code + owned_code, removed, tests + owned_tests)]
 
 
 def _costs(figures: dict[str, float]) -> list[str]:

@@ -16,8 +16,8 @@ exactly one step.  What another base says instead is in its own folder (see mess
 that ``./lab docs`` makes, "# table: NAME" and "# end", are no part of the message.
 
 A base may cut the series into parts that are mailed one after the other: its ``parts.toml`` names them in
-order, each with its cover letter and its steps.  Without it, all steps are one part, in the order of the
-numbers.
+order, each with its cover letter and its steps, and says of which part costs are recorded after each step.
+Without it, all steps are one part, in the order of the numbers.
 """
 
 import re
@@ -60,11 +60,13 @@ class Part:
     name: str  # "" if it is all of the series
     cover: str
     steps: tuple[Step, ...]
+    each: bool = False  # each step has costs of its own
 
 
 class _Named(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     steps: list[str]
+    each: bool = False
 
 
 class _Parts(msgspec.Struct, forbid_unknown_fields=True):
@@ -110,9 +112,10 @@ def read_parts() -> list[Part]:
     cut = _cut()
     owned = owned_files()
     parts = [
-        Part(name, cover, tuple(_step(step, texts, owned) for step in names)) for name, cover, names in cut
+        Part(name, cover, tuple(_step(step, texts, owned) for step in names), each)
+        for name, cover, names, each in cut
     ]
-    count = Counter(name for _, cover, names in cut for name in (cover, *names))
+    count = Counter(name for _, cover, names, _ in cut for name in (cover, *names))
     problems = [
         f"{name}: in no part" for name in sorted(set(texts) - set(count) - ({COVER} if _named() else set()))
     ]
@@ -138,12 +141,12 @@ def _named() -> list[_Named]:
     return toml.load(path, _Parts).part if path.exists() else []
 
 
-def _cut() -> list[tuple[str, str, list[str]]]:
+def _cut() -> list[tuple[str, str, list[str], bool]]:
     named = _named()
     if not named:
-        return [("", COVER, [name for name in messages() if name != COVER])]
+        return [("", COVER, [name for name in messages() if name != COVER], False)]
     return [
-        (f"{number}-{part.name}", f"cover-{part.name}.msg", part.steps)
+        (f"{number}-{part.name}", f"cover-{part.name}.msg", part.steps, part.each)
         for number, part in enumerate(named, 1)
     ]
 

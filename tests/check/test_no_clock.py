@@ -34,7 +34,7 @@ ALLOWED = {
     "padlab/guest/boot.sh": (1, REPORTED),
     "padlab/guest/users.sh": (1, "between looks at what is awaited"),
     # The kernel's own tests
-    "linux/lib/test_padata_mt.c": (6, WORK),
+    "linux/kernel/test_padata_mt.c": (6, WORK),
     "linux/kernel/padata_mt_kunit.c": (8, HANGS),
     "linux/mm/memmap_bulk_kunit.c": (2, REPORTED),
     "linux/tools/testing/selftests/padata/functions.sh": (3, "between looks at what is awaited; of time"),
@@ -64,7 +64,7 @@ READS = {
 
 PLACES = (
     *("padlab/check", "padlab/guest", "linux/tools/testing/selftests/padata", "checks/faults"),
-    *("linux/lib/test_padata_mt.c", "linux/kernel/padata_mt_kunit.c", "linux/mm/memmap_bulk_kunit.c"),
+    *("linux/kernel/test_padata_mt.c", "linux/kernel/padata_mt_kunit.c", "linux/mm/memmap_bulk_kunit.c"),
 )
 
 

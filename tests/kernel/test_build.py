@@ -23,7 +23,7 @@ make: Entering directory '/x'
     3 | int x;
       |     ^
   AS      arch/x86/entry/entry_64.o
-  CC [M]  lib/test_padata_mt.o
+  CC [M]  kernel/test_padata_mt.o
 In file included from ../mm/memmap_bulk.c:12:
 ../mm/memmap_bulk.c: In function 'memmap_init_range':
 ../mm/memmap_bulk.c:40:2: error: implicit declaration of function 'oops'
@@ -41,7 +41,7 @@ class TestCompilerErrors:
         assert build.compiler_errors(MAKE_OUTPUT) == MAKE_OUTPUT[8:13]
 
     def test_modpost_and_linker(self) -> None:
-        modpost = 'ERROR: modpost: "f" [lib/test_padata_mt.ko] undefined!'
+        modpost = 'ERROR: modpost: "f" [kernel/test_padata_mt.ko] undefined!'
         linker = (
             "ld: mm/memmap_bulk.o: in function `f':\n(.text+0x1): undefined reference to `g'".splitlines()
         )

@@ -59,7 +59,8 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
         return Build(kernel, PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1"), tmp_path
 
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    monkeypatch.setattr(steps, "read_parts", lambda: [Part("1-a", "", (FIRST,)), Part("2-b", "", (SECOND,))])
+    parts_of_it = [Part("1-a", "", (FIRST,), each=True), Part("2-b", "", (SECOND,))]
+    monkeypatch.setattr(steps, "read_parts", lambda: parts_of_it)
     monkeypatch.setattr(parts.boot, "prepare", prepare)
     monkeypatch.setattr(parts, "measure", measure)
     monkeypatch.setattr(parts.provenance, "provenance", lambda *_args: {"command": "./lab parts"})
@@ -78,7 +79,7 @@ def test_each_has_the_parts_before_it(
     figures = json.loads((tmp_path / "parts.json").read_text())["figures"]
     assert figures == {
         name: {"a deferred page": cost, "a page of the lower zones": cost, "boot to init, a GiB": cost * GIB}
-        for name, cost in (("stock", 20.0), ("1-a", 10.0), ("2-b", 0.0))
+        for name, cost in (("stock", 20.0), ("01-a", 10.0), ("1-a", 10.0), ("2-b", 0.0))
     }
     assert "a page of the lower zones" in capsys.readouterr().out
 

@@ -11,16 +11,13 @@
 #include <linux/mm_types.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
-#include <linux/unroll.h>
 
 #define MEMMAP_PAGE_WORDS	(sizeof(struct page) / sizeof(unsigned long))
 /* The first of the two words that are the list head. */
 #define MEMMAP_LRU_WORD		(offsetof(struct page, lru) / sizeof(unsigned long))
-/* The most words that memmap_stamp_page() stores. */
-#define MEMMAP_MAX_WORDS	12
 
-/* Struct pages per iteration: else the loop would be a third of the instructions. */
-#define MEMMAP_BATCH		16
+/* Struct pages per iteration: else the loop would be a fifth of the instructions. */
+#define MEMMAP_BATCH		4
 
 /* What all struct pages of a run have in common: all, or everything but their list heads. */
 struct memmap_template {
@@ -33,7 +30,7 @@ struct memmap_template {
 
 void arch_memmap_stamp(struct page *page, struct page *end,
 		       const struct memmap_template *template);
-bool arch_memmap_uncached(bool early);
+bool arch_memmap_uncached(bool soon);
 
 typedef void (*memmap_store_t)(unsigned long *word, unsigned long value);
 
@@ -49,20 +46,26 @@ memmap_stamp_word(unsigned int i, struct page *page, const struct memmap_templat
 		store(word, template->word[i]);
 }
 
-#define MEMMAP_STAMP_WORD(i, args...)	{ memmap_stamp_word(i, args); }
-
-/* Store page number @i. */
 static __always_inline void
-memmap_stamp_page(unsigned int i, struct page *page, const struct memmap_template *template,
+memmap_stamp_page(struct page *page, const struct memmap_template *template,
 		  bool list_heads, memmap_store_t store)
 {
 	BUILD_BUG_ON(sizeof(struct page) % sizeof(unsigned long));
-	BUILD_BUG_ON(MEMMAP_PAGE_WORDS > MEMMAP_MAX_WORDS);
+	BUILD_BUG_ON(MEMMAP_PAGE_WORDS > 12);
 
-	UNROLL(MEMMAP_MAX_WORDS, MEMMAP_STAMP_WORD, page + i, template, list_heads, store)
+	memmap_stamp_word(0, page, template, list_heads, store);
+	memmap_stamp_word(1, page, template, list_heads, store);
+	memmap_stamp_word(2, page, template, list_heads, store);
+	memmap_stamp_word(3, page, template, list_heads, store);
+	memmap_stamp_word(4, page, template, list_heads, store);
+	memmap_stamp_word(5, page, template, list_heads, store);
+	memmap_stamp_word(6, page, template, list_heads, store);
+	memmap_stamp_word(7, page, template, list_heads, store);
+	memmap_stamp_word(8, page, template, list_heads, store);
+	memmap_stamp_word(9, page, template, list_heads, store);
+	memmap_stamp_word(10, page, template, list_heads, store);
+	memmap_stamp_word(11, page, template, list_heads, store);
 }
-
-#define MEMMAP_STAMP_PAGE(i, args...)	{ memmap_stamp_page(i, args); }
 
 /* The words are stored from registers: an assignment would read the template for each page. */
 static __always_inline void
@@ -72,13 +75,15 @@ memmap_stamp_run(struct page *page, struct page *end, const struct memmap_templa
 	struct page *last = end - (unsigned long)(end - page) % MEMMAP_BATCH;
 	const struct memmap_template copy = *template;
 
-	while (page < last) {
-		UNROLL(MEMMAP_BATCH, MEMMAP_STAMP_PAGE, page, &copy, list_heads, store)
-		page += MEMMAP_BATCH;
+	for (; page < last; page += MEMMAP_BATCH) {
+		memmap_stamp_page(page, &copy, list_heads, store);
+		memmap_stamp_page(page + 1, &copy, list_heads, store);
+		memmap_stamp_page(page + 2, &copy, list_heads, store);
+		memmap_stamp_page(page + 3, &copy, list_heads, store);
 	}
 
 	for (; page < end; page++)
-		memmap_stamp_page(0, page, &copy, list_heads, store);
+		memmap_stamp_page(page, &copy, list_heads, store);
 }
 
 /**

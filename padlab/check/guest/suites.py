@@ -140,6 +140,22 @@ def kunit(config: Config, kernel: str = "patched", limit_s: float | None = None)
     return _judged(guests.boot(guests.machine_of(config), kernel, config, "kunit", append, limit_s))
 
 
+# What the kernel says of a page that it does not take back.
+REFUSED = "BUG: Bad page state"
+
+
+def kunit_refused(kernel: str = "patched", limit_s: float | None = None) -> Outcome:
+    """In a boot of its own: such a page taints the kernel, and switches lockdep off."""
+    append = (KUNIT, "kunit.filter_glob=memmap_bulk", "memmap_bulk_kunit.refused=1")
+    result = guests.boot(SMT, kernel, DEBUG, "kunit", append, limit_s)
+    outcome, reports = guests.results(result), guests.reports(result)
+    problems = [line for line in reports if not line.startswith(REFUSED)]
+    problems += [line for line in outcome.skips if "refused" in line]
+    if not reports:
+        problems.append("no page was refused")
+    return outcome + judge(problems, result.log)
+
+
 TESTS = paths.LINUX / "tools/testing/selftests/padata"
 SINGLE_CONFIGS = (kconfig.PERF, kconfig.DEBUG)
 MORE_CONFIGS = (kconfig.RT, kconfig.KCSAN)  # with --full

@@ -60,8 +60,6 @@ COMMAND_LINES = (
     Case("movablecore=2560M", "holes", ("movablecore=2560M",), says=(r"Movable zone start",)),
     Case("numa=off", NODES, ("numa=off",)),
     Case("init_on_alloc=1", "one-cpu", ("init_on_alloc=1",)),
-    # Emulated CPUs are AMD's: this is what Intel's do.
-    Case("bulk_stores=movnti", NODES, ("bulk_stores=movnti",)),
 )
 
 SHAPES = (

@@ -50,7 +50,7 @@ _TOP = mutantkernel.PLACE / "tree"
 _HEADERS = ("include/linux", "kernel", "mm")  # what programs include beside the owned files
 _SELFTESTS = "tools/testing/selftests/padata/"
 _KUNIT = ("kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
-_MODULE = "lib/test_padata_mt.c"
+_MODULE = "kernel/test_padata_mt.c"
 
 # What was built, run for at most so many seconds; and a kernel booted, by its name.
 Run = Callable[[float], Outcome]
@@ -126,6 +126,8 @@ def _of_guest(name: str) -> Detector:
     reads: tuple[str, ...]
     if kind == "kunit":
         boot, reads = partial(suites.kunit, config), _KUNIT
+    elif name == "debug:kunit-refused":
+        boot, reads = suites.kunit_refused, _KUNIT
     elif kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
         boot = partial(suites.selftest, kind, config)
         programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))

@@ -163,6 +163,9 @@ def _suites(everything: bool) -> Iterator[Check]:
     yield _selftests("kselftests", partial(suites.selftests, PERF), SMT, PERF)
     yield from _selftests_elsewhere(PERF)
     yield from map(_kunit, (PERF, DEBUG))
+    yield _guest(
+        "KUnit, pages that are refused (debug)", suites.kunit_refused, SMT, config=DEBUG, role="kunit"
+    )
     name = "kselftests that need a debug kernel"
     yield _selftests(name, partial(suites.selftests, DEBUG, suites.DEBUGGING), SMT, DEBUG)
     yield _selftests(

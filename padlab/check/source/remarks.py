@@ -89,7 +89,7 @@ BOOT = Case(
     "a step", guests.SMT, says=tuple(rf"node {node} (deferred pages )?initialised" for node in (0, 1))
 )
 # Modules that a kernel has from the step on that has their source.
-_MODULES = {"padata_mt_kunit": "kernel/padata_mt_kunit.c", "test_padata_mt": "lib/test_padata_mt.c"}
+_MODULES = {"padata_mt_kunit": "kernel/padata_mt_kunit.c", "test_padata_mt": "kernel/test_padata_mt.c"}
 
 
 def each_step() -> Outcome:

@@ -243,8 +243,8 @@ def test_one_that_does_not_build_or_boot_does_not_hide_the_next(lab: Lab) -> Non
 
 
 def test_a_module_that_is_not_built(lab: Lab) -> None:
-    (lab.top / "lib").mkdir()
-    (lab.top / "lib/test_padata_mt.c").touch()
+    (lab.top / "kernel").mkdir(exist_ok=True)
+    (lab.top / "kernel/test_padata_mt.c").touch()
     assert remarks.missing_modules(lab.top, {"test_padata_mt"}) == []
     assert "sched: a: no module test_padata_mt" in remarks.each_step().failures
 

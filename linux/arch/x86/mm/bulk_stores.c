@@ -11,8 +11,8 @@
  *	struct pages
  *	  freed in blocks, of devices	movnti		movnti		movnti
  *	  freed in pieces		plain		plain		plain
- *	  early				movnti		movnti		plain
- *	  reserved, CMA's, hot-added	plain		movnti		plain
+ *	  early, reserved, CMA's	movnti		movnti		plain
+ *	  hot-added			plain		movnti		plain
  *	memory of user space, zeroed
  *	  touched, up to 1 MiB		string		string		string
  *	  touched, 2 MiB		string		movnti		string
@@ -23,23 +23,19 @@
  *
  * "plain" are stores through the cache, "string" is a string instruction.
  *
- * CPUs that have CLZERO are CLZERO, of which Zen 3 to 5 have been measured, and all others of
- * Intel MOVNTI, of which Emerald Rapids has been.  The rest is STRING: AMD's without CLZERO, as
- * some VMs present them, and those of which nothing is known.
+ * CPUs that have CLZERO are CLZERO, of which Zen 3 to 5 have been measured.  Emerald Rapids, which
+ * has been measured, and Sapphire Rapids, which has the same cores and memory controllers, are
+ * MOVNTI.  The rest is STRING: AMD's without CLZERO, as some VMs present them, and those of which
+ * nothing is known.
  */
 
-#include <linux/array_size.h>
 #include <linux/cpufeature.h>
-#include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/memmap_bulk.h>
 #include <linux/processor.h>
-#include <linux/string.h>
 
 #include <asm/bulk_stores.h>
-
-/* One of the above, or less than 0 for what the CPU is known to be best with. */
-static int bulk_store_chosen __ro_after_init = -1;
+#include <asm/cpu_device_id.h>
 
 static bool have_clzero(void)
 {
@@ -50,39 +46,26 @@ static bool have_clzero(void)
 /**
  * x86_bulk_store - what this CPU is best with where memory is overwritten as a whole
  *
- * Context: Any, from early parameters on.
- * Return: The column of the table above: by the CPU, unless bulk_stores= names one.
+ * Context: Any.
+ * Return: The column of the table above.
  */
 enum x86_bulk_store x86_bulk_store(void)
 {
-	if (bulk_store_chosen >= 0)
-		return bulk_store_chosen;
 	if (have_clzero())
 		return X86_BULK_CLZERO;
-	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL)
+
+	switch (boot_cpu_data.x86_vfm) {
+	case INTEL_SAPPHIRERAPIDS_X:
+	case INTEL_EMERALDRAPIDS_X:
 		return X86_BULK_MOVNTI;
-	return X86_BULK_STRING;
+	default:
+		return X86_BULK_STRING;
+	}
 }
 
-static int __init bulk_stores_setup(char *str)
-{
-	static const char * const names[] = {
-		[X86_BULK_STRING] = "string",
-		[X86_BULK_MOVNTI] = "movnti",
-		[X86_BULK_CLZERO] = "clzero",
-	};
-	int chosen = str ? match_string(names, ARRAY_SIZE(names), str) : -EINVAL;
-
-	if (chosen < 0 || (chosen == X86_BULK_CLZERO && !have_clzero()))
-		return -EINVAL;
-	bulk_store_chosen = chosen;
-	return 0;
-}
-early_param("bulk_stores", bulk_stores_setup);
-
-bool __meminit arch_memmap_uncached(bool early)
+bool __meminit arch_memmap_uncached(bool soon)
 {
 	enum x86_bulk_store store = x86_bulk_store();
 
-	return store == X86_BULK_MOVNTI || (early && store == X86_BULK_CLZERO);
+	return store == X86_BULK_MOVNTI || (!soon && store == X86_BULK_CLZERO);
 }

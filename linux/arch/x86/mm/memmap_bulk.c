@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memmap_bulk.c - stores for runs of struct pages on x86-64, see bulk_stores.c
+ * memmap_bulk.c - stores for runs of struct pages on x86-64
  */
 
 #include <linux/compiler.h>

@@ -353,29 +353,6 @@ static void check_default(bool zen, enum store store, unsigned long kbytes, unsi
 			   *threshold_kbytes, zero_user_pages_max_cached(), store_names[store]);
 }
 
-/* Whether the command line can have @name, and what the kernel's stores are then. */
-static void check_param(char *name, bool taken, enum x86_bulk_store store)
-{
-	if (!zero_param.set(name) != taken || x86_bulk_store() != store)
-		bench_fail("%s=%s on a CPU with store %s: %d", zero_param.name, name ?: "",
-			   has_clzero() ? "clzero" : "page", x86_bulk_store());
-}
-
-static void check_params(void)
-{
-	store_choose(STORE_PAGE);
-	check_param(NULL, false, X86_BULK_STRING);
-	check_param("", false, X86_BULK_STRING);
-	check_param("clzero", false, X86_BULK_STRING);
-	check_param("movnti", true, X86_BULK_MOVNTI);
-	check_param("clzero ", false, X86_BULK_MOVNTI);
-	check_param("string", true, X86_BULK_STRING);
-	if (store_works(STORE_CLZERO)) {
-		store_choose(STORE_CLZERO);
-		check_param("clzero", true, X86_BULK_CLZERO);
-	}
-}
-
 static void check_defaults(void)
 {
 	if (generic && *threshold_kbytes != DEFAULT_KBYTES)
@@ -445,8 +422,6 @@ int main(int argc, char **argv)
 		check_store();
 	} else {
 		check_stores();
-		/* Last, as what is chosen there stays. */
-		check_params();
 	}
 	pool_stop(&stats);
 	bench_say("ok");

@@ -52,16 +52,20 @@ void stores_init(void)
 {
 	unsigned int a, b, c, d;
 	bool intel = __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx;
+	bool rapids = false;
 	enum store store = STORE_CLZERO;
 
-	if (__get_cpuid(1, &a, &b, &c, &d))
+	if (__get_cpuid(1, &a, &b, &c, &d)) {
+		/* Sapphire Rapids, Emerald Rapids: family 6, models 0x8f and 0xcf */
+		rapids = intel && ((a & 0xfff0ff0) == 0x806f0 || (a & 0xfff0ff0) == 0xc06f0);
 		boot_cpu_data.x86_clflush_size = (b >> 8 & 0xff) * 8;
+	}
 	works[STORE_CLZERO] = __get_cpuid(0x80000008, &a, &b, &c, &d) && b & 1;
 	works[STORE_MOVNTI] = true;
 	works[STORE_STOSB] = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1 << 9;
 	works[STORE_STOSQ] = rep_is_good();
 	works[STORE_PAGE] = true;
-	while (!works[store] || (store == STORE_MOVNTI && !intel))
+	while (!works[store] || (store == STORE_MOVNTI && !rapids))
 		store++;
 	store_choose(store);
 }
@@ -74,7 +78,7 @@ bool store_works(enum store store)
 void store_choose(enum store store)
 {
 	chosen = store;
-	boot_cpu_data.x86_vendor = store == STORE_MOVNTI ? X86_VENDOR_INTEL : X86_VENDOR_AMD;
+	boot_cpu_data.x86_vfm = store == STORE_MOVNTI ? INTEL_EMERALDRAPIDS_X : 0;
 }
 
 enum store store_find(const char *name)

@@ -96,31 +96,19 @@ static inline void kmsan_unpoison_memory(const void *p, size_t bytes)
 }
 
 enum { X86_FEATURE_ZEN, X86_FEATURE_CLZERO };
-enum { X86_VENDOR_INTEL, X86_VENDOR_AMD };
+enum { INTEL_SAPPHIRERAPIDS_X = 0x608f, INTEL_EMERALDRAPIDS_X = 0x60cf };
 
 /* See zero_kernel.c. */
 extern struct shim_cpuinfo {
 	unsigned int		x86_clflush_size;
-	int			x86_vendor;
+	unsigned int		x86_vfm;
 } boot_cpu_data;
 
 /* Of the features this CPU has, those that the program lets the kernel's code see. */
 bool cpu_feature_enabled(int feature);
 
-/* <linux/string.h> */
-static inline int match_string(const char *const *names, size_t nr, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		if (!strcmp(names[i], name))
-			return i;
-	}
-	return -EINVAL;
-}
-
 /* <linux/memmap_bulk.h>: for the other benchmark */
-bool arch_memmap_uncached(bool early);
+bool arch_memmap_uncached(bool soon);
 
 /* Set by the program, see zero_kernel.c. */
 extern bool kernel_is_preemptible;
@@ -150,16 +138,9 @@ enum { proc_doulongvec_minmax, proc_dointvec_minmax };
 #define SYSCTL_INT_MAX		NULL
 
 #define subsys_initcall(fn)	int (*fn##call)(void) = fn
-#define early_param(name, fn)	struct shim_param zero_param = { name, fn }
-
-struct shim_param {
-	const char		*name;
-	int			(*set)(char *arg);
-};
 
 extern int (*folio_zero_initcall)(void);
 extern int (*folio_copy_initcall)(void);
-extern struct shim_param zero_param;
 void register_sysctl_init(const char *path, const struct ctl_table *table);
 
 #endif /* _ZERO_SHIM_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * memmap_shim.h - what mm/memmap_bulk.c and arch/x86/mm/memmap_bulk.c use of the
- * kernel, for userspace
+ * memmap_shim.h - what mm/memmap_bulk.c, mm/memmap_early.c and arch/x86/mm/memmap_bulk.c
+ * use of the kernel, for userspace
  *
- * Both are compiled unchanged.  Every kernel header that they include is this
+ * They are compiled unchanged.  Every kernel header that they include is this
  * file (see the Makefile), except for <linux/memmap_bulk.h>, which is the real one.
  *
  * There is one node with one zone, of pages that do not exist: only their struct
@@ -11,7 +11,7 @@
  * Makefile sets another; the functions that initialise and free it store the same
  * values as the kernel's.
  *
- * The functions below the line are only needed to compile memmap_bulk.c; no program
+ * The functions below the line are only needed to compile these files; no program
  * here calls them.
  */
 
@@ -304,6 +304,7 @@ void memmap_init_range(unsigned long size, int nid, unsigned long zone, unsigned
 extern unsigned long highest_memmap_pfn;
 
 #include "../../../mm/memmap_bulk.h"
+#include "../../../mm/memmap_early.h"
 #include "../../../mm/memmap_job.h"
 
 void __free_pages_core(struct page *page, unsigned int order,
@@ -331,27 +332,5 @@ static inline int early_pfn_to_nid(unsigned long pfn)
 
 static const bool check_pages_enabled;
 #define static_branch_unlikely(key) (*(key))
-
-static inline int memblock_search_pfn_nid(unsigned long pfn, unsigned long *start,
-					  unsigned long *end)
-{
-	*start = shim_zone.zone_start_pfn;
-	*end = zone_end_pfn(&shim_zone);
-	return 0;
-}
-
-static inline int pfn_in_present_section(unsigned long pfn)
-{
-	return 1;
-}
-
-static inline struct page *__pageblock_pfn_to_page(unsigned long pfn,
-						   unsigned long end_pfn,
-						   struct zone *zone)
-{
-	return pfn_to_page(pfn);
-}
-
-void set_zone_contiguous(struct zone *zone);
 
 #endif /* _MEMMAP_SHIM_H */

@@ -58,12 +58,13 @@ static void prepare_block(struct page *page)
 }
 
 /* As patched: all blocks are added in one critical section, and counted once. */
-void free_new_blocks(struct page *page, struct page *end)
+void free_new_pages(struct zone *zone, unsigned long pfn, unsigned long end_pfn, bool can_resched)
 {
+	struct page *page = pfn_to_page(pfn), *end = page + (end_pfn - pfn), *block;
 	int type = get_pageblock_migratetype(page);
-	struct zone *zone = page_zone(page);
-	struct page *block;
 
+	assert(IS_ALIGNED(pfn | end_pfn, MAX_ORDER_NR_PAGES));
+	__atomic_fetch_add(&zone->managed_pages, end_pfn - pfn, __ATOMIC_RELAXED);
 	for (block = page; block < end; block += MAX_ORDER_NR_PAGES)
 		prepare_block(block);
 	vm_event_pgfree += end - page;
@@ -115,9 +116,4 @@ void __free_pages_core(struct page *page, unsigned int order,
 	pthread_spin_unlock(&zone->lock);
 
 	vm_event_pgfree += nr_pages;
-}
-
-void set_zone_contiguous(struct zone *zone)
-{
-	assert(!"mirrored memory");
 }

@@ -139,7 +139,7 @@ static void bulk_init_chunk(unsigned long start, unsigned long end, void *arg)
 		next = memmap_run_end(start, end);
 		init_pages(start, next, BENCH_ZONE, BENCH_NODE, MEMMAP_FREE);
 		memmap_init_pageblocks(start, next, MIGRATE_MOVABLE);
-		memmap_free_pages(&shim_zone, start, next);
+		free_new_pages(&shim_zone, start, next, true);
 	}
 }
 
@@ -337,9 +337,9 @@ static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
 }
 
 /* As in arch/x86/mm/bulk_stores.c. */
-bool arch_memmap_uncached(bool early)
+bool arch_memmap_uncached(bool soon)
 {
-	return __builtin_cpu_is("intel") || (early && __builtin_cpu_is("amd"));
+	return __builtin_cpu_is("intel") || (!soon && __builtin_cpu_is("amd"));
 }
 
 /* With x86's stores, whatever the state, if a template will do. */

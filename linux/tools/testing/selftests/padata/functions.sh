@@ -373,7 +373,7 @@ finish()
 	ktap_finished
 }
 
-# run_job WORD...: see lib/test_padata_mt.c for the words
+# run_job WORD...: see kernel/test_padata_mt.c for the words
 run_job()
 {
 	echo "$*" > "$JOBS/run"

@@ -3,7 +3,7 @@
 #
 # Jobs that fail at random, many times: the error is returned, once all threads have left,
 # and a job that does not fail is done.  The module keeps track of this, see
-# lib/test_padata_mt.c.
+# kernel/test_padata_mt.c.
 
 . "$(dirname "$0")"/functions.sh
 
