@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of the source itself: parts of the series with their lines, hooks, and limits of the benches."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def count(table: Iterable[Hook], part: str) -> tuple[int, int]:
 def parts() -> Table:
     """Each part, or each step of it: what it is, the lines that it adds, and what a boot costs with it."""
     figures = records.read(PARTED, "parts.json")["figures"]
-    rows = [["", "stock", "", "", "", *_costs(figures["stock"])]]
+    rows = [["", "stock", "", "", "", "", *_costs(figures["stock"])]]
     with _base(PARTED):
         for part in steps.read_parts():
             number, _, name = part.name.partition("-")
@@ -76,30 +77,30 @@ def parts() -> Table:
                 key = step.name.removesuffix(".msg")
                 place = f"{number}.{int(key.partition('-')[0])}"
                 rows.append([place, step.subject, *_lines([step]), *_costs(figures[key])])
-    lines_head = ("lines of code", "removed", "lines of tests")
+    lines_head = ("lines of code", "removed", "tests", "documents")
     return Table(("part", "what", *lines_head, *(f"{name}, instructions" for name in COSTS)), rows)
 
 
 def _lines(of: Sequence[steps.Step]) -> list[str]:
-    """Lines that steps add and remove, and those of tests."""
+    """Lines of code that steps add and remove, and those of tests and of documents."""
     names = [name for step in of for name in step.hooks]
     hooked_by = [hook for hook in read_hooks(paths.PATCHES) if hook.patch in names]
-    (code, removed), (tests, _) = (count(hooked_by, kind) for kind in (CODE, TESTS))
-    owned_code, owned_tests = _owned_lines(of)
-    return [f"{lines:,}" for lines in (code + owned_code, removed, tests + owned_tests)]
+    owned_by = _owned_lines(of)
+    code, tests, documents = (count(hooked_by, kind)[0] + owned_by[kind] for kind in (CODE, TESTS, DOCS))
+    return [f"{lines:,}" for lines in (code, count(hooked_by, CODE)[1], tests, documents)]
 
 
 def _costs(figures: dict[str, float]) -> list[str]:
     return [figure(figures[name], 0 if "GiB" in name else 2) for name in COSTS]
 
 
-def _owned_lines(done: Sequence[steps.Step]) -> tuple[int, int]:
-    code = tests = 0
+def _owned_lines(done: Sequence[steps.Step]) -> Counter[str]:
+    lines: Counter[str] = Counter()
     files = owned.owned_files()
     for name in (name for step in done for name in step.owns):
-        lines = len(files[name].read_bytes().splitlines())
-        code, tests = (code, tests + lines) if owned.is_test(name) else (code + lines, tests)
-    return code, tests
+        kind = DOCS if name.startswith("Documentation/") else TESTS if owned.is_test(name) else CODE
+        lines[kind] += len(files[name].read_bytes().splitlines())
+    return lines
 
 
 def hooked(base: str) -> Table:
