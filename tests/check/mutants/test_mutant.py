@@ -35,7 +35,13 @@ FAULT = Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", ("asan",), id="engine/b"
 def test_there_are_enough() -> None:
     assert len({fault.id for fault in OURS}) == len(OURS) >= 100
     assert sum(fault.file in AFTER_BOOT for fault in OURS) >= 30
-    tested = ("tools/", "kernel/test_", "include/trace/", "kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
+    tested = (
+        "tools/",
+        "kernel/test_",
+        "include/trace/",
+        "kernel/padata_mt_kunit.c",
+        "mm/memmap_bulk_kunit.c",
+    )
     code = {name for name in owned_files() if name.endswith(".c") and not name.startswith(tested)}
     assert code <= {fault.file for fault in OURS}
 
