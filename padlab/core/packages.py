@@ -38,8 +38,12 @@ GROUPS: dict[str, dict[str, str]] = {
         "gcc-aarch64-linux-gnu": "aarch64-linux-gnu-gcc",
         "libc6-dev-arm64-cross": "/usr/aarch64-linux-gnu/lib/libc.a",  # for programs of guests
     },
+    "riscv64": {"gcc-riscv64-linux-gnu": "riscv64-linux-gnu-gcc"},
+    "ppc64el": {"gcc-powerpc64le-linux-gnu": "powerpc64le-linux-gnu-gcc"},
+    "s390x": {"gcc-s390x-linux-gnu": "s390x-linux-gnu-gcc"},
     "ovmf": {"ovmf": "/usr/share/ovmf/OVMF.fd"},
     "qemu-arm64": {"qemu-system-arm": "qemu-system-aarch64"},
+    "qemu-s390x": {"qemu-system-s390x": "qemu-system-s390x"},  # in Debian 12 by qemu-system-misc
     "guest": {"busybox-static": "/bin/busybox", "cpio": "cpio"},
     "git": {"git": "git"},
     "sparse": {"sparse": "sparse"},

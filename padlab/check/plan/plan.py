@@ -18,7 +18,7 @@ from padlab.check.guest import costs, endings, races, suites
 from padlab.check.kit import proof
 from padlab.check.memmap import matrix, memmap, soak
 from padlab.check.others import outside
-from padlab.check.source import building, fences, lab
+from padlab.check.source import building, fences, lab, robot
 from padlab.check.users import used
 from padlab.check.userspace import charge, fuzz, memblock, spin
 from padlab.core import aptsuite
@@ -80,6 +80,7 @@ def of_any_base(everything: bool = False) -> list[Check]:
         *building.kernels(everything),
         *building.shared(),
         *building.compilers(everything),
+        *(robot.checks() if everything else ()),
         *building.installing(everything),
         # It changes the environment, which all threads share.
         Check("a missing QEMU is reported", endings.no_qemu, MAKING_S, alone=True),

@@ -25,18 +25,21 @@ CONFIGS = (kconfig.PERF, kconfig.DEBUG, kconfig.ARM64)
 STRICT = ("W=1", "C=2", "CHECK=sparse")
 _REMARK = re.compile(
     r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?P<text>(?:warning|error)\b.*)$"
-    r"|^(?P<matched>[^\s:]+):\d+:\d+-\d+: (?P<rule>.*)$",  # Coccinelle
+    r"|^(?P<matched>[^\s:]+):\d+:\d+-\d+: (?P<rule>.*)$"  # Coccinelle
+    r"|^(?P<object>\S+\.o): (?P<objtool>warning: objtool: .*)$",
     re.IGNORECASE,
 )
-_LINE = re.compile(r"\bline \d+")
+_PLACE = re.compile(r"\bline \d+|\+0x[0-9a-f]+")
+_GROUPS = ("file", "matched", "object"), ("text", "rule", "objtool")
 
 
 def parse(lines: Iterable[str], top: Path) -> set[str]:
     remarks = set()
     for line in lines:
         if match := _REMARK.match(line):
-            name = (match["file"] or match["matched"]).removeprefix(f"{top}/").removeprefix("../")
-            remarks.add(f"{name}: {_LINE.sub('another line', match['text'] or match['rule'])}")
+            name, text = (next(filter(None, match.group(*groups))) for groups in _GROUPS)
+            name = name.removeprefix(f"{top}/").removeprefix("../")
+            remarks.add(f"{name}: {_PLACE.sub('another line', text)}")
     return remarks
 
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a maintainer's build robot would find: warnings with configurations that nobody here uses."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from padlab.check.base.runner import Check
+from padlab.check.source import remarks
+from padlab.core import progress
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import otherconfigs, tree
+from padlab.kernel.otherconfigs import OtherConfig
+
+LIMIT_S = 3600
+
+
+def checks() -> Iterator[Check]:
+    for config in otherconfigs.of_seeds():
+        yield Check(f"random configuration, {config}: no new warning", partial(check, config), LIMIT_S, alone=True)
+    for config in otherconfigs.CROSS:
+        yield Check(f"cross compiler, {config}: no new warning", partial(check, config), LIMIT_S, alone=True)
+
+
+def check(config: OtherConfig) -> Outcome:
+    """Stock is only asked if there is something to be said: it has to say it, too."""
+    ours, built = _said(config, "patched")
+    if ours:
+        ours -= _said(config, "stock")[0]
+    progress.note(f"{config}: {len(built)} files of the series are compiled")
+    return judge(sorted(ours) if built else ["no file of the series is compiled"], config.log)
+
+
+def _said(config: OtherConfig, kernel: str) -> tuple[set[str], list[str]]:
+    """The remarks, and the files that are compiled."""
+    top = tree.ensure_tree(kernel)
+    files = [name for name in remarks.touched(".c") if (top / name).exists()]
+    built, lines = otherconfigs.compile_objects(config, kernel, files)
+    failed = (name for name in built if not otherconfigs.is_compiled(config, kernel, name))
+    return remarks.parse(lines, top) | {f"{name}: it does not compile" for name in failed}, built
