@@ -27,7 +27,7 @@ KERNEL = click.option(
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]"
 )
-CONFIG = click.Choice([kconfig.PERF, kconfig.DEBUG, kconfig.GDB, kconfig.USERS, kconfig.ARM64])
+CONFIG = click.Choice([kconfig.PERF, kconfig.DEBUG, kconfig.GDB, kconfig.USERS, kconfig.ARM64, kconfig.S390X])
 
 
 # As ./lab --help lists them: in the order in which a newcomer meets them.

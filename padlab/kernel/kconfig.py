@@ -13,6 +13,7 @@ from pathlib import Path
 from padlab.core import paths
 from padlab.kernel import content, hooks
 from padlab.kernel.arch import ARM64 as ARM64_ARCH
+from padlab.kernel.arch import S390X as S390X_ARCH
 from padlab.kernel.arch import X86_64, Arch
 
 # What every configuration begins with, after its architecture's.
@@ -68,6 +69,7 @@ OUTSIDE = Config("outside", ("outside",), compilations=1000)
 USERS = Config("users", ("users",), compilations=1330)
 GDB = Config("gdb", ("gdb",), make=("scripts_gdb",))
 ARM64 = Config("arm64", arch=ARM64_ARCH, compilations=820)
+S390X = Config("s390x", arch=S390X_ARCH, compilations=700)
 # KCSAN leaves out the scheduler's files: here, not ours.
 KCSAN = Config(
     "kcsan",

@@ -128,7 +128,9 @@ def _configure(config: OtherConfig, kernel: str, top: Path) -> None:
     lost = kconfig.lost_options([read(fragment)], read(obj / ".config"))
     if lost and kernel != "stock":
         name = paths.shown(fragment)
-        raise LabError(what, f"{len(lost)} options did not come out as {name} asks", f"correct {name}", detail=lost)
+        raise LabError(
+            what, f"{len(lost)} options did not come out as {name} asks", f"correct {name}", detail=lost
+        )
     make("prepare")
 
 

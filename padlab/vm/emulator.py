@@ -10,11 +10,11 @@ from pathlib import Path
 from padlab.core import packages, progress
 from padlab.core.errors import LabError
 from padlab.core.threads import once
-from padlab.kernel.arch import ARM64, X86_64, Arch
+from padlab.kernel.arch import ARM64, S390X, X86_64, Arch
 
 NAME = "qemu-system-x86_64"
 OVERRIDE = "PADLAB_QEMU"
-NAMES = {X86_64: NAME, ARM64: "qemu-system-aarch64"}
+NAMES = {X86_64: NAME, ARM64: "qemu-system-aarch64", S390X: "qemu-system-s390x"}
 
 # Earlier ones translate code without locking its page: while one emulated CPU patches an instruction, as jump
 # labels do, another can keep the old one for good.  Linux then dies of a breakpoint that is not there ("Oops:
@@ -24,7 +24,7 @@ PARALLEL_SINCE = (8, 1)
 
 def ensure(arch: Arch = X86_64) -> Path:
     if arch.foreign or not os.environ.get(OVERRIDE):
-        packages.ensure("qemu-arm64" if arch.foreign else "qemu")
+        packages.ensure(f"qemu-{arch.name}" if arch.foreign else "qemu")
     path = find(arch)
     if path is None:
         raise LabError("QEMU", f"{NAMES[arch]} is not in PATH", f"install it, or name one in {OVERRIDE}")

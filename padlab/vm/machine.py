@@ -5,7 +5,7 @@ A file looks like this::
 
     description = "two nodes of two cores"
     kind = "odd"                # or "published": has rows in the published tables
-    arch = "arm64"              # x86_64 if left out
+    arch = "arm64"              # or "s390x"; x86_64 if left out
     small = true                # boots in seconds: used by tests
     threads_per_core = 2        # 1 if left out
     append = ["memmap=..."]     # more kernel arguments, if any
@@ -63,7 +63,7 @@ class Machine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     name: str = ""
     description: str
     kind: Literal["odd", "published"]
-    arch_name: Literal["x86_64", "arm64"] = field(name="arch", default="x86_64")
+    arch_name: Literal["x86_64", "arm64", "s390x"] = field(name="arch", default="x86_64")
     small: bool = False
     threads_per_core: Annotated[int, Meta(ge=1, le=MAX_CPUS)] = 1
     append: tuple[Annotated[str, Meta(pattern=r"^\S+\Z")], ...] = ()
@@ -81,7 +81,7 @@ class Machine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def config(self) -> kconfig.Config:
         """What it boots if not told otherwise."""
-        usual = kconfig.ARM64 if self.arch.foreign else kconfig.PERF
+        usual = {archs.ARM64: kconfig.ARM64, archs.S390X: kconfig.S390X}.get(self.arch, kconfig.PERF)
         return kconfig.USERS if self.firmware else usual
 
     @property
@@ -154,6 +154,8 @@ def _check(machine: Machine) -> None:
     ):
         todo = "DIMMs, below_4g_mib, firmware and monitor are for x86_64"
         _fail(name, f"is of {machine.arch_name}", todo)
+    if machine.arch is archs.S390X and len(nodes) > 1:
+        _fail(name, f"has {len(nodes)} nodes", "QEMU's s390x has one")
     if not 1 <= machine.cpus <= MAX_CPUS:
         _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
     if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:

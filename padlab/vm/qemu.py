@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages
-from padlab.kernel.arch import ARM64
+from padlab.kernel.arch import ARM64, S390X
 from padlab.kernel.kconfig import PERF, Config
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
@@ -101,6 +101,9 @@ GDB_TARGET = "localhost:1234"
 ARM64_BOARD = ("-machine", "virt,gic-version=3", "-cpu", "neoverse-n1")
 ARM64_ARGS = ("console=ttyAMA0", "earlycon=pl011,0x9000000", *_ANY)
 
+S390X_BOARD = ("-machine", "s390-ccw-virtio,memory-backend=mem0", "-cpu", "max")
+S390X_ARGS = ("console=ttyS0", *_ANY)
+
 # Code and variables in one: what is written to these is lost with the machine.
 OVMF = packages.GROUPS["ovmf"]["ovmf"]
 
@@ -130,7 +133,7 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
     for i, node in enumerate(machine.nodes):
         if node.mib:
             args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
-    args += _numa_of_arm64(machine) if machine.arch is ARM64 else _numa(machine, one_cpu)
+    args += _numa(machine, one_cpu)
     for i, node in enumerate(machine.nodes):
         for j, distance in enumerate(node.distances):
             args += ["-numa", f"dist,src={i},dst={j},val={distance}"]
@@ -138,8 +141,7 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
     for i, dimm in enumerate(machine.dimms):
         args += ["-object", f"memory-backend-ram,id=dimm{i},size={dimm.mib}M,reserve=off"]
         args += ["-device", f"pc-dimm,id=slot{i},memdev=dimm{i},node={dimm.node}"]
-    args += ["-serial", ports.console]
-    args += _channel_of_arm64(ports.channel) if machine.arch is ARM64 else ["-serial", ports.channel]
+    args += _serial(machine, ports)
     args += _monitor(ports.monitor) if machine.monitor else []
     args += machine.qemu
     args += GDB_ARGS if spec.gdb else ()
@@ -155,8 +157,8 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
 
 def _base_args(machine: Machine, accel: Accel) -> list[str]:
     """What is on the guest kernel's command line in any boot."""
-    if machine.arch is ARM64:
-        return [*ARM64_ARGS]
+    if machine.arch.foreign:
+        return [*(ARM64_ARGS if machine.arch is ARM64 else S390X_ARGS)]
     args = [*BASE_ARGS]
     if accel.name == "tcg":
         args += TCG_ARGS
@@ -168,8 +170,8 @@ def _base_args(machine: Machine, accel: Accel) -> list[str]:
 
 
 def _board(machine: Machine) -> list[str]:
-    if machine.arch is ARM64:
-        return [*ARM64_BOARD]
+    if machine.arch.foreign:
+        return [*(ARM64_BOARD if machine.arch is ARM64 else S390X_BOARD)]
     board = "q35" if machine.firmware else "pc"
     if machine.below_4g_mib is not None:
         board += f",max-ram-below-4g={machine.below_4g_mib}M"
@@ -224,6 +226,10 @@ def _memory(machine: Machine) -> str:
 
 
 def _numa(machine: Machine, one_cpu: bool) -> list[str]:
+    if machine.arch is ARM64:
+        return _numa_of_arm64(machine)
+    if machine.arch is S390X:  # nor has its kernel a way to know of nodes
+        return []
     args = []
     for i, node in enumerate(machine.nodes):
         args += ["-numa", f"node,nodeid={i}{f',memdev=mem{i}' if node.mib else ''}"]
@@ -237,6 +243,14 @@ def _numa(machine: Machine, one_cpu: bool) -> list[str]:
             args += ["-numa", f"cpu,node-id={i},socket-id={socket}"]
             socket += 1
     return args
+
+
+def _serial(machine: Machine, ports: Ports) -> list[str]:
+    """Of s390x the first one is a terminal, for Linux ttyS1, and the second one, for lines, ttyS0."""
+    if machine.arch is ARM64:
+        return ["-serial", ports.console, *_channel_of_arm64(ports.channel)]
+    both = ["-serial", ports.console, "-serial", ports.channel]
+    return both[2:] + both[:2] if machine.arch is S390X else both
 
 
 def _channel_of_arm64(chardev: str) -> list[str]:

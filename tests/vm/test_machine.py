@@ -55,10 +55,17 @@ def test_what_arm64_cannot_have(more: str, tmp_path: Path) -> None:
         parse(tmp_path, GOOD + 'arch = "arm64"\n' + more + NODE)
 
 
+def test_s390x_has_one_node(tmp_path: Path) -> None:
+    parse(tmp_path, GOOD + 'arch = "s390x"\n' + NODE)
+    with pytest.raises(LabError, match=r"has 2 nodes; QEMU's s390x has one"):
+        parse(tmp_path, GOOD + 'arch = "s390x"\n' + NODE * 2)
+
+
 def test_with_efi_it_boots_users_kernels(tmp_path: Path) -> None:
     assert parse(tmp_path, GOOD + NODE).config is kconfig.PERF
     assert parse(tmp_path, GOOD + 'firmware = "ovmf"\n' + NODE).config is kconfig.USERS
     assert machine.load("arm64").config is kconfig.ARM64
+    assert machine.load("s390x").config is kconfig.S390X
 
 
 def test_dimms(tmp_path: Path) -> None:

@@ -69,6 +69,11 @@ NODES = "node,nodeid=0,memdev=mem0 node,nodeid=1,memdev=mem1"
         ("arm64", "-serial", "file:/tmp/log"),
         ("arm64", "-chardev", "null,id=unused file,id=channel,path=/tmp/guest"),
         ("arm64", "-device", "pci-serial-2x,chardev1=unused,chardev2=channel"),
+        ("s390x", "-machine", "s390-ccw-virtio,memory-backend=mem0"),
+        ("s390x", "-object", ram(mem0=4096)),
+        ("s390x", "-numa", ""),
+        # They have the first port, which is a terminal.
+        ("s390x", "-serial", "file:/tmp/guest file:/tmp/log"),
     ],
 )
 def test_options_of_machines(name: str, option: str, expected: str) -> None:
@@ -135,6 +140,7 @@ def test_odd_nodes() -> None:
         ("xeon-8167m", EXACT, "nokaslr", "nolapic_timer"),
         ("xeon-8167m", KVM, "panic=-1", "nolapic_timer"),
         ("arm64", TCG, "panic=-1", "tsc=reliable no_timer_check"),
+        ("s390x", TCG, "panic=-1", "tsc=reliable no_timer_check"),
     ],
 )
 def test_kernel_arguments(name: str, under: accel.Accel, has: str, has_not: str) -> None:
@@ -145,7 +151,7 @@ def test_kernel_arguments(name: str, under: accel.Accel, has: str, has_not: str)
     assert set(has.split()) <= set(words) and not set(has_not.split()) & set(words)
 
 
-@pytest.mark.parametrize("name", ["smt-numa", "xeon-8167m", "efi-2", "arm64"])
+@pytest.mark.parametrize("name", ["smt-numa", "xeon-8167m", "efi-2", "arm64", "s390x"])
 @pytest.mark.parametrize("under", [TCG, EXACT, KVM], ids=["tcg", "exact", "kvm"])
 def test_no_guest_reports_a_stall_because_its_host_is_busy(name: str, under: accel.Accel) -> None:
     (line,) = values(command(name, under), "-append")

@@ -25,8 +25,9 @@ from padlab.vm import channel, initramfs, machine
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
 SMT = "smt-numa"
-# The same of another architecture.
+# The same of other architectures, which they are called after; s390x has one node.
 ARM64 = "arm64"
+S390X = "s390x"
 
 # The memmap is the same without it, and a boot a good deal shorter.
 KMEMLEAK_OFF = "kmemleak=off"
@@ -82,8 +83,8 @@ def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> tupl
 
 
 def machine_of(config: kconfig.Config) -> str:
-    """With eight CPUs on two nodes, for kernels with that configuration."""
-    return ARM64 if config.arch.foreign else SMT
+    """With eight CPUs, for kernels with that configuration."""
+    return config.arch.name if config.arch.foreign else SMT
 
 
 def limit_s(target: machine.Machine, config: kconfig.Config, role: str, exact: bool = False) -> float:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 
 from padlab.check.base import expected, guests
-from padlab.check.base.guests import ARM64, SMALL, SMT
+from padlab.check.base.guests import ARM64, S390X, SMALL, SMT
 from padlab.check.base.runner import Check
 from padlab.check.deferred import deferred, nextkernel
 from padlab.check.fresh import fresh
@@ -174,6 +174,7 @@ def _suites(everything: bool) -> Iterator[Check]:
     )
     yield _guest("KUnit, arm64", partial(suites.kunit, kconfig.ARM64), ARM64, role="kunit")
     if everything:
+        yield _guest("KUnit, s390x", partial(suites.kunit, kconfig.S390X), S390X, role="kunit")
         yield _guest("kselftests, arm64", partial(suites.selftests, kconfig.ARM64), ARM64, role="selftest")
 
 

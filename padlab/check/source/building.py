@@ -44,7 +44,7 @@ def kernels(everything: bool) -> Iterator[Check]:
     kernels += [("faulty", PERF), ("mirrored", PERF), ("patched", kconfig.ARM64)]
     kernels += [("stock", USERS), ("patched", USERS)]
     if everything:
-        kernels.append(("stock", kconfig.ARM64))
+        kernels += [("stock", kconfig.ARM64), ("patched", kconfig.S390X)]
         kernels += [("patched", config) for config in (KASAN, RT, races.CONFIG)]
         kernels += [("patched", OUTSIDE), ("stock", OUTSIDE)]
         others = (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)

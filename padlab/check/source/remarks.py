@@ -29,7 +29,7 @@ _REMARK = re.compile(
     r"|^(?P<object>\S+\.o): (?P<objtool>warning: objtool: .*)$",
     re.IGNORECASE,
 )
-_PLACE = re.compile(r"\bline \d+|\+0x[0-9a-f]+")
+_LINE, _OFFSET = re.compile(r"\bline \d+"), re.compile(r"\+0x[0-9a-f]+")
 _GROUPS = ("file", "matched", "object"), ("text", "rule", "objtool")
 
 
@@ -39,7 +39,8 @@ def parse(lines: Iterable[str], top: Path) -> set[str]:
         if match := _REMARK.match(line):
             name, text = (next(filter(None, match.group(*groups))) for groups in _GROUPS)
             name = name.removeprefix(f"{top}/").removeprefix("../")
-            remarks.add(f"{name}: {_PLACE.sub('another line', text)}")
+            text = _LINE.sub("another line", _OFFSET.sub(" at another place", text))
+            remarks.add(f"{name}: {text}")
     return remarks
 
 

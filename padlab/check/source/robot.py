@@ -16,7 +16,9 @@ LIMIT_S = 3600
 
 def checks() -> Iterator[Check]:
     for config in otherconfigs.of_seeds():
-        yield Check(f"random configuration, {config}: no new warning", partial(check, config), LIMIT_S, alone=True)
+        yield Check(
+            f"random configuration, {config}: no new warning", partial(check, config), LIMIT_S, alone=True
+        )
     for config in otherconfigs.CROSS:
         yield Check(f"cross compiler, {config}: no new warning", partial(check, config), LIMIT_S, alone=True)
 
