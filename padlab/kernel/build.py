@@ -155,8 +155,7 @@ def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> Non
     with stamp.renewed(), progress.step(what):
         dot_config = obj / ".config"
         process.run(make(["tinyconfig"]), what=what, env=environment(), log=log)
-        merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, *fragments]
-        process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
+        merge(top, obj, fragments, what, log)
         process.run(make(["olddefconfig"]), what=what, env=environment(), log=log)
         lost = kconfig.lost_options(texts, dot_config.read_text())
         some_steps = kernel in tree.VARIANTS and tree.VARIANTS[kernel].only is not None
@@ -169,6 +168,13 @@ def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> Non
         process.run(make(["syncconfig"]), what=what, env=environment(), log=log)
         if not some_steps:  # the options of later steps are of files that it has not
             _share_header(kernel, config, obj)
+
+
+def merge(top: Path, obj: Path, fragments: Sequence[Path], what: str, log: Path) -> None:
+    """Into the .config that is there."""
+    dot_config = obj / ".config"
+    command = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, *fragments]
+    process.run(command, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
 
 
 def _share_header(kernel: str, config: kconfig.Config, obj: Path) -> None:

@@ -6,9 +6,8 @@ a dry run.  Asked for an object by its name, it would make any.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -41,9 +40,8 @@ class OtherConfig:
     def __str__(self) -> str:
         return f"seed {self.seed}, {self.arch.name}" if self.seed else f"{self.target}, {self.arch.name}"
 
-    @cached_property
-    def log(self) -> Path:
-        return paths.LOGS / f"other-{self.arch.name}-{self.seed or self.target}.log"
+    def log(self, kernel: str) -> Path:
+        return paths.LOGS / f"other-{kernel}-{self.arch.name}-{self.seed or self.target}.log"
 
     def obj(self, top: Path) -> Path:
         return top / f"obj-other-{self.arch.name}"
@@ -76,62 +74,60 @@ def compile_objects(config: OtherConfig, kernel: str, files: Sequence[str]) -> t
     what = f"compiling files of {kernel} ({config})"
     with progress.step(what) as step:
         _configure(config, kernel, top)
-        objects = {name: str(Path(name).with_suffix(".o")) for name in files}
-        for name in objects.values():
-            (config.obj(top) / name).unlink(missing_ok=True)
+        for name in files:
+            _object(config, top, name).unlink(missing_ok=True)
         folders = sorted({f"{Path(name).parent}/" for name in files})
         # One job: with more, lines of one break into those of another.
-        command = _make(config, top, ["-nk", "-j1", *folders])
-        dry = process.run(command, what=what, env=builds.environment(), ok=process.ANY)
-        built = sorted(set(files) & compiled(dry))
-        targets = [objects[name] for name in built]
-        lines: list[str] = []
-        if targets:
-            command = _make(config, top, ["-k", *targets])
-
-            def say(line: str) -> None:
-                lines.append(line)
-                step.update(f"{len(lines)} lines of make")
-
-            process.stream(command, say, what=what, env=builds.environment(), log=config.log, ok=process.ANY)
-        return built, lines
+        dry_run = _make(config, kernel, what, ["-nk", "-j1", *folders], process.ANY)
+        built = sorted(set(files) & compiled("\n".join(dry_run)))
+        step.update(f"{len(built)} files")
+        targets = [str(Path(name).with_suffix(".o")) for name in built]
+        return built, _make(config, kernel, what, ["-k", *targets], process.ANY) if built else []
 
 
 def is_compiled(config: OtherConfig, kernel: str, file: str) -> bool:
-    return (config.obj(paths.TREES / kernel) / file).with_suffix(".o").exists()
+    return _object(config, paths.TREES / kernel, file).exists()
 
 
-def _make(config: OtherConfig, top: Path, arguments: list[str]) -> list[str]:
-    return builds.make_command(top, config.obj(top), config.arch, arguments)
+def _object(config: OtherConfig, top: Path, file: str) -> Path:
+    return (config.obj(top) / file).with_suffix(".o")
+
+
+def _make(
+    config: OtherConfig,
+    kernel: str,
+    what: str,
+    arguments: list[str],
+    ok: Sequence[int] = (0,),
+    env: Mapping[str, str] = {},
+) -> list[str]:
+    top = paths.TREES / kernel
+    command = builds.make_command(top, config.obj(top), config.arch, arguments)
+    env = {**builds.environment(), **env}
+    return process.run(command, what=what, env=env, log=config.log(kernel), ok=ok).splitlines()
 
 
 def _configure(config: OtherConfig, kernel: str, top: Path) -> None:
-    """Stock has what patched came out with; patched is configured first."""
+    """Stock has what came out for patched, which is configured first."""
     what = f"configuring {kernel} ({config})"
     obj, fragment = config.obj(top), _fragment(config)
     obj.mkdir(exist_ok=True)
-
-    def make(*targets: str, **env: str) -> None:
-        command = _make(config, top, [*targets])
-        process.run(command, what=what, env=builds.environment() | env, log=config.log, ok=(0,))
-
+    dot_config = obj / ".config"
     if kernel == "stock":
-        copy(config.obj(paths.TREES / "patched") / ".config", obj / ".config")
+        copy(config.obj(paths.TREES / "patched") / ".config", dot_config)
     elif config.seed:
-        make(config.target, KCONFIG_SEED=str(config.seed), KCONFIG_ALLCONFIG=str(fragment))
+        env = {"KCONFIG_SEED": str(config.seed), "KCONFIG_ALLCONFIG": str(fragment)}
+        _make(config, kernel, what, [config.target], env=env)
     else:
-        make(config.target)
-        merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, obj / ".config", fragment]
-        env = {"KCONFIG_CONFIG": str(obj / ".config")}
-        process.run(merge, what=what, cwd=top, env=env, log=config.log)
-    make("olddefconfig")
-    lost = kconfig.lost_options([read(fragment)], read(obj / ".config"))
+        _make(config, kernel, what, [config.target])
+        builds.merge(top, obj, [fragment], what, config.log(kernel))
+    _make(config, kernel, what, ["olddefconfig"])
+    lost = kconfig.lost_options([read(fragment)], read(dot_config))
     if lost and kernel != "stock":
         name = paths.shown(fragment)
-        raise LabError(
-            what, f"{len(lost)} options did not come out as {name} asks", f"correct {name}", detail=lost
-        )
-    make("prepare")
+        why = f"{len(lost)} options did not come out as {name} asks"
+        raise LabError(what, why, f"correct {name}", detail=lost)
+    _make(config, kernel, what, ["prepare"])
 
 
 def _fragment(config: OtherConfig) -> Path:

@@ -23,7 +23,7 @@ def test_each_seed_has_a_name_and_some_are_of_32_bits() -> None:
     configs = otherconfigs.of_seeds()
     names = [str(config) for config in configs]
     assert names[0] == "seed 1, x86_64" and names[4] == "seed 5, i386"
-    assert len(set(names)) == len({config.log for config in configs}) == len(configs)
+    assert len(set(names)) == len({config.log("stock") for config in configs}) == len(configs)
 
 
 def test_what_make_is_told() -> None:

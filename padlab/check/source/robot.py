@@ -29,13 +29,14 @@ def check(config: OtherConfig) -> Outcome:
     if ours:
         ours -= _said(config, "stock")[0]
     progress.note(f"{config}: {len(built)} files of the series are compiled")
-    return judge(sorted(ours) if built else ["no file of the series is compiled"], config.log)
+    return judge(sorted(ours) if built else ["no file of the series is compiled"], config.log("patched"))
 
 
 def _said(config: OtherConfig, kernel: str) -> tuple[set[str], list[str]]:
     """The remarks, and the files that are compiled."""
     top = tree.ensure_tree(kernel)
-    files = [name for name in remarks.touched(".c") if (top / name).exists()]
+    there = (name for name in remarks.touched(".c") if (top / name).exists())
+    files = [name for name in there if not name.startswith("tools/")]
     built, lines = otherconfigs.compile_objects(config, kernel, files)
     failed = (name for name in built if not otherconfigs.is_compiled(config, kernel, name))
     return remarks.parse(lines, top) | {f"{name}: it does not compile" for name in failed}, built
