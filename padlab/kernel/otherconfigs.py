@@ -73,7 +73,7 @@ def compile_objects(config: OtherConfig, kernel: str, files: Sequence[str]) -> t
     top = tree.ensure_tree(kernel)
     what = f"compiling files of {kernel} ({config})"
     with progress.step(what) as step:
-        _configure(config, kernel, top)
+        said = _configure(config, kernel, top)
         for name in files:
             _object(config, top, name).unlink(missing_ok=True)
         folders = sorted({f"{Path(name).parent}/" for name in files})
@@ -82,7 +82,8 @@ def compile_objects(config: OtherConfig, kernel: str, files: Sequence[str]) -> t
         built = sorted(set(files) & compiled("\n".join(dry_run)))
         step.update(f"{len(built)} files")
         targets = [str(Path(name).with_suffix(".o")) for name in built]
-        return built, _make(config, kernel, what, ["-k", *targets], process.ANY) if built else []
+        said += _make(config, kernel, what, ["-k", *targets], process.ANY) if built else []
+        return built, said
 
 
 def is_compiled(config: OtherConfig, kernel: str, file: str) -> bool:
@@ -107,27 +108,28 @@ def _make(
     return process.run(command, what=what, env=env, log=config.log(kernel), ok=ok).splitlines()
 
 
-def _configure(config: OtherConfig, kernel: str, top: Path) -> None:
-    """Stock has what came out for patched, which is configured first."""
+def _configure(config: OtherConfig, kernel: str, top: Path) -> list[str]:
+    """What make says.  Stock has what came out for patched, which is configured first."""
     what = f"configuring {kernel} ({config})"
     obj, fragment = config.obj(top), _fragment(config)
     obj.mkdir(exist_ok=True)
     dot_config = obj / ".config"
+    said: list[str] = []
     if kernel == "stock":
         copy(config.obj(paths.TREES / "patched") / ".config", dot_config)
     elif config.seed:
         env = {"KCONFIG_SEED": str(config.seed), "KCONFIG_ALLCONFIG": str(fragment)}
-        _make(config, kernel, what, [config.target], env=env)
+        said += _make(config, kernel, what, [config.target], env=env)
     else:
-        _make(config, kernel, what, [config.target])
+        said += _make(config, kernel, what, [config.target])
         builds.merge(top, obj, [fragment], what, config.log(kernel))
-    _make(config, kernel, what, ["olddefconfig"])
+    said += _make(config, kernel, what, ["olddefconfig"])
     lost = kconfig.lost_options([read(fragment)], read(dot_config))
     if lost and kernel != "stock":
         name = paths.shown(fragment)
         why = f"{len(lost)} options did not come out as {name} asks"
         raise LabError(what, why, f"correct {name}", detail=lost)
-    _make(config, kernel, what, ["prepare"])
+    return said + _make(config, kernel, what, ["prepare"])
 
 
 def _fragment(config: OtherConfig) -> Path:

@@ -26,11 +26,12 @@ STRICT = ("W=1", "C=2", "CHECK=sparse")
 _REMARK = re.compile(
     r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?P<text>(?:warning|error)\b.*)$"
     r"|^(?P<matched>[^\s:]+):\d+:\d+-\d+: (?P<rule>.*)$"  # Coccinelle
-    r"|^(?P<object>\S+\.o): (?P<objtool>warning: objtool: .*)$",
+    r"|^(?P<object>\S+\.o): (?P<objtool>warning: objtool: .*)$"
+    r"|^warning: (?P<kconfig>unmet direct dependencies detected for (?P<option>\w+))$",
     re.IGNORECASE,
 )
 _LINE, _OFFSET = re.compile(r"\bline \d+"), re.compile(r"\+0x[0-9a-f]+")
-_GROUPS = ("file", "matched", "object"), ("text", "rule", "objtool")
+_GROUPS = ("file", "matched", "object", "option"), ("text", "rule", "objtool", "kconfig")
 
 
 def parse(lines: Iterable[str], top: Path) -> set[str]:

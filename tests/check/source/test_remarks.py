@@ -33,6 +33,8 @@ WARNING: dot(1) not found, for better output quality install graphviz
 {TOP}/mm/shmem.c:1480:6-25: WARNING: atomic_dec_and_test variation before object free at line 1461.
 {TOP}/mm/memmap_bulk.c:7:1-2: opportunity for min()
 mm/folio_zero.o: warning: objtool: folio_zero+0x2c: call to f() with UACCESS enabled
+WARNING: unmet direct dependencies detected for PADATA
+  Depends on [n]: SMP [=n]
 """
 
 
@@ -45,6 +47,7 @@ def test_parse() -> None:
         "mm/shmem.c: WARNING: atomic_dec_and_test variation before object free at another line.",
         "mm/memmap_bulk.c: opportunity for min()",
         "mm/folio_zero.o: warning: objtool: folio_zero at another place: call to f() with UACCESS enabled",
+        "PADATA: unmet direct dependencies detected for PADATA",
     }
 
 
