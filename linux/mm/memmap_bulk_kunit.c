@@ -503,10 +503,17 @@ static void __init init_layout(const struct bulk_layout *layout,
 	memmap_init_pageblocks(run->pfn, run->end_pfn, layout->type);
 }
 
-/* Whether both ways freed only whole blocks at once, so that none were merged. */
+/*
+ * Whether both ways freed only whole blocks at once, so that no page was on a list that is
+ * not on one now.  The page allocator merges a block from its pageblocks: if there are more
+ * than two, as on s390, some are on a list meanwhile.
+ */
 static bool __init layout_is_blocks(const struct bulk_layout *layout)
 {
 	const struct bulk_range *piece;
+
+	if (pageblock_order + 1 < MAX_PAGE_ORDER)
+		return false;
 
 	for (piece = layout->pieces; piece->to; piece++) {
 		if (!IS_ALIGNED(piece->from | piece->to, MAX_ORDER_NR_PAGES))
