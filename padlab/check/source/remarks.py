@@ -26,7 +26,7 @@ STRICT = ("W=1", "C=2", "CHECK=sparse")
 _REMARK = re.compile(
     r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?P<text>(?:warning|error)\b.*)$"
     r"|^(?P<matched>[^\s:]+):\d+:\d+-\d+: (?P<rule>.*)$"  # Coccinelle
-    r"|^(?P<object>\S+\.o): (?P<objtool>warning: objtool: .*)$"
+    r"|^(?P<object>\S+\.o): (?P<objtool>(?:warning|error): objtool\b.*)$"
     r"|^warning: (?P<kconfig>unmet direct dependencies detected for (?P<option>\w+))$",
     re.IGNORECASE,
 )
