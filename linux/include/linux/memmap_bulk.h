@@ -34,37 +34,23 @@ bool arch_memmap_uncached(bool soon);
 
 typedef void (*memmap_store_t)(unsigned long *word, unsigned long value);
 
-static __always_inline void
-memmap_stamp_word(unsigned int i, struct page *page, const struct memmap_template *template,
-		  bool list_heads, memmap_store_t store)
-{
-	unsigned long *word = (unsigned long *)page + i;
-
-	if (list_heads && (i == MEMMAP_LRU_WORD || i == MEMMAP_LRU_WORD + 1))
-		store(word, (unsigned long)&page->lru);
-	else if (i < MEMMAP_PAGE_WORDS)
-		store(word, template->word[i]);
-}
-
+/* Unrolled, so that each word is known when this is compiled. */
 static __always_inline void
 memmap_stamp_page(struct page *page, const struct memmap_template *template,
 		  bool list_heads, memmap_store_t store)
 {
-	BUILD_BUG_ON(sizeof(struct page) % sizeof(unsigned long));
-	BUILD_BUG_ON(MEMMAP_PAGE_WORDS > 12);
+	unsigned long *word = (unsigned long *)page;
+	unsigned int i;
 
-	memmap_stamp_word(0, page, template, list_heads, store);
-	memmap_stamp_word(1, page, template, list_heads, store);
-	memmap_stamp_word(2, page, template, list_heads, store);
-	memmap_stamp_word(3, page, template, list_heads, store);
-	memmap_stamp_word(4, page, template, list_heads, store);
-	memmap_stamp_word(5, page, template, list_heads, store);
-	memmap_stamp_word(6, page, template, list_heads, store);
-	memmap_stamp_word(7, page, template, list_heads, store);
-	memmap_stamp_word(8, page, template, list_heads, store);
-	memmap_stamp_word(9, page, template, list_heads, store);
-	memmap_stamp_word(10, page, template, list_heads, store);
-	memmap_stamp_word(11, page, template, list_heads, store);
+	BUILD_BUG_ON(sizeof(struct page) % sizeof(unsigned long));
+
+#pragma GCC unroll 12
+	for (i = 0; i < MEMMAP_PAGE_WORDS; i++) {
+		if (list_heads && (i == MEMMAP_LRU_WORD || i == MEMMAP_LRU_WORD + 1))
+			store(word + i, (unsigned long)&page->lru);
+		else
+			store(word + i, template->word[i]);
+	}
 }
 
 /* The words are stored from registers: an assignment would read the template for each page. */
