@@ -69,6 +69,7 @@ OUTSIDE = Config("outside", ("outside",), compilations=1000)
 USERS = Config("users", ("users",), compilations=1330)
 GDB = Config("gdb", ("gdb",), make=("scripts_gdb",))
 ARM64 = Config("arm64", arch=ARM64_ARCH, compilations=820)
+ARM64_64K = Config("arm64-64k", ("arm64-64k",), arch=ARM64_ARCH, compilations=820)
 S390X = Config("s390x", arch=S390X_ARCH, compilations=700)
 # KCSAN leaves out the scheduler's files: here, not ours.
 KCSAN = Config(

@@ -248,6 +248,10 @@ WATCHERS = (
         reports=" in memblock_search_pfn_nid+",  # free, or another object by now
         short=False,
     ),
+    # A block of the page allocator is all of a section.
+    Case(
+        "pages of 64 KiB", guests.ARM64, (), kconfig.ARM64_64K, says=(r" section_pages=8192 ",), short=False
+    ),
     # sizeof(struct page) is 80.
     Case(PLAIN, NODES, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
     Case(PLAIN, "slivers", (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
