@@ -127,7 +127,7 @@ def _of_guest(name: str) -> Detector:
     if kind == "kunit":
         boot, reads = partial(suites.kunit, config), _KUNIT
     elif name == "debug:kunit-refused":
-        boot, reads = suites.kunit_refused, _KUNIT
+        boot, reads = partial(suites.kunit_refused), _KUNIT
     elif kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
         boot = partial(suites.selftest, kind, config)
         programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
