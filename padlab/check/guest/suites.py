@@ -148,7 +148,7 @@ def kunit_refused(kernel: str = "patched", limit_s: float | None = None) -> Outc
     """In a boot of its own: such a page taints the kernel, and switches lockdep off."""
     append = (KUNIT, "kunit.filter_glob=memmap_bulk", "memmap_bulk_kunit.refused=1")
     result = guests.boot(SMT, kernel, DEBUG, "kunit", append, limit_s)
-    outcome, reports = guests.results(result), guests.reports(result)
+    outcome, reports = guests.results(result), result.dmesg.trouble
     problems = [line for line in reports if not line.startswith(REFUSED)]
     problems += [line for line in outcome.skips if "refused" in line]
     if not reports:
