@@ -584,6 +584,14 @@ static void __init bulk_free_same(struct kunit *test)
 			first_difference(memmap, memmap + RUN_PAGES));
 }
 
+/* What is less than a block is freed as before. */
+static void __init bulk_free_part_of_a_block(struct kunit *test)
+{
+	unsigned long pfn = borrowed[0].pfn + 1;
+
+	KUNIT_EXPECT_EQ(test, pfn, memmap_free_early(pfn, borrowed[0].end_pfn));
+}
+
 /* Time */
 
 /* Initialise and then free each block in turn, as stock deferred init does. */
@@ -731,6 +739,7 @@ static void __init bulk_test_exit(struct kunit *test)
 static struct kunit_case __refdata bulk_test_cases[] = {
 	KUNIT_CASE_PARAM(bulk_init_same, bulk_init_gen_params),
 	KUNIT_CASE_PARAM(bulk_free_same, bulk_free_gen_params),
+	KUNIT_CASE(bulk_free_part_of_a_block),
 	KUNIT_CASE_SLOW(bulk_bench),
 	{}
 };
