@@ -64,8 +64,9 @@ def cpu_slug() -> str:
     return f"{parse_cpu(CPUINFO.read_text()).slug}-{os.cpu_count()}cpus"
 
 
-def is_intel() -> bool:
-    return "GenuineIntel" in CPUINFO.read_text()
+def is_rapids() -> bool:
+    """Sapphire or Emerald Rapids, as in tools/testing/padata/x86_cpu.h."""
+    return parse_cpu(CPUINFO.read_text()).slug in ("intel-family-6-model-143", "intel-family-6-model-207")
 
 
 def free_mib() -> int:

@@ -20,8 +20,8 @@ from padlab.measure.verdict import Best, Gate, Limit, best
 
 GIB = 1 << 20  # in KiB
 MAX_OF_BEST = 1.05  # one thread, of the best way of one thread that this CPU has: 1 GiB
-# One thread, of stock's loop, 1 GiB: on any CPU; past the cache, on Intel's and those with
-# CLZERO, which stock does not do.
+# One thread, of stock's loop, 1 GiB: on any CPU; past the cache, on Sapphire and Emerald
+# Rapids, and those with CLZERO, which stock does not do.
 MAX_OF_STOCK, MAX_OF_STOCK_INTEL, MAX_OF_STOCK_CLZERO = 1.0, 0.55, 0.45
 MAX_OF_STOCK_COPY, MAX_OF_STOCK_COPY_INTEL = 1.0, 0.75  # 1 GiB copied, one thread
 MAX_OF_EXTENTS = 1.05  # where stock zeroes in extents, too: no more, and noise
@@ -34,7 +34,7 @@ ROUNDS = 16  # of 1 GiB in a run: with eight ways, each comes twice after each o
 RUNS = 6  # at most, while a verdict is not decided
 SIZES_ROUNDS = 8
 OURS, STOCK, CLZERO, MOVNTI, SPLIT = "ours", "stock", "clzero", "movnti", "split"
-# One thread each; of movnti, ours is judged on Intel's CPUs, where it has it.
+# One thread each; of movnti, ours is judged on Sapphire and Emerald Rapids, which have it.
 PEERS = (STOCK, "mainline", "whole", CLZERO)
 UNTOUCHED, MIGRATED = "fallocate", "migrated"  # ours, of pages that nobody has touched, and of copies
 WAYS = (*PEERS, MOVNTI, SPLIT, OURS, UNTOUCHED, MIGRATED)
@@ -181,11 +181,11 @@ def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> l
     wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
     wanted |= {(2, OURS), (2, SPLIT)} if several else set()
     tools.need("zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), LOG)
-    intel = host.is_intel()
-    most = MAX_OF_STOCK_INTEL if intel else MAX_OF_STOCK
+    rapids = host.is_rapids()
+    most = MAX_OF_STOCK_INTEL if rapids else MAX_OF_STOCK
     if extents or (1, CLZERO) in by:
         most = MAX_OF_EXTENTS if extents else MAX_OF_STOCK_CLZERO
-    return _one(by, most, (*PEERS, MOVNTI) if intel else PEERS) + (_two(by) + _more(by) if several else [])
+    return _one(by, most, (*PEERS, MOVNTI) if rapids else PEERS) + (_two(by) + _more(by) if several else [])
 
 
 def _one(by: Times, most: float, ways: Iterable[str]) -> list[Limit]:
@@ -257,7 +257,7 @@ def copy_gate() -> Gate[Measured]:
     def limits_of(runs: Sequence[Measured]) -> list[Limit]:
         by = _of_gib(timings_of(runs))
         tools.need("zero_bench --copy", (way for way in (OURS, *COPY_PEERS) if (1, way) not in by), LOG)
-        most = MAX_OF_STOCK_COPY_INTEL if host.is_intel() else MAX_OF_STOCK_COPY
+        most = MAX_OF_STOCK_COPY_INTEL if host.is_rapids() else MAX_OF_STOCK_COPY
         return _one(by, most, COPY_PEERS)
 
     def bests_of(runs: Sequence[Measured]) -> list[Best]:

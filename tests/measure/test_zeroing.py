@@ -85,7 +85,7 @@ def gib_slow(timings: Sequence[Timing], several: bool, extents: bool = False) ->
 
 @pytest.fixture(autouse=True)
 def not_intel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zeroing.host, "is_intel", lambda: False)
+    monkeypatch.setattr(zeroing.host, "is_rapids", lambda: False)
 
 
 @pytest.mark.parametrize(("base", "extents"), [("6.12", False), ("7.3", True)])
@@ -133,7 +133,7 @@ class TestGib:
     def test_intel_has_a_limit_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         timings = one_round(mainline=90, whole=90, ours=60, movnti=50)
         assert gib_slow(timings, False) == []
-        monkeypatch.setattr(zeroing.host, "is_intel", lambda: True)
+        monkeypatch.setattr(zeroing.host, "is_rapids", lambda: True)
         slow = ["1 thread, of movnti: 1.200, at most 1.05", "1 thread, of stock's loop: 0.600, at most 0.55"]
         assert gib_slow(timings, False) == slow
 

@@ -12,6 +12,7 @@
 
 #include "zero_kernel.h"
 #include "../padata/bench.h"
+#include "../padata/x86_cpu.h"
 
 const char *const store_names[NR_STORES] = { "clzero", "movnti", "stosb", "stosq", "page" };
 
@@ -51,15 +52,11 @@ static bool rep_is_good(void)
 void stores_init(void)
 {
 	unsigned int a, b, c, d;
-	bool intel = __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx;
-	bool rapids = false;
+	bool rapids = cpu_is_rapids();
 	enum store store = STORE_CLZERO;
 
-	if (__get_cpuid(1, &a, &b, &c, &d)) {
-		/* Sapphire Rapids, Emerald Rapids: family 6, models 0x8f and 0xcf */
-		rapids = intel && ((a & 0xfff0ff0) == 0x806f0 || (a & 0xfff0ff0) == 0xc06f0);
+	if (__get_cpuid(1, &a, &b, &c, &d))
 		boot_cpu_data.x86_clflush_size = (b >> 8 & 0xff) * 8;
-	}
 	works[STORE_CLZERO] = __get_cpuid(0x80000008, &a, &b, &c, &d) && b & 1;
 	works[STORE_MOVNTI] = true;
 	works[STORE_STOSB] = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1 << 9;

@@ -10,6 +10,7 @@
 
 #include <linux/padata_mt.h>
 
+#include "../padata/x86_cpu.h"
 #include "memmap_bench.h"
 
 static struct cpumask first_cpus(unsigned int nr)
@@ -339,7 +340,7 @@ static void stock_init_pages(unsigned long pfn, unsigned long end_pfn,
 /* As in arch/x86/mm/bulk_stores.c. */
 bool arch_memmap_uncached(bool soon)
 {
-	return __builtin_cpu_is("intel") || (!soon && __builtin_cpu_is("amd"));
+	return cpu_is_rapids() || (!soon && __builtin_cpu_is("amd"));
 }
 
 /* With x86's stores, whatever the state, if a template will do. */
