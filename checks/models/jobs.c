@@ -42,8 +42,6 @@ static void thread_fn(unsigned long start, unsigned long end, void *arg)
 
 	J->ran |= 1 << mc_self();
 	MC_ASSERT(!(J->failed & 1 << mc_self()), "a thread that has failed gets another chunk");
-	MC_ASSERT(!mc_self() || !kernel_knows_killed(),
-		  "a helper claims a chunk although it knows that the caller is killed");
 	for (unit = start; unit < end; unit++) {
 		MC_ASSERT(!(J->claimed & 1 << unit), "a unit is handed out twice");
 		J->claimed |= 1 << unit;
@@ -115,7 +113,6 @@ static void start(const struct model *model)
 #define NOT_FAILING	"job->error"
 #define COUNTED		"nr_ran"	/* from what the caller reads at the end */
 #define NOT_AGAIN	"in_use"
-#define NOT_RESTRICTED	"pi_lock"
 
 #define TWO		.helpers = 1, .cpus = { 3 }
 #define THREE		.helpers = 2, .cpus = { 7 }
@@ -137,15 +134,13 @@ MODEL(boot_three_fail, .setup = { THREE, .boot = true }, .units = 3, .fails = 2,
       QUIET(COUNTED, NOT_AGAIN))
 MODEL(task_two, .setup = { TWO, .fates = true, .unwanted = 1 }, .units = 3)
 MODEL(task_again, .setup = { TWO, .unwanted = 1, .ticks = 1 }, .units = 4,
-      QUIET(COUNTED, NOT_FAILING, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_FAILING))
 MODEL(task_again_long, .setup = { TWO, .fates = true, .unwanted = 2, .ticks = 2 }, .units = 5,
-      QUIET(COUNTED, NOT_FAILING, NOT_RESTRICTED))
+      QUIET(COUNTED, NOT_FAILING))
 MODEL(task_three, .setup = { THREE }, .units = 3,
-      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN, NOT_RESTRICTED))
-MODEL(task_batch, .setup = { TWO, .batch = true }, .units = 3)
-MODEL(task_killed, .setup = { TWO, .killed = true }, .units = 3)
+      QUIET(COUNTED, NOT_FAILING, NOT_AGAIN))
 MODEL(task_fails, .setup = { TWO, .ticks = 1, .unwanted = 1 }, .units = 4, .fails = 4,
-      QUIET(COUNTED, NOT_RESTRICTED))
+      QUIET(COUNTED))
 MODEL(task_restricted, .setup = { TWO, .restricted = true }, .units = 3)
 
 const bool mc_fences;
@@ -170,8 +165,6 @@ const struct mc_model mc_models[] = {
 	ENTRY(task_again, "task-again"),
 	ENTRY(task_again_long, "task-again-long"),
 	ENTRY(task_three, "task-three"),
-	ENTRY(task_batch, "task-batch"),
-	ENTRY(task_killed, "task-killed"),
 	ENTRY(task_fails, "task-fails"),
 	ENTRY(task_restricted, "task-restricted"),
 	{ NULL, NULL, NULL }

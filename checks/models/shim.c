@@ -21,23 +21,22 @@ enum fate {
 
 #define QUEUE	2
 
-#define CALLER_NICE	(-5)
+/* The CPU time that each worker has used before */
+#define BEFORE	100
 
 struct thread {
 	struct task_struct	*task;
 	struct work_struct	*queue[QUEUE];
 	unsigned char		fates[QUEUE], queued;
 	struct worker		worker;
-	/* What a worker has to have again when it is done with an item */
-	signed char		nice;
-	bool			idle;			/* SCHED_IDLE */
-	bool			knows_killed, unpaid, claimed_late;
+	unsigned char		runtime;	/* one for each chunk that it did as a helper */
+	bool			claimed_late;
 };
 
 struct world {
 	const struct kernel_setup *setup;
-	int			ticks, unwanted;
-	bool			gone, waits, restricted;
+	int			ticks, unwanted, taken, charged;
+	bool			gone, realtime, elsewhere;	/* the last two: see restricting_thread() */
 	struct thread		threads[3];
 	char			rest[KERNEL_WORLD];
 };
@@ -96,21 +95,7 @@ bool kernel_refcount_dec(refcount_t *r, bool release, bool acquire, const struct
 	return last;
 }
 
-/* Locks and completions */
-
-struct kernel_guard kernel_lock(struct spinlock *lock, const struct mc_site *site)
-{
-	mc_sync(lock, MC_LOCK, site);
-	if (!lock->made)
-		mc_fail("a lock that was not initialised", site);
-	return (struct kernel_guard){ lock, site };
-}
-
-void kernel_unlock(struct kernel_guard *guard)
-{
-	if (guard->lock)
-		mc_unlock(guard->lock, guard->site);
-}
+/* Completions */
 
 void kernel_complete(struct completion *x, const struct mc_site *site)
 {
@@ -119,26 +104,9 @@ void kernel_complete(struct completion *x, const struct mc_site *site)
 		mc_fail("a completion that was not initialised", site);
 }
 
-/*
- * Nothing that the caller waits for may be held up: its helpers are boosted by now, and
- * none becomes SCHED_IDLE while it waits.
- */
-static void check_boosted(const struct mc_site *site)
-{
-	int i;
-
-	for (i = 1; i <= W->setup->helpers; i++) {
-		if (W->threads[i].idle)
-			mc_fail("the caller waits for a SCHED_IDLE helper", site);
-	}
-	W->waits = true;
-}
-
 void kernel_wait(struct completion *x, const struct mc_site *site)
 {
-	check_boosted(site);
 	mc_sync(x, MC_WAIT, site);
-	W->waits = false;
 }
 
 /* Tasks */
@@ -153,46 +121,32 @@ int kernel_cpu(void)
 	return mc_self();
 }
 
-bool kernel_realtime(struct task_struct *task, const struct mc_site *site)
+/*
+ * What others change of the caller is no memory of the model: each look sees the last change.
+ * In the kernel nothing orders the two either, but no CPU keeps a store to itself for as long
+ * as a chunk takes.
+ */
+static void look(const struct mc_site *site)
 {
-	return W->setup->restricted && mc_load(&task->realtime, 1, MC_RELAXED, site);
+	if (W->setup->restricted && mc_self())
+		mc_until(always, 0, site);
+}
+
+bool kernel_realtime(const struct mc_site *site)
+{
+	look(site);
+	return W->realtime;
 }
 
 unsigned long kernel_task_mask(const struct task_cpumask *mask, const struct mc_site *site)
 {
-	if (!W->setup->restricted)
-		return ~0UL;
-	return mc_load(&mask->bits, sizeof(mask->bits), MC_RELAXED, site);
-}
-
-int task_nice(struct task_struct *task)
-{
-	return W->threads[task->nr].nice;
-}
-
-void kernel_set_normal(struct task_struct *task, int nice, const struct mc_site *site)
-{
-	struct thread *thread = &W->threads[task->nr];
-
-	if (thread != SELF) {
-		mc_until(always, 0, site);
-		if (!thread->idle)
-			mc_fail("the priority of a worker is changed that has left", site);
-	}
-	thread->idle = false;
-	thread->nice = nice;
-}
-
-void kernel_set_policy(struct task_struct *task, int policy)
-{
-	if (W->waits)
-		mc_fail("a helper becomes SCHED_IDLE while the caller waits", NULL);
-	SELF->idle = policy == SCHED_IDLE;
+	look(site);
+	return W->elsewhere ? 1 : ~0UL;
 }
 
 u64 task_sched_runtime(struct task_struct *task)
 {
-	return 0;
+	return BEFORE + SELF->runtime;
 }
 
 unsigned long kernel_jiffies(const struct mc_site *site)
@@ -204,28 +158,32 @@ unsigned long kernel_jiffies(const struct mc_site *site)
 
 /* sched/charge.c */
 
-bool sched_task_has_quota(struct task_struct *p)
+u64 kernel_take(atomic64_t *v, u64 i, const struct mc_site *site)
 {
+	u64 ns = mc_xchg(&v->counter, sizeof(v->counter), i, MC_RELAXED, site);
+
+	W->taken += ns;
+	return ns;
+}
+
+/* There is always some left.  Who asks counts its own time as used until it is to be charged. */
+bool sched_task_has_quota(struct task_struct *p, u64 ns)
+{
+	MC_ASSERT(!W->setup->restricted || !mc_self() || W->taken + ns >= SELF->runtime,
+		  "a helper takes for left what it has used");
 	return true;
 }
 
-void sched_charge(struct task_struct *p, u64 ns)
+void sched_charge(u64 ns)
 {
-	/* That lock and the runqueue's */
-	struct kernel_guard guard = kernel_lock(&p->pi_lock, MC_SITE("lock &p->pi_lock"));
-
-	kernel_unlock(&guard);
-	SELF->unpaid = false;
+	MC_ASSERT(!mc_self(), "a helper charges itself");
+	W->charged += ns;
 }
 
-bool sched_cpu_may_help(int cpu)
+bool sched_cpu_may_help(int cpu, bool *whole_core)
 {
+	*whole_core = true;
 	return cpu;
-}
-
-bool sched_whole_core_idle(int cpu)
-{
-	return true;
 }
 
 bool sched_helper_unwanted(void)
@@ -234,21 +192,6 @@ bool sched_helper_unwanted(void)
 		return false;
 	W->unwanted++;
 	return true;
-}
-
-/* Fatal signals: the caller gets them */
-
-bool kernel_killed(struct task_struct *task, const struct mc_site *site)
-{
-	if (task->nr || !W->setup->killed || !mc_load(&task->killed, 1, MC_RELAXED, site))
-		return false;
-	SELF->knows_killed = true;
-	return true;
-}
-
-bool kernel_knows_killed(void)
-{
-	return SELF->knows_killed;
 }
 
 /* Workers */
@@ -296,7 +239,7 @@ bool kernel_cancel_work(struct work_struct *work, const struct mc_site *site)
 				continue;
 			mc_pass(thread->queue, site);
 			take(thread, at);
-					return true;
+			return true;
 		}
 	}
 	return false;
@@ -319,20 +262,6 @@ static bool caller_is_gone(int nr)
 	return W->gone;
 }
 
-static int own_policy(void)
-{
-	return W->setup->batch ? SCHED_BATCH : SCHED_NORMAL;
-}
-
-static void check_worker(void)
-{
-	struct thread *thread = SELF;
-
-	MC_ASSERT(!thread->nice, "a worker is left with another nice value");
-	MC_ASSERT(!thread->idle, "a worker is left with another policy");
-	MC_ASSERT(!thread->unpaid, "a worker leaves that has not paid for its last chunk");
-}
-
 static void worker_thread(int nr)
 {
 	struct thread *thread = SELF;
@@ -342,65 +271,50 @@ static void worker_thread(int nr)
 		int fate;
 
 		mc_until(work_or_end, nr, MC_SITE("a work item is taken"));
-			if (!thread->queued)
+		if (!thread->queued)
 			return;
 		mc_pass(thread->queue, NULL);
 		fate = thread->fates[0];
 		work = take(thread, 0);
-			thread->worker.current_work = work;
+		thread->worker.current_work = work;
 		if (fate == LATE)
 			mc_until(caller_is_gone, 0, MC_SITE("the work item starts late"));
 		thread->worker.current_func = work->func;
 		work->func(work);
-		check_worker();
 		thread->worker = (struct worker){ };
 	}
 }
 
-/* What others may do to the caller */
-
-static void killer_thread(int nr)
-{
-	struct task_struct *task = W->threads[0].task;
-
-	mc_store(&task->killed, 1, true, MC_RELAXED, MC_SITE("the caller is killed"));
-}
-
 static void restricting_thread(int nr)
 {
-	struct task_struct *task = W->threads[0].task;
-	bool realtime = mc_choose(2, MC_SITE("made realtime, or its mask changed"));
-	struct kernel_guard guard = kernel_lock(&task->pi_lock, MC_SITE("lock &task->pi_lock"));
-
-	if (realtime)
-		mc_store(&task->realtime, 1, true, MC_RELAXED, MC_SITE("the caller is made realtime"));
+	if (mc_choose(2, MC_SITE("the caller is made realtime, or its mask changed")))
+		W->realtime = true;
 	else
-		mc_store(&task->cpus_mask.bits, sizeof(unsigned long), 1, MC_RELAXED,
-			 MC_SITE("the caller's mask is changed"));
-	kernel_unlock(&guard);
-	W->restricted = true;
+		W->elsewhere = true;
 }
 
-/* It has claimed a chunk: one more, if it had just looked whether it may. */
+/* One more chunk, if it had just looked whether it may. */
 void kernel_on_claim(unsigned long start, unsigned long end)
 {
-	if (mc_self() && W->restricted && SELF->claimed_late)
-		mc_fail("a helper claims a chunk although the caller may not have help", NULL);
-	SELF->claimed_late = W->restricted;
-	if (mc_self() && !W->setup->boot) {
-		MC_ASSERT(!SELF->unpaid, "a helper claims a chunk before it has paid for the last");
-		SELF->unpaid = true;
-	}
-	if (mc_self() && !W->setup->boot && own_policy() != SCHED_NORMAL)
-		mc_fail("a helper claims a chunk at a priority of its own", NULL);
+	bool late = W->realtime || W->elsewhere;
+
+	if (!mc_self())
+		return;
+	MC_ASSERT(!late || !SELF->claimed_late,
+		  "a helper claims a chunk although the caller may not have help");
+	SELF->claimed_late = late;
+	SELF->runtime++;
 }
 
 void kernel_caller_gone(void)
 {
-	int i;
+	int i, used = 0;
 
-	for (i = 1; i <= W->setup->helpers; i++)
+	for (i = 1; i <= W->setup->helpers; i++) {
 		MC_ASSERT(!W->threads[i].queued, "a helper that has not started is not cancelled");
+		used += W->threads[i].runtime;
+	}
+	MC_ASSERT(W->charged == (W->setup->boot ? 0 : used), "the caller is charged for another time");
 	W->gone = true;
 }
 
@@ -411,20 +325,9 @@ void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr))
 
 	W->setup = setup;
 	for (i = 0; i <= setup->helpers; i++) {
-		struct task_struct *task = mc_alloc(sizeof(*task), names[i]);
-
-		W->threads[i].task = task;
-		task->nr = i;
-		task->pi_lock.made = true;
-		task->cpus_mask.bits = ~0UL;
-		if (i)
-			task->policy = own_policy();
-		else
-			W->threads[i].nice = CALLER_NICE;
+		W->threads[i].task = mc_alloc(sizeof(struct task_struct), names[i]);
 		mc_thread(names[i], i ? worker_thread : caller, i);
 	}
-	if (setup->killed)
-		mc_thread("killer", killer_thread, 0);
 	if (setup->restricted)
 		mc_thread("admin", restricting_thread, 0);
 	if (kernel_padata_mt_init() || kernel_padata_mt_task_init())

@@ -33,9 +33,6 @@
 #define IS_ENABLED(option)	0
 #define EXPORT_SYMBOL_GPL(symbol)
 #define IS_MODULE(option) 0
-#define KERNEL_PASTE(a, b)	a##b
-#define KERNEL_NAME(a, b)	KERNEL_PASTE(a, b)
-#define UNIQUE(name)		KERNEL_NAME(__##name, __LINE__)
 
 typedef uint64_t u64;
 
@@ -66,8 +63,6 @@ typedef uint64_t u64;
 						       MC_SITE("smp_load_acquire(" #p ")")))
 #define smp_store_release(p, v)	mc_store(p, sizeof(*(p)), (uint64_t)(v), MC_RELEASE, \
 					 MC_SITE("smp_store_release(" #p ", " #v ")"))
-#define xchg_relaxed(p, v)	((typeof(*(p)))mc_xchg(p, sizeof(*(p)), (uint64_t)(v), MC_RELAXED, \
-						       MC_SITE("xchg_relaxed(" #p ", " #v ")")))
 
 #define try_cmpxchg_relaxed(p, oldp, v)					\
 ({									\
@@ -95,6 +90,18 @@ typedef struct { int counter; } atomic_t;
 					      MC_SITE("atomic_read(" #v ")")))
 #define atomic_inc(v)		((void)mc_add(&(v)->counter, sizeof(int), 1, MC_RELAXED, \
 					      MC_SITE("atomic_inc(" #v ")")))
+
+typedef struct { int64_t counter; } atomic64_t;
+/* A hint, and only one model looks at it, see sched_task_has_quota(). */
+#define atomic64_read(v)	(!kernel_setup()->restricted ? (u64)0 : \
+				 (u64)mc_load(&(v)->counter, sizeof(u64), MC_RELAXED, \
+					      MC_SITE("atomic64_read(" #v ")")))
+#define atomic64_add(i, v)	((void)mc_add(&(v)->counter, sizeof(u64), i, MC_RELAXED, \
+					      MC_SITE("atomic64_add(" #i ", " #v ")")))
+#define atomic64_xchg_relaxed(v, i) \
+	kernel_take(v, i, MC_SITE("atomic64_xchg_relaxed(" #v ", " #i ")"))
+u64 kernel_take(atomic64_t *v, u64 i, const struct mc_site *site);
+
 /* Numbers jobs, and nothing depends on that. */
 #define atomic_inc_return_relaxed(v)	((void)(v), 1)
 
@@ -125,30 +132,11 @@ void kernel_refcount_inc(refcount_t *r, const struct mc_site *site);
 bool kernel_refcount_inc_not_zero(refcount_t *r, const struct mc_site *site);
 bool kernel_refcount_dec(refcount_t *r, bool release, bool acquire, const struct mc_site *site);
 
-/* <linux/spinlock.h> and <linux/cleanup.h> */
+/* <linux/cleanup.h> */
 
-#define raw_spinlock_t		struct spinlock
-struct spinlock {
-	bool			made;
-};
-
-struct kernel_guard {
-	struct spinlock		*lock;
-	const struct mc_site	*site;
-};
-
-#define raw_spin_lock_init(l)	((l)->made = true)
-
-struct kernel_guard kernel_lock(struct spinlock *lock, const struct mc_site *site);
-void kernel_unlock(struct kernel_guard *guard);
-
-#define KERNEL_HOLD(name, l)						\
-	struct kernel_guard UNIQUE(name) __attribute__((cleanup(kernel_unlock))) = \
-		kernel_lock(l, MC_SITE("lock " #l))
-#define KERNEL_GUARD_raw_spinlock(l)	KERNEL_HOLD(guard, l)
-#define KERNEL_GUARD_preempt()			int UNIQUE(guard) __attribute__((unused)) = 0
-#define KERNEL_GUARD_rcu()			KERNEL_GUARD_preempt()
-#define guard(kind)				KERNEL_GUARD_##kind
+#define KERNEL_GUARD_preempt()	int __guard __attribute__((unused)) = 0
+#define KERNEL_GUARD_rcu()	KERNEL_GUARD_preempt()
+#define guard(kind)		KERNEL_GUARD_##kind
 
 /* <linux/completion.h> */
 
@@ -222,7 +210,7 @@ extern const struct cpumask kernel_siblings[];
 #define cpumask_empty(mask)	(!(mask)->bits)
 #define cpumask_weight(mask)	((unsigned int)__builtin_popcountl((mask)->bits))
 #define cpumask_clear_cpu(cpu, mask)	((void)((mask)->bits &= ~(1UL << (cpu))))
-/* A task's mask may change at any time. */
+/* A task's mask may change at any time, see kernel_task_mask(). */
 struct task_cpumask {
 	unsigned long		bits;
 };
@@ -256,42 +244,29 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 #define for_each_cpu(cpu, mask)						\
 	for ((cpu) = 0; (cpu) < 8; (cpu)++)				\
 		if (cpumask_test_cpu(cpu, mask))
-#define for_each_cpu_wrap(cpu, mask, start)	for_each_cpu(cpu, mask)
+#define for_each_cpu_wrap(cpu, mask, start)	for_each_cpu(cpu, ((void)(start), (mask)))
 #define cpus_share_cache(a, b)	true
+
+/* Nothing, so that what a chunk may take does not hide what one has taken. */
+#define NSEC_PER_MSEC		0
 
 /* <linux/sched.h> and around it.  What a thread of the model is: see shim.c */
 
-#define SCHED_NORMAL		0
-#define SCHED_BATCH		3
-#define SCHED_IDLE		5
-#define SCHED_DEADLINE		6
-#define NSEC_PER_USEC		1000L
-#define NSEC_PER_MSEC		1000000L
-#define PF_EXITING		0x4
 #define PF_MEMALLOC		0x800
 #define PF_KTHREAD		0x200000
 #define PF_MEMALLOC_NOFS	0x40000
 #define PF_MEMALLOC_NOIO	0x80000
 
-struct sched_param { };
-
 struct task_struct {
-	int			nr;		/* of the thread */
 	unsigned int		flags;
-	int			policy;
 	char			comm[16];
-	bool			killed;		/* a fatal signal is pending */
-	bool			realtime;
 	struct task_cpumask	cpus_mask;
-	struct spinlock		pi_lock;	/* of the last two, for those who change them */
 };
 
 enum system_states { SYSTEM_BOOTING, SYSTEM_RUNNING };
 #define system_state		SYSTEM_RUNNING
 #define might_sleep()		((void)0)
 #define cond_resched_tasks_rcu_qs()	((void)0)
-#define rcu_read_lock()			((void)0)
-#define rcu_read_unlock()		((void)0)
 
 struct task_struct *kernel_current(void);
 #define current			kernel_current()
@@ -299,30 +274,24 @@ struct task_struct *kernel_current(void);
 #define smp_processor_id()	kernel_cpu()
 int kernel_cpu(void);
 
-#define fatal_signal_pending(task)	kernel_killed(task, MC_SITE("fatal_signal_pending(" #task ")"))
-#define sched_set_normal(task, nice)	kernel_set_normal(task, nice, MC_SITE("sched_set_normal(" #task ", " #nice ")"))
-#define rt_or_dl_task(task)		kernel_realtime(task, MC_SITE("rt_or_dl_task(" #task ")"))
-#define sched_setscheduler_nocheck(task, policy, param)	((void)(param), kernel_set_policy(task, policy))
-
-bool kernel_killed(struct task_struct *task, const struct mc_site *site);
-void kernel_set_normal(struct task_struct *task, int nice, const struct mc_site *site);
-void kernel_set_policy(struct task_struct *task, int policy);
-bool kernel_realtime(struct task_struct *task, const struct mc_site *site);
-int task_nice(struct task_struct *task);
+#define rt_or_dl_task(task)	((void)(task), kernel_realtime(MC_SITE("rt_or_dl_task(" #task ")")))
+bool kernel_realtime(const struct mc_site *site);
 u64 task_sched_runtime(struct task_struct *task);
-
-#define is_percpu_thread()		true
 
 unsigned long kernel_jiffies(const struct mc_site *site);
 #define jiffies			kernel_jiffies(MC_SITE("jiffies"))
 #define HZ			100
 #define time_after(a, b)	((long)((b) - (a)) < 0)
 
-/* <linux/lockdep.h> */
+/* <linux/lockdep.h>, <linux/sched/mm.h> */
 
 struct lock_class_key { };
 struct lockdep_map { };
-#define lockdep_init_map(map, name, key, subclass)	((void)(name), (void)(key))
+#define LD_WAIT_INV		0
+#define LD_WAIT_CONFIG		1
+#define lockdep_init_map_wait(map, name, key, subclass, type)	((void)(key), (void)(type))
+#define fs_reclaim_acquire(gfp)	((void)0)
+#define fs_reclaim_release(gfp)	((void)0)
 #define lock_map_acquire(map)	((void)0)
 #define lock_map_release(map)	((void)0)
 
@@ -376,19 +345,15 @@ void kernel_on_claim(unsigned long start, unsigned long end);
 struct kernel_setup {
 	int		helpers;	/* as many CPUs with a worker */
 	struct cpumask	cpus;
-	bool		boot;		/* a job of boot: helpers keep their priority */
+	bool		boot;		/* a job of boot: nobody is charged */
 	bool		fates;		/* work items are late, or never run while the caller waits */
 	int		ticks;		/* the clock moves on so often while the caller claims */
 	int		unwanted;	/* so often another task wants a helper's CPU */
-	bool		killed;		/* the caller is, at any time */
-	bool		batch;		/* somebody has given workers another policy */
 	bool		restricted;	/* the caller loses its helpers' CPUs, or becomes realtime */
 };
 
 void kernel_start(const struct kernel_setup *setup, void (*caller)(int nr));
 const struct kernel_setup *kernel_setup(void);
-/* Has the thread found the caller killed? */
-bool kernel_knows_killed(void);
 /* The caller has returned, and what it had on its stack is gone. */
 void kernel_caller_gone(void);
 /* At the end: is all as it was? */

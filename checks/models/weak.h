@@ -68,9 +68,9 @@ do {									\
 extern char *const mc_world;
 
 /*
- * Words in the text of a site whose accesses and locks are none to this model: a plain
- * access takes their place, or nothing.  Where that leaves out an order which matters, it
- * is a data race, and found.  NULL at the end, or none.
+ * Words in the text of a site whose accesses are none to this model: a plain access takes
+ * their place.  Where that leaves out an order which matters, it is a data race, and found.
+ * NULL at the end, or none.
  */
 const char *const *mc_quiet(void);
 

@@ -42,6 +42,7 @@
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/cputime.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
@@ -57,37 +58,29 @@ static struct workqueue_struct *padata_mt_wq __ro_after_init;
 /*
  * The end of the chunk that begins at @pos: 1/@shares of what remains, at most max_chunk
  * but no less than min_chunk, rounded up to the next boundary.  If less than min_chunk
- * would be left over, the chunk takes that, too.  No sum can overflow: each is compared
- * with what is left before it is computed.
+ * would be left over, the chunk takes that, too.
  */
 static unsigned long padata_mt_chunk_end(const struct padata_mt_job *job, unsigned long pos,
 					 unsigned long shares)
 {
-	unsigned long end = job->start + job->size, left = end - pos;
-	unsigned long least = max(job->min_chunk, 1UL), align = max(job->align, 1UL);
-	unsigned long size = left / shares;
-	unsigned long past, gap;
+	unsigned long end = job->start + job->size, left = end - pos, align = max(job->align, 1UL);
+	unsigned long size = min(left / shares, job->max_chunk ?: ULONG_MAX);
+	unsigned long past, to;
 
-	if (job->max_chunk)
-		size = min(size, job->max_chunk);
-	size = max(size, least);
+	size = max3(size, job->min_chunk, 1UL);
 	if (size >= left)
 		return end;
 
+	/* Overflows if there is no boundary. */
 	past = (pos + size) % align;
-	gap = past ? align - past : 0;
-	if (gap >= left - size)
+	to = pos + size + (past ? align - past : 0);
+	if (to < pos + size || to >= end || end - to < job->min_chunk)
 		return end;
-
-	size += gap;
-	if (left - size < least)
-		return end;
-
-	return pos + size;
+	return to;
 }
 
 /*
- * padata_mt_claim - claim the next chunk, for @thread
+ * padata_mt_claim - claim the next chunk
  *
  * The cursor only grows, so a cmpxchg that succeeds proves that nobody else took
  * the chunk.  Relaxed, because a claim hands over numbers only: what the caller wrote
@@ -96,38 +89,37 @@ static unsigned long padata_mt_chunk_end(const struct padata_mt_job *job, unsign
  *
  * Return: false if there is nothing left, or if the job has failed.
  */
-bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
+bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_chunk *chunk)
 {
-	unsigned long pos = READ_ONCE(run->next);
-	unsigned long to;
-
+	chunk->start = READ_ONCE(team->next);
 	do {
-		if (pos == run->end || READ_ONCE(run->job->error))
+		if (chunk->start == team->end || READ_ONCE(team->job->error))
 			return false;
-		to = padata_mt_chunk_end(run->job, pos, run->divisor);
-	} while (!try_cmpxchg_relaxed(&run->next, &pos, to));
+		chunk->end = padata_mt_chunk_end(team->job, chunk->start, team->divisor);
+	} while (!try_cmpxchg_relaxed(&team->next, &chunk->start, chunk->end));
 
-	thread->start = pos;
-	thread->end = to;
-	trace_padata_mt_chunk(run->nr, pos, to);
+	trace_padata_mt_chunk(team->nr, chunk->start, chunk->end);
 	return true;
 }
 
 /*
- * Work until nothing is left to claim, or until the back end makes this thread leave.
- * Called by threads that are inside.
+ * Work until nothing is left to claim, or until the back end makes @helper leave, %NULL for the
+ * caller.  Called by threads that are inside.  Return whether there was a chunk.
  */
-static void padata_mt_do_chunks(struct padata_mt_run *run, struct padata_mt_thread *thread)
+static bool padata_mt_do_chunks(struct padata_mt_team *team, struct padata_mt_helper *helper)
 {
-	const struct padata_mt_job *job = run->job;
+	const struct padata_mt_job *job = team->job;
+	struct padata_mt_chunk chunk;
+	bool ran = false;
 
-	lock_map_acquire(&run->dep_map);
-	while (run->backend->claim(run, thread)) {
-		thread->ran = true;
-		job->thread_fn(thread->start, thread->end, job->fn_arg);
+	lock_map_acquire(&team->dep_map);
+	while (team->backend->claim(team, helper, &chunk)) {
+		ran = true;
+		job->thread_fn(chunk.start, chunk.end, job->fn_arg);
 		cond_resched_tasks_rcu_qs();
 	}
-	lock_map_release(&run->dep_map);
+	lock_map_release(&team->dep_map);
+	return ran;
 }
 
 static void padata_mt_team_put(struct padata_mt_team *team)
@@ -139,23 +131,27 @@ static void padata_mt_team_put(struct padata_mt_team *team)
 /*
  * Called by threads that are inside.  From here on, hung task and SysRq reports about
  * the worker name the job and its thread function.
+ *
+ * lockdep is told that jobs with max_chunk may be waited for in reclaim, so that it reports a
+ * thread_fn that allocates memory.  Not by the caller, which may hold locks.
  */
 static void padata_mt_helper_work(struct padata_mt_helper *helper)
 {
-	const struct padata_mt_backend *backend = helper->team->run.backend;
-	bool traced = trace_padata_mt_helper_end_enabled();
-	u64 began = traced ? task_sched_runtime(current) : 0;
+	struct padata_mt_team *team = helper->team;
+	u64 began = task_sched_runtime(current);
 
-	helper->thread.task = current;
-	set_worker_desc("job %u %ps", helper->team->run.nr, helper->team->run.job->thread_fn);
-	if (backend->enter)
-		backend->enter(helper);
-	padata_mt_do_chunks(&helper->team->run, &helper->thread);
-	if (backend->leave)
-		backend->leave(helper);
-	if (traced)
-		trace_padata_mt_helper_end(helper->team->run.nr,
-					   task_sched_runtime(current) - began);
+	helper->runtime = began;
+	if (team->job->max_chunk) {
+		fs_reclaim_acquire(GFP_KERNEL);
+		lock_map_acquire(&team->dep_map);
+		lock_map_release(&team->dep_map);
+		fs_reclaim_release(GFP_KERNEL);
+	}
+	set_worker_desc("job %u %ps", team->nr, team->job->thread_fn);
+	if (padata_mt_do_chunks(team, helper))
+		helper->ran = true;
+	if (trace_padata_mt_helper_end_enabled())
+		trace_padata_mt_helper_end(team->nr, task_sched_runtime(current) - began);
 }
 
 /*
@@ -175,11 +171,8 @@ static void padata_mt_helper_work(struct padata_mt_helper *helper)
  */
 void padata_mt_helper_fn(struct work_struct *work)
 {
-	struct padata_mt_helper *helper;
-	struct padata_mt_team *team;
-
-	helper = container_of(work, struct padata_mt_helper, work);
-	team = helper->team;
+	struct padata_mt_helper *helper = container_of(work, struct padata_mt_helper, work);
+	struct padata_mt_team *team = helper->team;
 
 	if (refcount_inc_not_zero(&team->inside)) {
 		padata_mt_helper_work(helper);
@@ -213,33 +206,32 @@ void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
  */
 static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned int nr)
 {
-	struct padata_mt_boot_state *state = &team->boot;
-	const struct padata_mt_job *job = team->run.job;
+	struct padata_mt_where *where = team->where;
 	int this_cpu = raw_smp_processor_id();
 
-	padata_mt_job_cpus(job, &state->free);
-	nr = min(nr, cpumask_weight(&state->free));
+	padata_mt_job_cpus(team->job, &where->free);
+	nr = min(nr, cpumask_weight(&where->free));
 
-	state->caller_cpu = -1;
-	if (cpumask_test_and_clear_cpu(this_cpu, &state->free))
-		state->caller_cpu = this_cpu;
+	where->caller_cpu = -1;
+	if (cpumask_test_and_clear_cpu(this_cpu, &where->free))
+		where->caller_cpu = this_cpu;
 
-	cpumask_andnot(&state->free_cores, &state->free,
+	cpumask_andnot(&where->spread, &where->free,
 		       topology_sibling_cpumask(this_cpu));
-	state->nid = cpu_to_node(this_cpu);
+	where->nid = cpu_to_node(this_cpu);
 	return nr;
 }
 
 /* The CPU in @from nearest to the caller or, when rotating, to the next node. */
 static int padata_mt_boot_nearest(struct padata_mt_team *team, const struct cpumask *from)
 {
-	struct padata_mt_boot_state *state = &team->boot;
+	struct padata_mt_where *where = team->where;
 	int cpu;
 
-	if (team->run.job->numa_aware)
-		state->nid = next_node_in(state->nid, node_states[N_CPU]);
+	if (team->job->numa_aware)
+		where->nid = next_node_in(where->nid, node_states[N_CPU]);
 
-	cpu = sched_numa_find_nth_cpu(from, 0, state->nid);
+	cpu = sched_numa_find_nth_cpu(from, 0, where->nid);
 	return cpu < nr_cpu_ids ? cpu : cpumask_first(from);
 }
 
@@ -249,39 +241,39 @@ static int padata_mt_boot_nearest(struct padata_mt_team *team, const struct cpum
  */
 static int padata_mt_boot_choose_cpu(struct padata_mt_team *team)
 {
-	struct padata_mt_boot_state *state = &team->boot;
+	struct padata_mt_where *where = team->where;
 	int cpu;
 
-	if (cpumask_empty(&state->free))
-		return state->caller_cpu;
+	if (cpumask_empty(&where->free))
+		return where->caller_cpu;
 
-	cpu = padata_mt_boot_nearest(team, cpumask_empty(&state->free_cores) ?
-					   &state->free : &state->free_cores);
+	cpu = padata_mt_boot_nearest(team, cpumask_empty(&where->spread) ?
+					   &where->free : &where->spread);
 	/* Clear it explicitly: once offline, it is no longer its own sibling. */
-	cpumask_clear_cpu(cpu, &state->free);
-	cpumask_clear_cpu(cpu, &state->free_cores);
-	cpumask_andnot(&state->free_cores, &state->free_cores,
+	cpumask_clear_cpu(cpu, &where->free);
+	cpumask_clear_cpu(cpu, &where->spread);
+	cpumask_andnot(&where->spread, &where->spread,
 		       topology_sibling_cpumask(cpu));
 	return cpu;
 }
 
-static void padata_mt_boot_wait(struct padata_mt_team *team)
+static bool padata_mt_boot_claim(struct padata_mt_team *team, struct padata_mt_helper *helper,
+				 struct padata_mt_chunk *chunk)
 {
-	wait_for_completion(&team->all_out);
+	return padata_mt_claim(team, chunk);
 }
 
 /* Jobs at boot: there is nobody to disturb, so use as many threads as can help. */
 const struct padata_mt_backend padata_mt_boot_backend = {
 	.prepare	= padata_mt_boot_prepare,
 	.choose_cpu	= padata_mt_boot_choose_cpu,
-	.claim		= padata_mt_claim,
-	.wait		= padata_mt_boot_wait,
+	.claim		= padata_mt_boot_claim,
 };
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_boot_backend);
 
 /* Jobs after boot are done by their callers alone, unless there is a back end for them. */
 static const struct padata_mt_backend padata_mt_alone_backend = {
-	.claim		= padata_mt_claim,
+	.claim		= padata_mt_boot_claim,
 };
 
 const struct padata_mt_backend *padata_mt_runtime_backend __ro_after_init =
@@ -303,29 +295,32 @@ static unsigned int padata_mt_max_helpers(const struct padata_mt_job *job)
 		    chunks - 1);
 }
 
-static void padata_mt_run_init(struct padata_mt_run *run, struct padata_mt_job *job,
-			       struct lock_class_key *key,
-			       const struct padata_mt_backend *backend)
+static void padata_mt_team_init(struct padata_mt_team *team, struct padata_mt_job *job,
+				struct lock_class_key *key,
+				const struct padata_mt_backend *backend)
 {
 	static atomic_t last_nr = ATOMIC_INIT(0);
 
-	*run = (struct padata_mt_run){
-		.job		= job,
-		.backend	= backend,
-		.next		= job->start,
-		.end		= job->start + job->size,
-		.divisor	= 1,
-		.nr		= atomic_inc_return_relaxed(&last_nr),
-		.caller.task	= current,
-	};
+	team->job = job;
+	team->backend = backend;
+	team->caller = current;
+	team->next = job->start;
+	team->end = job->start + job->size;
+	team->divisor = 1;
+	team->nr = atomic_inc_return_relaxed(&last_nr);
+	refcount_set(&team->inside, 1);
+	refcount_set(&team->ref, 1);
+	init_completion(&team->all_out);
 	/*
 	 * Tell lockdep that the caller waits for its threads: the job acts as a lock that they
 	 * hold while they work.  If thread_fn takes a lock that the caller holds, that is then
-	 * a circular dependency, and is reported whether or not it deadlocks.
+	 * a circular dependency, and is reported whether or not it deadlocks.  With max_chunk
+	 * it acts as a spinlock, under which no lock may be taken that sleeps.
 	 */
-	lockdep_init_map(&run->dep_map, "padata_mt_job", key, 0);
-	lock_map_acquire(&run->dep_map);
-	lock_map_release(&run->dep_map);
+	lockdep_init_map_wait(&team->dep_map, "padata_mt_job", key, 0,
+			      job->max_chunk ? LD_WAIT_CONFIG : LD_WAIT_INV);
+	lock_map_acquire(&team->dep_map);
+	lock_map_release(&team->dep_map);
 }
 
 /*
@@ -339,27 +334,23 @@ padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
 {
 	unsigned int nr = backend->prepare ? padata_mt_max_helpers(job) : 0;
 	struct padata_mt_team *team;
+	size_t size;
 
 	if (!nr)
 		return NULL;
-	team = kzalloc(struct_size(team, helpers, nr), __GFP_NOWARN | __GFP_NOMEMALLOC);
+	size = struct_size(team, helpers, nr);
+	team = kzalloc(size + sizeof(*team->where), __GFP_NOWARN | __GFP_NOMEMALLOC);
 	if (!team)
 		return NULL;
 
-	team->run.job = job;
-	nr = backend->prepare(team, nr);
-	if (!nr) {
+	team->where = (void *)team + size;
+	padata_mt_team_init(team, job, key, backend);
+	team->nr_helpers = backend->prepare(team, nr);
+	if (!team->nr_helpers) {
 		kfree(team);
 		return NULL;
 	}
-
-	padata_mt_run_init(&team->run, job, key, backend);
-	team->run.team = team;
-	team->run.divisor = 2UL * (nr + 1);
-	team->nr_helpers = nr;
-	refcount_set(&team->inside, 1);
-	refcount_set(&team->ref, 1);
-	init_completion(&team->all_out);
+	team->divisor = 2UL * (team->nr_helpers + 1);
 	return team;
 }
 
@@ -376,7 +367,7 @@ static void padata_mt_queue_helper(struct padata_mt_team *team,
 	helper->in_use = true;
 	helper->cpu = cpu;
 	refcount_inc(&team->ref);
-	trace_padata_mt_helper_start(team->run.nr, cpu);
+	trace_padata_mt_helper_start(team->nr, cpu);
 	queue_work_on(cpu, padata_mt_wq, &helper->work);
 }
 
@@ -399,7 +390,7 @@ void padata_mt_start_helpers(struct padata_mt_team *team)
 		/* Pairs with the release in padata_mt_helper_fn(). */
 		if (smp_load_acquire(&helper->in_use))
 			continue;
-		cpu = team->run.backend->choose_cpu(team);
+		cpu = team->backend->choose_cpu(team);
 		if (cpu < 0)
 			return;
 		padata_mt_queue_helper(team, helper, cpu);
@@ -414,7 +405,6 @@ void padata_mt_start_helpers(struct padata_mt_team *team)
  */
 static void padata_mt_finish(struct padata_mt_team *team)
 {
-	const struct padata_mt_backend *backend = team->run.backend;
 	int i;
 
 	for (i = 0; i < team->nr_helpers; i++) {
@@ -424,39 +414,33 @@ static void padata_mt_finish(struct padata_mt_team *team)
 
 	/* Pairs with the decrement in padata_mt_helper_fn(). */
 	if (!refcount_dec_and_test(&team->inside))
-		backend->wait(team);
-	if (backend->release)
-		backend->release(team);
+		wait_for_completion(&team->all_out);
+	if (team->backend->release)
+		team->backend->release(team);
 }
 
-static void padata_mt_count_threads(struct padata_mt_run *run)
+static void padata_mt_count_threads(const struct padata_mt_team *team)
 {
-	struct padata_mt_job *job = run->job;
-	int nr = run->team ? run->team->nr_helpers : 0;
+	struct padata_mt_job *job = team->job;
 	int i;
 
 	job->nr_threads = 1;
-	job->nr_ran = run->caller.ran;
-	for (i = 0; i < nr; i++) {
-		job->nr_threads += !!run->team->helpers[i].team;
-		job->nr_ran += run->team->helpers[i].thread.ran;
+	job->nr_ran = team->caller_ran;
+	for (i = 0; i < team->nr_helpers; i++) {
+		job->nr_threads += !!team->helpers[i].team;
+		job->nr_ran += team->helpers[i].ran;
 	}
 }
 
-static void padata_mt_run_job(struct padata_mt_run *run)
+static void padata_mt_run_job(struct padata_mt_team *team)
 {
-	struct padata_mt_job *job = run->job;
-	struct padata_mt_team *team = run->team;
+	trace_padata_mt_job_start(team->nr, team->job, team->nr_helpers + 1);
+	padata_mt_start_helpers(team);
+	team->caller_ran = padata_mt_do_chunks(team, NULL);
+	padata_mt_finish(team);
 
-	trace_padata_mt_job_start(run->nr, job, team ? team->nr_helpers + 1 : 1);
-	if (team)
-		padata_mt_start_helpers(team);
-	padata_mt_do_chunks(run, &run->caller);
-	if (team)
-		padata_mt_finish(team);
-
-	padata_mt_count_threads(run);
-	trace_padata_mt_job_end(run->nr, job->nr_ran, job->error);
+	padata_mt_count_threads(team);
+	trace_padata_mt_job_end(team->nr, team->job->nr_ran, team->job->error);
 }
 
 /* Make @job ready to run, or refuse it, with a warning the first time. */
@@ -479,8 +463,7 @@ static int padata_mt_check_job(struct padata_mt_job *job)
 int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
-	struct padata_mt_run alone;
-	struct padata_mt_team *team;
+	struct padata_mt_team alone = {}, *team;
 
 	might_sleep();
 
@@ -491,8 +474,8 @@ int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
 
 	team = padata_mt_team_alloc(job, key, backend);
 	if (!team)
-		padata_mt_run_init(&alone, job, key, backend);
-	padata_mt_run_job(team ? &team->run : &alone);
+		padata_mt_team_init(&alone, job, key, backend);
+	padata_mt_run_job(team ?: &alone);
 	if (team)
 		padata_mt_team_put(team);
 	return job->error;
@@ -510,7 +493,6 @@ int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key
 }
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_do_multithreaded_key);
 
-/* Nothing to do: the pool creates a spare worker when this is queued. */
 static void padata_mt_spare_worker_fn(struct work_struct *work)
 {
 	kfree(work);
@@ -520,11 +502,10 @@ static void padata_mt_spare_worker_fn(struct work_struct *work)
  * Make the pool of a CPU that came up create a second worker.
  *
  * The last idle worker of a pool never starts on a work item before it has created
- * another worker, through kthreadd, which creates one thread at a time.  If the
- * helpers of a job were the first work items on their CPUs, they would all wait for
- * kthreadd.  So create the second worker while CPUs are brought up.  From then on a
- * pool keeps two idle workers, and a helper starts with a wake-up.  If there is no
- * memory for the work item, helpers start later.
+ * another worker, through kthreadd, which creates one thread at a time.  So that helpers
+ * do not all wait for that, it is done as CPUs are brought up, by an item that does
+ * nothing else.  From then on a pool keeps two idle workers.  Without memory for the item,
+ * helpers start later.
  */
 static int padata_mt_cpu_online(unsigned int cpu)
 {

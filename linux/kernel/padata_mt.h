@@ -18,71 +18,44 @@
 #include <linux/workqueue.h>
 
 struct padata_mt_helper;
-struct padata_mt_run;
-struct padata_mt_task;
 struct padata_mt_team;
 
-/*
- * struct padata_mt_thread - one thread's part in a job
- *
- * Written only by the thread itself, and read by the caller when all threads are out.
- * A back end may let other threads look at @task.
- */
-struct padata_mt_thread {
-	struct task_struct	*task;
-	unsigned long		start;		/* the last chunk it claimed */
+/* What a thread has claimed: [start, end). */
+struct padata_mt_chunk {
+	unsigned long		start;
 	unsigned long		end;
-	bool			ran;		/* it claimed a chunk */
 };
 
 /*
- * struct padata_mt_backend - which helpers a job gets, and what they may do
+ * struct padata_mt_backend - which helpers a job gets, and when they have to leave
  * @prepare: How many helpers there may be at once, given the most that make sense;
- *	     0 if the caller is to work alone.  From now on the team may be used.
+ *	     0 if the caller is to work alone.
  * @choose_cpu: The CPU for another helper, or -1 if there is none now.  Called by
  *		the caller, from padata_mt_start_helpers().
- * @enter: The current thread is a helper that starts on the job.
- * @claim: The thread's next chunk, see padata_mt_claim().  May refuse helpers,
- *	   which then leave; never the caller, or the job would not get done.
- * @leave: The current thread is a helper that is done with the job.
- * @wait: The caller waits until all helpers are out, team->all_out.
- * @release: Undoes @prepare.  No helper is inside any more.
+ * @claim: The next chunk of @helper, or of the caller if that is %NULL, see padata_mt_claim().
+ *	   May refuse helpers, which then leave; never the caller, or the job would not get done.
+ * @release: The job is over, and no helper is inside any more.
  */
 struct padata_mt_backend {
 	unsigned int (*prepare)(struct padata_mt_team *team, unsigned int nr);
 	int (*choose_cpu)(struct padata_mt_team *team);
-	void (*enter)(struct padata_mt_helper *helper);
-	bool (*claim)(struct padata_mt_run *run, struct padata_mt_thread *thread);
-	void (*leave)(struct padata_mt_helper *helper);
-	void (*wait)(struct padata_mt_team *team);
+	bool (*claim)(struct padata_mt_team *team, struct padata_mt_helper *helper,
+		      struct padata_mt_chunk *chunk);
 	void (*release)(struct padata_mt_team *team);
 };
 
 /*
- * struct padata_mt_run - a job while it runs, as its threads see it
+ * struct padata_mt_where - which CPU is next
  *
- * On the caller's stack if the caller works alone, else in the team.  Constant
- * except for the cursor and the outcome of the job.
+ * Used by the caller alone, and by the back end only.
  */
-struct padata_mt_run {
-	struct padata_mt_job	*job;
-	const struct padata_mt_backend *backend;
-	struct padata_mt_team	*team;		/* NULL: the caller is alone */
-	unsigned long		next;		/* the cursor: all below is claimed */
-	unsigned long		end;
-	unsigned long		divisor;	/* a claim takes remaining / divisor */
-	unsigned int		nr;		/* names the job in trace events */
-	struct padata_mt_thread	caller;
-	/* Threads hold this while they work; the caller waits for it. */
-	struct lockdep_map	dep_map;
-};
-
-/* padata_mt_boot_backend's part of a team: which CPU is next. */
-struct padata_mt_boot_state {
-	struct cpumask		free;		/* CPUs of the job without a thread yet */
-	struct cpumask		free_cores;	/* of these, those on cores without one */
-	int			caller_cpu;	/* if helpers may run on it, else -1 */
+struct padata_mt_where {
+	struct cpumask		free;		/* CPUs that may get a helper */
+	struct cpumask		spread;		/* of these, on cores, or in caches, without one */
+	struct cpumask		allowed;	/* after boot: CPUs of the job */
+	int			caller_cpu;	/* at boot: if helpers may run on it, else -1 */
 	int			nid;		/* the next helper goes near this node */
+	unsigned long		next_search;	/* after boot: jiffies: then look at CPUs again */
 };
 
 /*
@@ -99,25 +72,37 @@ struct padata_mt_helper {
 	struct padata_mt_team	*team;		/* C: NULL: never used */
 	bool			in_use;		/* X */
 	int			cpu;		/* C: chosen for the helper */
-	struct padata_mt_thread	thread;		/* H */
+	bool			ran;		/* H: it claimed a chunk */
+	u64			runtime;	/* H: the worker's CPU time when it last claimed */
 };
 
 /*
- * struct padata_mt_team - a job's helpers, and what they share with the caller
+ * struct padata_mt_team - a job while it runs, and its helpers
  *
- * Allocated before the first helper is queued, freed by whoever drops the last
- * reference.  run.job is valid for threads that are inside, all else for those
- * that hold a reference.
+ * On the caller's stack if the caller works alone.  Else allocated, with @where behind it, before
+ * the first helper is queued, and freed by whoever drops the last reference.  @job is valid for
+ * threads that are inside, all else for those that hold a reference.  Fields that are not
+ * marked do not change while there are helpers.
+ *
+ * A: atomic, by any thread that is inside
+ * C: used by the caller alone
  */
 struct padata_mt_team {
-	struct padata_mt_run	run;
-	refcount_t		inside;		/* threads that may touch the job */
+	struct padata_mt_job	*job;
+	const struct padata_mt_backend *backend;
+	struct task_struct	*caller;
+	unsigned long		next;		/* A: the cursor: all below is claimed */
+	unsigned long		end;
+	unsigned long		divisor;	/* a claim takes remaining / divisor */
+	unsigned int		nr;		/* names the job in trace events */
+	bool			caller_ran;	/* C: it claimed a chunk */
+	atomic64_t		used;		/* A: CPU time of helpers, not charged yet, in ns */
+	refcount_t		inside;		/* A: threads that may touch the job */
 	refcount_t		ref;		/* caller and queued helpers */
 	struct completion	all_out;	/* inside reached 0 while the caller waits */
-	union {					/* the back end's part */
-		struct padata_mt_boot_state	boot;
-		struct padata_mt_task		*task;
-	};
+	/* Threads hold this while they work; the caller waits for it. */
+	struct lockdep_map	dep_map;
+	struct padata_mt_where	*where;		/* C: NULL: the caller is alone */
 	int			nr_helpers;	/* slots */
 	struct padata_mt_helper	helpers[] __counted_by(nr_helpers);
 };
@@ -135,7 +120,7 @@ struct padata_mt_team {
 extern const struct padata_mt_backend padata_mt_boot_backend;
 extern const struct padata_mt_backend *padata_mt_runtime_backend;
 
-bool padata_mt_claim(struct padata_mt_run *run, struct padata_mt_thread *thread);
+bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_chunk *chunk);
 void padata_mt_start_helpers(struct padata_mt_team *team);
 void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus);
 void padata_mt_helper_fn(struct work_struct *work);

@@ -119,8 +119,11 @@ struct mt_trial {
 	struct mt_chunk		chunks[] __counted_by(capacity);
 };
 
-/* One lockdep class for all jobs: none takes a lock that the caller of another holds. */
-static struct lock_class_key mt_keys[3];	/* for each depth, see mt_trial */
+/*
+ * Lockdep classes, without and with max_chunk, for each depth: see mt_trial.  No job takes a lock
+ * that the caller of another holds.
+ */
+static struct lock_class_key mt_keys[2][3];
 
 static void mt_note_most(struct mt_trial *t, int inside)
 {
@@ -237,7 +240,7 @@ static void mt_run(struct mt_trial *t)
 	atomic_set(&t->arrived, 0);
 	init_completion(&t->all_here);
 
-	t->ret = padata_mt_do_job(&t->job, &mt_keys[t->depth],
+	t->ret = padata_mt_do_job(&t->job, &mt_keys[!!t->job.max_chunk][t->depth],
 				  t->backend ?: &padata_mt_boot_backend);
 
 	WRITE_ONCE(t->returned, true);

@@ -21,6 +21,7 @@
  *		nap	sleeps again and again, for a millisecond each, for us= microseconds
  *		nested	runs a job of TEST_INNER_SIZE units of its own
  *		lock	takes a lock, test_fn_lock
+ *		alloc	allocates memory, and frees it
  *		race	for each unit, adds to a variable shared by all threads, without
  *			a lock: for KCSAN to report
  *		none	there is no thread function: the job is malformed
@@ -53,9 +54,6 @@
  * fn=nap that are over.  From a write to
  * /sys/kernel/debug/test_padata_mt/release on, no chunk of the last description keeps a CPU
  * busy or sleeps, but for the rest of a sleep of no more than a second.
- *
- * /sys/kernel/debug/test_padata_mt/exit takes the same description, but runs the job
- * when the file is closed: in an exiting task, if that still has the file open.
  *
  * /sys/kernel/debug/test_padata_mt/result has the jobs of the last description,
  * one per line, as words of the form key=value:
@@ -124,11 +122,11 @@
 
 enum test_fn {
 	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NAP, TEST_NESTED,
-	TEST_LOCK, TEST_RACE, TEST_NONE,
+	TEST_LOCK, TEST_ALLOC, TEST_RACE, TEST_NONE,
 };
 
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "lock", "race", "none",
+	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "lock", "alloc", "race", "none",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -198,7 +196,8 @@ struct test_set {
 
 static DEFINE_MUTEX(test_lock);			/* one description at a time */
 static DEFINE_MUTEX(test_fn_lock);		/* for thread functions to take */
-static struct lock_class_key test_key;		/* the jobs' lockdep class */
+/* Lockdep classes: what the thread function may do depends on max_chunk. */
+static struct lock_class_key test_key, test_bounded_key;
 static struct test_set *test_last;		/* under test_lock */
 static struct dentry *test_dir;
 
@@ -334,6 +333,9 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 	case TEST_LOCK:
 		test_take_lock();
 		break;
+	case TEST_ALLOC:
+		kfree(kmalloc(SZ_64, GFP_KERNEL));
+		break;
 	case TEST_RACE:
 		test_race(end - start);
 		break;
@@ -441,10 +443,8 @@ static void test_check_job(struct test_job *tj)
 		test_broke(tj, "threads-counted-wrong");
 }
 
-/* Jobs of callers in reclaim get their own lockdep class: other jobs allocate memory. */
 static int test_do_scoped(struct test_job *tj)
 {
-	static struct lock_class_key test_reclaim_key;
 	bool reclaim = tj->desc->reclaim;
 	unsigned int flags;
 	int ret;
@@ -452,7 +452,7 @@ static int test_do_scoped(struct test_job *tj)
 	flags = memalloc_flags_save(tj->desc->scope);
 	if (reclaim)
 		fs_reclaim_acquire(GFP_KERNEL);
-	ret = test_do(tj, &tj->job, reclaim ? &test_reclaim_key : &test_key);
+	ret = test_do(tj, &tj->job, tj->job.max_chunk ? &test_bounded_key : &test_key);
 	if (reclaim)
 		fs_reclaim_release(GFP_KERNEL);
 	memalloc_flags_restore(flags);
@@ -812,42 +812,6 @@ static const struct file_operations test_run_fops = {
 	.llseek	= noop_llseek,
 };
 
-/* The words are kept for test_exit_release(). */
-static ssize_t test_exit_write(struct file *file, const char __user *buf,
-			       size_t count, loff_t *ppos)
-{
-	char *words;
-
-	if (count > TEST_MAX_DESCRIPTION)
-		return -EINVAL;
-	words = memdup_user_nul(buf, count);
-	if (IS_ERR(words))
-		return PTR_ERR(words);
-	kfree(xchg(&file->private_data, words));
-	return count;
-}
-
-/* Called in an exiting task, if that still has the file open. */
-static int test_exit_release(struct inode *inode, struct file *file)
-{
-	char *words = file->private_data;
-
-	if (!words)
-		return 0;
-	mutex_lock(&test_lock);
-	test_run_words(words);
-	mutex_unlock(&test_lock);
-	kfree(words);
-	return 0;
-}
-
-static const struct file_operations test_exit_fops = {
-	.owner		= THIS_MODULE,
-	.write		= test_exit_write,
-	.release	= test_exit_release,
-	.llseek		= noop_llseek,
-};
-
 static ssize_t test_release_write(struct file *file, const char __user *buf,
 				  size_t count, loff_t *ppos)
 {
@@ -924,7 +888,6 @@ static int __init test_padata_mt_init(void)
 	debugfs_create_file("result", 0400, test_dir, NULL, &result_fops);
 	debugfs_create_file("progress", 0400, test_dir, NULL, &progress_fops);
 	debugfs_create_file("release", 0200, test_dir, NULL, &test_release_fops);
-	debugfs_create_file("exit", 0200, test_dir, NULL, &test_exit_fops);
 	return PTR_ERR_OR_ZERO(test_dir);
 }
 module_init(test_padata_mt_init);

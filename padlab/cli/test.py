@@ -37,7 +37,7 @@ def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bo
       ./lab test --full               everything
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
-      ./lab test 'test_kill (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
+      ./lab test 'test_load (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
     """
     from padlab.check.plan import lab_test
 

@@ -12,7 +12,7 @@ failed=0
 cd /selftests/padata || exit
 limit=${padlab_limit:-$(sed -n 's/^timeout=//p' settings)}
 limit=${limit:-45}
-kinds='time\|report\|huge'
+kinds='time\|report\|contract\|huge'
 if [ -n "$padlab_only" ]; then
 	tests=$(echo "$padlab_only" | tr , '\n' | sed 's/$/.sh/' | grep -Fxf /selftests/progs)
 elif [ -n "$padlab_tests" ]; then

@@ -26,6 +26,7 @@ struct huge_page_work {
 	struct folio		*folio;
 	unsigned long		addr;		/* of the first page */
 	unsigned long		last;		/* what was touched, or HUGE_PAGE_NO_PAGE */
+	unsigned long		max_chunk;	/* what takes about a millisecond, in pages */
 	bool			cached;		/* through the cache */
 	struct padata_mt_job	*job;
 };

@@ -20,7 +20,7 @@ struct cpumask;
  * struct padata_mt_job - a job for many threads
  *
  * @thread_fn: Called for each chunk [start, end) of the job, by several threads
- *             at once.  May sleep, and may start jobs of its own.
+ *             at once.  May sleep and allocate memory if there is no @max_chunk.
  * @fn_arg: Passed to @thread_fn.
  * @start: First unit of the job.  What a unit is, is up to the job.
  * @size: Number of units.
@@ -38,8 +38,9 @@ struct cpumask;
  *              place later count as one, here and in @nr_ran.
  * @nr_ran: Set by padata_do_multithreaded(): those of them that got a chunk.
  * @max_chunk: Most units in a chunk, apart from @align and @min_chunk.  0: no limit.
- *             Bounds how long a thread takes to notice that it has to stop, so after boot a
- *             job without a limit has no helpers.  As much as takes about a millisecond.
+ *             After boot a job without it has no helpers: it bounds how long a thread takes
+ *             to notice that it has to stop.  As much as takes about a millisecond.  At one place
+ *             in the code all jobs have one or none: lockdep goes by the first.
  * @nid: A node, online or not, for @near_nid.
  * @near_nid: After boot, place helpers near @nid, where the data is, not near the caller.
  * @error: Set by padata_do_multithreaded(): what it returns.

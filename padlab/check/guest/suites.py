@@ -107,6 +107,11 @@ def kasan() -> Outcome:
     return _judged(guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_pages")))
 
 
+# Of contracts, each is in a boot of its own: lockdep makes one report.
+REPORTING = ("report", "contract")
+CONTRACTS = ("test_contract_mutex", "test_contract_alloc")
+
+
 def selftests_of(
     kind: str,
     config: Config,
@@ -118,7 +123,7 @@ def selftests_of(
     tests = f"padlab_only={only}" if only else f"padlab_tests={kind}"
     if kind == "time":
         return _judged(_boot_timed(kernel, config, tests, limit_s or TIME_LIMIT_S))
-    if kind == "report":  # they look for reports themselves, of which no other boot may have any
+    if kind in REPORTING:  # they look for reports themselves, of which no other boot may have any
         append = ("maxcpus=7", tests, KMEMLEAK_OFF)
         return guests.results(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
     # With memory for pages of 1 GiB, or caches in a node.
@@ -129,7 +134,7 @@ def selftests_of(
 def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
     """``name`` is that of its file without the ending; its first word may say what kind it is."""
     kind = kind_of(name)
-    if kind in ("time", "report", "huge"):
+    if kind in ("time", "huge", *REPORTING):
         return selftests_of(kind, config, kernel, name, limit_s)
     append = (*GIVEN, *preempt(config), f"padlab_only={name}")
     return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
@@ -160,7 +165,7 @@ TESTS = paths.LINUX / "tools/testing/selftests/padata"
 SINGLE_CONFIGS = (kconfig.PERF, kconfig.DEBUG)
 MORE_CONFIGS = (kconfig.RT, kconfig.KCSAN)  # with --full
 # Reports are of the kernel that has all of them; the realtime kernel has no transparent huge pages.
-ONLY = {"report": (kconfig.DEBUG,), "huge": (kconfig.PERF, kconfig.DEBUG, kconfig.KCSAN)}
+ONLY = {**dict.fromkeys(REPORTING, (kconfig.DEBUG,)), "huge": (kconfig.PERF, kconfig.DEBUG, kconfig.KCSAN)}
 SINGLE_LIMIT_S = 900
 
 

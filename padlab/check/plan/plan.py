@@ -172,6 +172,9 @@ def _suites(everything: bool) -> Iterator[Check]:
     yield _selftests(
         "kselftests that provoke reports", partial(suites.selftests_of, "report", DEBUG), SMT, DEBUG
     )
+    for name in suites.CONTRACTS:
+        run = partial(suites.selftests_of, "contract", DEBUG, only=name)
+        yield _selftests(f"kselftest that provokes a report, {name}", run, SMT, DEBUG)
     yield _guest("KUnit, arm64", partial(suites.kunit, kconfig.ARM64), ARM64, role="kunit")
     if everything:
         yield _guest("KUnit, s390x", partial(suites.kunit, kconfig.S390X), S390X, role="kunit")

@@ -66,7 +66,7 @@ def test_the_checks_exist(name: str) -> None:
 
 
 def test_tests_are_read_by_those_who_run_them() -> None:
-    for name, suite in {"kunit": True, "kunit-uml": True, "fences": False, "test_kill": False}.items():
+    for name, suite in {"kunit": True, "kunit-uml": True, "fences": False, "test_load": False}.items():
         assert detectors.named(name).reads("kernel/padata_mt_kunit.c") is suite
         assert detectors.named(name).reads("kernel/padata_mt.c")
 
@@ -85,7 +85,7 @@ def test_checks_that_do_not_exist(name: str) -> None:
 
 
 def test_cheap_checks_come_first() -> None:
-    names = ("debug:kunit", "test_kill", "kunit-uml", "asan")
+    names = ("debug:kunit", "test_load", "kunit-uml", "asan")
     checks = mutants.checks_of(replace(FAULT, checks=names))
     assert [check.name for check in checks] == list(reversed(names))
     bug = replace(FAULT, checks=("asan", "tsan"), build="tsan")

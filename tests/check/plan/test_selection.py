@@ -46,23 +46,23 @@ def test_globs(glob: str, found: list[int] | None) -> None:
 
 
 def test_singles_only_if_nothing_else_has_the_name() -> None:
-    singles = [Check(name, lambda: Outcome(1), 60) for name in ("test_tiny (debug)", "test_kill (debug)")]
+    singles = [Check(name, lambda: Outcome(1), 60) for name in ("test_tiny (debug)", "test_load (debug)")]
     for globs, names in {
         (): NAMES,
         ("tiny",): ["boot, tiny (debug)"],
         ("*debug*",): ["boot, tiny (debug)"],
         ("test_tiny",): ["test_tiny (debug)"],
-        ("lint", "test_kill (debug)"): ["lint: mypy", "test_kill (debug)"],
+        ("lint", "test_load (debug)"): ["lint: mypy", "test_load (debug)"],
     }.items():
         assert [check.name for check in selection.choose(CHECKS, globs, NAMES, singles)] == names
 
 
 def test_each_kselftest_has_its_own_check() -> None:
     names = [check.name for check in lab_test.checks(["test_*"])]
-    assert "test_kill (perf)" in names
+    assert "test_load (perf)" in names
     assert "test_report_hung (debug)" in names
     assert "test_report_hung (perf)" not in names
-    assert "test_kill (rt)" in [check.name for check in lab_test.checks(["test_kill*"], full=True)]
+    assert "test_load (rt)" in [check.name for check in lab_test.checks(["test_load*"], full=True)]
     assert not any(name.startswith("test_") for name in (check.name for check in lab_test.checks(full=True)))
 
 

@@ -118,7 +118,7 @@ int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_cla
 	if (job->size != copy.nr || job->max_threads != *max_threads ||
 	    huge_page_threads(copy.nr, *copy_threshold_kbytes) <= 1)
 		check_fail("there is another job", job->size);
-	if (job->min_chunk != MIN_CHUNK || job->align != MIN_CHUNK || job->max_chunk != MAX_CHUNK)
+	if (job->min_chunk != MIN_CHUNK || job->align != MIN_CHUNK || job->max_chunk != COPY_CHUNK)
 		check_fail("the chunks have another size", job->max_chunk);
 	if (!job->near_nid || job->nid != folio_nid(&(struct folio){ to, 0 }))
 		check_fail("helpers are not near what they write", 0UL);

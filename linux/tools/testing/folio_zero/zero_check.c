@@ -112,7 +112,7 @@ static void check_length(const struct page *page, unsigned long nr, bool cached)
 		check_fail("an extent is too long for a kernel that is not preemptible");
 	if (!zeroing.job)
 		return;
-	if (nr >= MAX_CHUNK + MIN_CHUNK)
+	if (nr >= ZERO_CHUNK + MIN_CHUNK)
 		check_fail("a chunk is too long");
 	/* What follows the page that was touched begins after it. */
 	if (pos % unit && (pos - zeroing.touched - 1) % unit)

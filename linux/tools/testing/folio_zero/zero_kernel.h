@@ -15,7 +15,8 @@
 
 /* What mm/folio_zero.c and mm/folio_copy.c are to have, chunks in pages. */
 #define MIN_CHUNK		128UL
-#define MAX_CHUNK		4096UL
+#define ZERO_CHUNK		2048UL
+#define COPY_CHUNK		1024UL
 #define DEFAULT_KBYTES		4096UL
 
 /* The stores that the kernel's code chooses from, the best first. */

@@ -22,7 +22,7 @@
 #define SZ_512K			0x80000
 #define SZ_1M			0x100000
 #define SZ_4M			0x400000
-#define SZ_16M			0x1000000
+#define SZ_8M			0x800000
 #define MAX_ORDER_NR_PAGES	1024UL
 #define BIT(nr)			(0x1UL << (nr))
 #define ALIGN_DOWN(x, a)	zero_align_down(x, a)

@@ -10,7 +10,7 @@
  * Half of the jobs use the back end for boot.  The others use one defined here, which
  * does everything that the engine allows a back end to do: now and then no CPU is free,
  * and helpers leave in the middle of the job and others start in their slots.  It checks
- * in turn that the engine calls it correctly.
+ * in turn that the engine calls it correctly, and what lockdep knows of the job.
  *
  * What does not show in the chunks is left to the sanitizers: thread functions
  * write to memory without any ordering of their own and the caller reads it
@@ -79,6 +79,7 @@ enum rule {
 	RULE_COUNTS,
 	RULE_CPUS,
 	RULE_BACKEND,
+	RULE_LOCKDEP,
 };
 
 static const char * const rules[] = {
@@ -96,6 +97,7 @@ static const char * const rules[] = {
 	[RULE_COUNTS]		= "nr_threads and nr_ran are right",
 	[RULE_CPUS]		= "helpers are on CPUs of the job",
 	[RULE_BACKEND]		= "back ends are called in order",
+	[RULE_LOCKDEP]		= "lockdep knows what the job must not do",
 };
 
 /* What the thread function does with a chunk. */
@@ -138,7 +140,7 @@ struct chunk {
 /* One helper at a time. */
 struct slot {
 	int			used;		/* how often */
-	bool			inside;		/* after boot: between enter and leave */
+	struct task_struct	*task;		/* after boot: the helper, since its first claim */
 };
 
 /* The argument of a job. */
@@ -159,7 +161,7 @@ struct trial {
 	int			nr_again;	/* how often one had another */
 	bool			prepared;
 	bool			released;
-	atomic_t		at_work;	/* helpers, between enter and leave */
+	atomic_t		at_work;	/* after boot: helpers that have not left */
 	atomic_t		inside;
 	atomic_t		over;
 	atomic_t		nr_fails;
@@ -375,7 +377,7 @@ static size_t memory_for(unsigned long helpers)
 {
 	struct padata_mt_team *team;
 
-	return helpers ? struct_size(team, helpers, helpers) : 1;
+	return helpers ? sizeof(*team->where) + struct_size(team, helpers, helpers) : 1;
 }
 
 static void shape_threads(struct shape *s)
@@ -617,6 +619,21 @@ static void mark_units(struct trial *t, unsigned long start, unsigned long end)
 	}
 }
 
+/*
+ * With max_chunk no lock may be taken that sleeps and, as soon as there is a helper, no memory
+ * allocated.
+ */
+static void check_lockdep(const struct trial *t)
+{
+	const struct lockdep_map *map = shim_nr_held ? shim_held[shim_nr_held - 1] : NULL;
+	bool strict = t->shape.max_chunk;
+
+	if (!map || map->wait_type != (strict ? LD_WAIT_CONFIG : LD_WAIT_INV))
+		broken(t, RULE_LOCKDEP, "locks that sleep");
+	if (READ_ONCE(map->in_reclaim) ? !strict : strict && current != t->caller)
+		broken(t, RULE_LOCKDEP, "allocations");
+}
+
 /* Errors found in here are reported at once; the rest is recorded in the chunks. */
 static void do_chunk(unsigned long start, unsigned long end, void *arg)
 {
@@ -626,6 +643,7 @@ static void do_chunk(unsigned long start, unsigned long end, void *arg)
 	int i = atomic_inc_return_relaxed(&t->nr_chunks) - 1;
 
 	current_trial = t;
+	check_lockdep(t);
 	if (atomic_read(&t->over))
 		broken(t, RULE_NO_TOUCH, "chunk %lu to %lu is done after the end", start, end);
 	if (inside > shape_max_threads(&t->shape))
@@ -711,16 +729,14 @@ static void check_task_cpu(struct trial *t, int cpu, unsigned long allowed)
 	t->next_cpu = -1;
 }
 
-static struct trial *run_trial_of(const struct padata_mt_run *run)
+static struct trial *trial_of(const struct padata_mt_team *team)
 {
-	return run->job->fn_arg;
+	return team->job->fn_arg;
 }
 
 static struct slot *slot_of(const struct padata_mt_helper *helper)
 {
-	struct trial *t = run_trial_of(&helper->team->run);
-
-	return &t->slots[helper - helper->team->helpers];
+	return &trial_of(helper->team)->slots[helper - helper->team->helpers];
 }
 
 /* Called by the caller, so helpers must not access any of it. */
@@ -758,30 +774,31 @@ static enum pool_fate choose_fate(struct work_struct *work, int cpu)
 
 static void must_be_caller(const struct padata_mt_team *team, const char *what)
 {
-	struct trial *t = run_trial_of(&team->run);
+	struct trial *t = trial_of(team);
 
-	if (current != t->caller || current != team->run.caller.task)
+	if (current != t->caller || current != team->caller)
 		broken(t, RULE_BACKEND, "%s is not called by the caller", what);
 }
 
 static unsigned int fuzz_prepare(struct padata_mt_team *team, unsigned int nr)
 {
-	struct trial *t = run_trial_of(&team->run);
+	struct trial *t = trial_of(team);
 
+	must_be_caller(team, "prepare()");
 	if (t->prepared || !nr)
 		broken(t, RULE_BACKEND, "prepared again, or for nobody");
+	t->prepared = true;
 	if (one_in(16))
 		return 0;
 
-	t->prepared = true;
-	padata_mt_job_cpus(team->run.job, &t->allowed);
+	padata_mt_job_cpus(team->job, &t->allowed);
 	return 1 + below(nr);
 }
 
 /* Any of the CPUs, if one is free. */
 static int fuzz_choose_cpu(struct padata_mt_team *team)
 {
-	struct trial *t = run_trial_of(&team->run);
+	struct trial *t = trial_of(team);
 	unsigned long cpus = t->allowed.bits[0];
 	unsigned int skip;
 
@@ -797,102 +814,80 @@ static int fuzz_choose_cpu(struct padata_mt_team *team)
 	return t->next_cpu;
 }
 
-/* Not atomic, so that a sanitizer notices two helpers in one slot. */
-static void fuzz_enter(struct padata_mt_helper *helper)
-{
-	struct trial *t = run_trial_of(&helper->team->run);
-
-	if (current_work() != &helper->work || helper->thread.task != current)
-		broken(t, RULE_BACKEND, "a thread enters for another");
-	if (slot_of(helper)->inside)
-		broken(t, RULE_BACKEND, "two helpers are in a slot");
-	slot_of(helper)->inside = true;
-	atomic_inc(&t->at_work);
-}
-
-static void fuzz_leave(struct padata_mt_helper *helper)
-{
-	struct trial *t = run_trial_of(&helper->team->run);
-
-	if (!slot_of(helper)->inside || helper->thread.task != current)
-		broken(t, RULE_BACKEND, "a helper leaves that had not entered");
-	slot_of(helper)->inside = false;
-	atomic_dec(&t->at_work);
-}
-
 /*
  * A chunk ends where @most, or min_chunk if that is more, makes it end, or on the next
  * boundary, or at the end if less than min_chunk is left.
  */
-static void check_length(const struct trial *t, const struct chunk *chunk, unsigned long most)
+static void check_length(const struct trial *t, unsigned long start, unsigned long end,
+			 unsigned long most)
 {
 	const struct shape *s = &t->shape;
-	unsigned long least = max(s->min_chunk, 1UL);
-	__uint128_t end = (__uint128_t)chunk->start + max(most, least);
+	__uint128_t last = (__uint128_t)start + max3(most, s->min_chunk, 1UL);
 
 	if (s->align)
-		end = (end + s->align - 1) / s->align * s->align;
-	if (chunk->end == s->start + s->size)
-		end += least - 1;
-	if (chunk->end > end)
-		broken(t, RULE_MAX_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
+		last = (last + s->align - 1) / s->align * s->align;
+	if (end == s->start + s->size)
+		last += max(s->min_chunk, 1UL) - 1;
+	if (end > last)
+		broken(t, RULE_MAX_CHUNK, "chunk %lu to %lu", start, end);
 }
 
-/* Returns whether the helper has to leave. */
-static bool fuzz_refuse(struct trial *t, struct padata_mt_thread *thread)
+/*
+ * Returns whether the helper claims a chunk, else it leaves.  Its slot is not atomic, so that
+ * a sanitizer notices two helpers in one.
+ */
+static bool claim_helper(struct padata_mt_team *team, struct padata_mt_helper *helper,
+			 struct padata_mt_chunk *chunk)
 {
-	struct padata_mt_helper *helper = container_of(thread, struct padata_mt_helper, thread);
+	struct trial *t = trial_of(team);
+	struct slot *slot = slot_of(helper);
 
-	if (!slot_of(helper)->inside)
-		broken(t, RULE_BACKEND, "a helper claims that has not entered");
-	return by_chance(t->shape.refuse);
-}
-
-/* The thread's share of the rest. */
-static void check_most(const struct trial *t, const struct padata_mt_run *run,
-		       const struct padata_mt_thread *thread)
-{
-	unsigned long end = t->shape.start + t->shape.size;
-	unsigned long most = (end - thread->start) / run->divisor;
-	struct chunk chunk = { .start = thread->start, .end = thread->end };
-
-	check_length(t, &chunk, most);
-}
-
-static bool fuzz_claim(struct padata_mt_run *run, struct padata_mt_thread *thread)
-{
-	struct trial *t = run_trial_of(run);
-	bool over;
-
-	if (thread->task != current)
+	if (current_work() != &helper->work || helper->team != team)
 		broken(t, RULE_BACKEND, "a thread claims for another");
-	if (thread != &run->caller && fuzz_refuse(t, thread))
-		return false;
-	if (thread == &run->caller && run->team && by_chance(t->shape.start_more))
-		padata_mt_start_helpers(run->team);
+	if (!slot->task)
+		atomic_inc(&t->at_work);
+	else if (slot->task != current)
+		broken(t, RULE_BACKEND, "two helpers are in a slot");
+	slot->task = current;
+	if (!by_chance(t->shape.refuse) && padata_mt_claim(team, chunk))
+		return true;
+	slot->task = NULL;
+	atomic_dec(&t->at_work);
+	return false;
+}
 
-	over = has_failed(t);
-	if (!padata_mt_claim(run, thread))
+static bool claim_caller(struct padata_mt_team *team, struct padata_mt_chunk *chunk)
+{
+	must_be_caller(team, "claim()");
+	if (by_chance(trial_of(team)->shape.start_more))
+		padata_mt_start_helpers(team);
+	return padata_mt_claim(team, chunk);
+}
+
+/* A thread gets half of an equal share of the rest, or all if the caller is alone. */
+static bool fuzz_claim(struct padata_mt_team *team, struct padata_mt_helper *helper,
+		       struct padata_mt_chunk *chunk)
+{
+	struct trial *t = trial_of(team);
+	unsigned long end = t->shape.start + t->shape.size;
+	unsigned long shares = team->where ? 2 * (team->nr_helpers + 1UL) : 1;
+	bool over = has_failed(t);
+
+	if (!(helper ? claim_helper(team, helper, chunk) : claim_caller(team, chunk)))
 		return false;
 	if (over)
-		broken(t, RULE_STOP, "%lu to %lu was", thread->start, thread->end);
-	check_most(t, run, thread);
+		broken(t, RULE_STOP, "%lu to %lu was", chunk->start, chunk->end);
+	check_length(t, chunk->start, chunk->end, (end - chunk->start) / shares);
 	return true;
-}
-
-static void fuzz_wait(struct padata_mt_team *team)
-{
-	must_be_caller(team, "wait()");
-	wait_for_completion(&team->all_out);
 }
 
 static void fuzz_release(struct padata_mt_team *team)
 {
-	struct trial *t = run_trial_of(&team->run);
+	struct trial *t = trial_of(team);
 
 	must_be_caller(team, "release()");
-	if (!t->prepared || t->released)
-		broken(t, RULE_BACKEND, "released twice, or unprepared");
+	if (t->released)
+		broken(t, RULE_BACKEND, "released twice");
 	if (refcount_read(&team->inside) || atomic_read(&t->at_work))
 		broken(t, RULE_BACKEND, "released with helpers inside");
 	t->released = true;
@@ -901,10 +896,7 @@ static void fuzz_release(struct padata_mt_team *team)
 static const struct padata_mt_backend fuzz_backend = {
 	.prepare	= fuzz_prepare,
 	.choose_cpu	= fuzz_choose_cpu,
-	.enter		= fuzz_enter,
 	.claim		= fuzz_claim,
-	.leave		= fuzz_leave,
-	.wait		= fuzz_wait,
 	.release	= fuzz_release,
 };
 
@@ -969,7 +961,7 @@ static void check_chunk(const struct trial *t, const struct chunk *chunk, unsign
 	if (chunk->end - chunk->start < least)
 		broken(t, RULE_MIN_CHUNK, "chunk %lu to %lu", chunk->start, chunk->end);
 	if (s->max_chunk)
-		check_length(t, chunk, s->max_chunk);
+		check_length(t, chunk->start, chunk->end, s->max_chunk);
 }
 
 /* Sorts the chunks, and returns where they end. */
@@ -1069,7 +1061,7 @@ static void check_refused(const struct trial *t, const struct padata_mt_job *job
 		broken(t, RULE_MALFORMED, "it returned %d", ret);
 	if (atomic_read(&t->nr_chunks))
 		broken(t, RULE_MALFORMED, "%d chunks of it were done", atomic_read(&t->nr_chunks));
-	if (t->nr_slots || t->prepared)
+	if (t->nr_slots || t->prepared || t->released)
 		broken(t, RULE_MALFORMED, "it got helpers");
 }
 
@@ -1077,17 +1069,16 @@ static void check_refused(const struct trial *t, const struct padata_mt_job *job
 static void check(struct trial *t, const struct padata_mt_job *job, int ret)
 {
 	int nr = atomic_read(&t->nr_chunks);
-
 	unsigned long end;
 
 	if (atomic_read(&t->inside) || atomic_read(&t->at_work))
 		broken(t, RULE_NO_TOUCH, "threads are still at work");
-	if (t->prepared != t->released)
-		broken(t, RULE_BACKEND, "a back end was not released");
 	if (t->shape.no_fn || shape_wraps(&t->shape)) {
 		check_refused(t, job, ret);
 		return;
 	}
+	if (t->released != (t->shape.task && t->shape.size))
+		broken(t, RULE_BACKEND, "a back end was not released");
 	if (job->error != ret)
 		broken(t, RULE_ERROR, "%d is returned and %d left", ret, job->error);
 

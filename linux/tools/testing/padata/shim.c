@@ -199,7 +199,9 @@ __thread struct shim_machine *shim_machine = &shim_one_cpu;
 __thread int shim_cpu;
 __thread struct task_struct shim_task;
 __thread enum system_states shim_system_state;
+__thread struct lockdep_map *shim_held[8];
 __thread int shim_nr_held;
+__thread bool shim_in_reclaim;
 
 void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 		       unsigned int threads, unsigned int nodes)

@@ -138,6 +138,8 @@ static inline void atomic_dec(atomic_t *v)
 	atomic_dec_return_relaxed(v);
 }
 
+typedef struct { int64_t counter; } atomic64_t;
+
 #define try_cmpxchg_relaxed(ptr, oldp, new)				\
 ({									\
 	shim_point();							\
@@ -262,7 +264,12 @@ extern __thread enum system_states shim_system_state;
 #define cond_resched()		shim_point()
 #define cond_resched_tasks_rcu_qs()	shim_point()
 
-/* <linux/lockdep.h>: only checks that the thread that takes a map releases it */
+/*
+ * <linux/lockdep.h>: checks that the thread that takes a map releases it, and keeps what
+ * lockdep would know.  fs_reclaim_acquire() is of <linux/sched/mm.h>.
+ */
+
+enum { LD_WAIT_INV, LD_WAIT_CONFIG };
 
 struct lock_class_key {
 	int			unused;
@@ -270,36 +277,45 @@ struct lock_class_key {
 
 struct lockdep_map {
 	struct lock_class_key	*key;
+	int			wait_type;
+	bool			in_reclaim;	/* it was taken there */
 };
 
 /* Maps that the thread holds. */
+extern __thread struct lockdep_map *shim_held[8];
 extern __thread int shim_nr_held;
+extern __thread bool shim_in_reclaim;
 
-static inline void lockdep_init_map(struct lockdep_map *map, const char *name,
-				    struct lock_class_key *key, int subclass)
+static inline void lockdep_init_map_wait(struct lockdep_map *map, const char *name,
+					 struct lock_class_key *key, int subclass, int wait_type)
 {
-	map->key = key;
+	*map = (struct lockdep_map){ .key = key, .wait_type = wait_type };
 }
 
 static inline void lock_map_acquire(struct lockdep_map *map)
 {
 	if (!map->key)
 		shim_bug("a lockdep map was taken before it was set up");
-	shim_nr_held++;
+	if (shim_in_reclaim)
+		WRITE_ONCE(map->in_reclaim, true);
+	shim_held[shim_nr_held++] = map;
 }
 
 static inline void lock_map_release(struct lockdep_map *map)
 {
-	if (!map->key || shim_nr_held-- <= 0)
+	if (!shim_nr_held || shim_held[--shim_nr_held] != map)
 		shim_bug("a lockdep map was released that was not held");
 }
 
-/* <linux/spinlock.h>: needed to compile "padata_mt.h", and not used here */
+static inline void fs_reclaim_acquire(unsigned int gfp)
+{
+	shim_in_reclaim = true;
+}
 
-#define raw_spinlock_t		struct spinlock
-struct spinlock {
-	int			unused;
-};
+static inline void fs_reclaim_release(unsigned int gfp)
+{
+	shim_in_reclaim = false;
+}
 
 /* <linux/cpumask.h>, and <linux/nodemask.h> of one word */
 

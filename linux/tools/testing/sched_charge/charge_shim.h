@@ -15,20 +15,16 @@
 
 #define CONFIG_CFS_BANDWIDTH	1
 #define CONFIG_SCHED_CORE	1
-#define CONFIG_PADATA		1
 
 #define u64			uint64_t
+#define s64			int64_t
 
 #define RUNTIME_INF		((u64)~0ULL)
 #define SHIM_NR_CPUS		4
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define min(a, b)							\
-	({								\
-		typeof(a) _a = (a);					\
-		typeof(b) _b = (b);					\
-		_a < _b ? _a : _b;					\
-	})
+#define min(a, b)		({ typeof(a) _a = (a); typeof(b) _b = (b); _a < _b ? _a : _b; })
+
 void shim_fail(const char *what);
 
 static inline void shim_need(bool holds, const char *what)
@@ -37,96 +33,32 @@ static inline void shim_need(bool holds, const char *what)
 		shim_fail(what);
 }
 
-/* Locks, which a guard holds until the end of its block. */
+/* Locks, which a guard holds until the end of its block */
 
-struct shim_lock {
-	bool			held;
-};
+extern bool shim_rcu;
 
-extern struct shim_lock shim_rcu;
-
-static inline void shim_unlock(struct shim_lock **lock)
+static inline void shim_unlock(bool **lock)
 {
-	(*lock)->held = false;
+	**lock = false;
 }
 
-/* A lock that a function takes must not be held already, unless it nests, as RCU does. */
-static inline struct shim_lock *shim_lock(struct shim_lock *lock)
+static inline bool *shim_lock(bool *lock)
 {
-	shim_need(!lock->held, "a lock is taken that is held");
-	lock->held = true;
+	shim_need(!*lock, "a lock is taken that is held");
+	*lock = true;
 	return lock;
 }
 
-#define __shim_paste(a, b)	a##b
-#define shim_paste(a, b)	__shim_paste(a, b)
 #define shim_hold(lock)							\
-	struct shim_lock *shim_paste(guard_, __LINE__)			\
-	__attribute__((cleanup(shim_unlock), unused)) = shim_lock(lock)
+	bool *guard __attribute__((cleanup(shim_unlock), unused)) = shim_lock(lock)
 #define guard(kind)		guard_of_##kind
-#define guard_of_raw_spinlock_irqsave(lock)	shim_hold(lock)
+#define guard_of_raw_spinlock(lock)	shim_hold(lock)
 #define guard_of_rcu()		shim_hold(&shim_rcu)
-#define guard_of_task_rq_lock(task)	shim_hold(&(task)->rq_lock)
-#define lockdep_assert_held(lock)	shim_need((lock)->held, #lock " is not held")
-
-/* Task groups */
-
-struct cfs_bandwidth {
-	struct shim_lock	lock;
-	u64			quota;
-	u64			runtime;
-	u64			debt;
-	unsigned int		idle;
-	bool			timer;		/* period's, started since last check */
-};
-
-struct task_group {
-	struct task_group	*parent;
-	struct cfs_bandwidth	cfs_bandwidth;
-};
-
-static inline void start_cfs_bandwidth(struct cfs_bandwidth *cfs_b)
-{
-	lockdep_assert_held(&cfs_b->lock);
-	cfs_b->timer = true;
-}
-
-/* Tasks */
-
-struct task_struct {
-	struct shim_lock	rq_lock;
-	struct task_group	*tg;
-	u64			cgroup_ns;
-	u64			system_ns;
-};
-
-enum { CPUTIME_USER, CPUTIME_SYSTEM };
-
-static inline struct task_group *task_group(struct task_struct *p)
-{
-	shim_need(shim_rcu.held, "a task's group is read outside RCU");
-	return p->tg;
-}
-
-/* cpuacct_charge() requires the lock of the task's runqueue. */
-static inline void cgroup_account_cputime(struct task_struct *p, u64 ns)
-{
-	lockdep_assert_held(&p->rq_lock);
-	p->cgroup_ns += ns;
-}
-
-static inline void cgroup_account_cputime_field(struct task_struct *p, int field, u64 ns)
-{
-	p->system_ns += field == CPUTIME_SYSTEM ? ns : 0;
-}
 
 /* Runqueues: each pair of CPUs is a core */
 
-struct rb_root {
-	bool			used;
-};
-
 struct rq {
+	bool			lock;
 	int			cpu;
 	unsigned int		nr_running;
 	struct {
@@ -134,8 +66,9 @@ struct rq {
 		unsigned int	h_nr_runnable;
 	} cfs;
 	bool			core_enabled;
-	struct rb_root		core_tree;
 };
+
+struct rq_flags { };
 
 extern struct rq shim_rqs[SHIM_NR_CPUS];
 extern int shim_cpu;
@@ -145,20 +78,97 @@ extern bool shim_scx;
 #define raw_rq()		cpu_rq(shim_cpu)
 #define cpu_of(rq)		((rq)->cpu)
 #define sched_core_enabled(rq)	((rq)->core_enabled)
-#define RB_EMPTY_ROOT(root)	(!(root)->used)
 #define scx_enabled()		shim_scx
 #define available_idle_cpu(cpu)	(!cpu_rq(cpu)->nr_running)
 
-/* A mask covers the CPUs of a core, represented here by its first CPU. */
-static inline bool shim_sibling(int *cpu, int core, int nr)
+static inline struct rq *this_rq_lock_irq(struct rq_flags *rf)
 {
-	*cpu = core + nr;
-	return nr < 2;
+	shim_lock(&raw_rq()->lock);
+	return raw_rq();
 }
 
-#define cpu_smt_mask(cpu)	((cpu) & ~1)
-#define topology_sibling_cpumask(cpu)	cpu_smt_mask(cpu)
+static inline void rq_unlock_irq(struct rq *rq, struct rq_flags *rf)
+{
+	rq->lock = false;
+}
+
+/* A mask covers the CPUs of a core, represented here by its first CPU. */
+#define topology_sibling_cpumask(cpu)	((cpu) & ~1)
 #define for_each_cpu(cpu, core)						\
-	for (int __nr = 0; shim_sibling(&(cpu), core, __nr); __nr++)
+	for (int *__cpu = &(cpu), __end = (*__cpu = (core)) + 2; *__cpu < __end; ++*__cpu)
+
+/* Task groups, each with a runqueue and, but for the root, an entity for each CPU */
+
+struct cfs_bandwidth {
+	bool			lock;
+	u64			quota;
+	u64			runtime;
+	unsigned int		idle;
+	bool			timer;		/* period's, started since last check */
+};
+
+struct cfs_rq {
+	struct rq		*rq;
+	struct task_group	*tg;
+	int			runtime_enabled;
+	s64			runtime_remaining;
+};
+
+struct sched_entity {
+	struct sched_entity	*parent;
+	struct cfs_rq		*cfs_rq;
+};
+
+struct task_group {
+	struct task_group	*parent;
+	struct cfs_bandwidth	cfs_bandwidth;
+	struct cfs_rq		cfs_rqs[SHIM_NR_CPUS];
+	struct sched_entity	ses[SHIM_NR_CPUS];
+};
+
+static inline void start_cfs_bandwidth(struct cfs_bandwidth *cfs_b)
+{
+	shim_need(cfs_b->lock, "a group is charged without its lock");
+	cfs_b->timer = true;
+}
+
+static inline struct cfs_rq *cfs_rq_of(struct sched_entity *se)
+{
+	shim_need(se->cfs_rq->rq->lock, "a runqueue is charged without its lock");
+	return se->cfs_rq;
+}
+
+/* Tasks, each on the CPU where it last ran */
+
+struct task_struct {
+	struct task_group	*tg;
+	int			cpu;
+	struct sched_entity	se;
+	u64			cgroup_ns;
+	u64			system_ns;
+};
+
+extern struct task_struct *shim_current;
+#define current			shim_current
+
+enum { CPUTIME_USER, CPUTIME_SYSTEM };
+
+static inline struct task_group *task_group(struct task_struct *p)
+{
+	shim_need(shim_rcu, "a task's group is read outside RCU");
+	return p->tg;
+}
+
+/* cpuacct_charge() requires the lock of the task's runqueue. */
+static inline void cgroup_account_cputime(struct task_struct *p, u64 ns)
+{
+	shim_need(cpu_rq(p->cpu)->lock, "cpu.stat is written without the lock");
+	p->cgroup_ns += ns;
+}
+
+static inline void cgroup_account_cputime_field(struct task_struct *p, int field, u64 ns)
+{
+	p->system_ns += field == CPUTIME_SYSTEM ? ns : 0;
+}
 
 #endif /* _CHARGE_SHIM_H */

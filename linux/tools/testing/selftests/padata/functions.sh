@@ -366,6 +366,23 @@ no_kernel_complaints()
 	return 1
 }
 
+# complains PATTERN: the kernel has, in a line that matches
+complains()
+{
+	kernel_complaints | grep -q "$1"
+}
+
+lockdep_is_on()
+{
+	grep -q '^ *debug_locks: *1' /proc/lockdep_stats
+}
+
+needs_lockdep()
+{
+	[ -e /proc/lockdep_stats ] || skip_all "needs lockdep (CONFIG_PROVE_LOCKING)"
+	lockdep_is_on || skip_all "lockdep has turned itself off before"
+}
+
 # The last case of every test.
 finish()
 {

@@ -1,14 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A task's helpers are SCHED_IDLE while it works itself.  When it has nothing left to do but
-# wait for them, all of them get its own nice value, whatever its cgroup weighs, so that the
-# time it waits depends on what is left of their chunks, not on what else runs.
+# A job of an unimportant task ends though others want the CPUs of its helpers in the middle of a
+# chunk: how long the caller waits depends on what is left of the chunks.  A realtime task has no
+# helpers.
 
 . "$(dirname "$0")"/functions.sh
-
-# Of no other worker: those of pool are at 0 or -20
-NICE=-5
 
 hogs=
 caller=
@@ -21,30 +18,8 @@ restore()
 	hogs=
 }
 
-# look: sets idle and boosted, the numbers of workers that are SCHED_IDLE, and that have $NICE.
-# A worker's name may contain spaces, as it says what the worker does.
-look()
-{
-	idle=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v nice=$NICE '
-		$2 ~ /^\(kworker\// {
-			sub(/^.*\) /, "")
-			idle += $39 == 5
-			boosted += $39 == 0 && $17 == nice
-		}
-		END { print idle + 0, boosted + 0 }')
-	boosted=${idle#* }
-	idle=${idle% *}
-}
-
-# Worker threads are back at policy SCHED_NORMAL and their nice value.
-workers_are_normal()
-{
-	look
-	[ "$idle" -eq 0 ] && [ "$boosted" -eq 0 ]
-}
-
-# start SIZE JOB...: by a task of nice value $NICE, through $as if set, in $group, on $cpus.  Sets
-# caller; returns when it works and has $nr_helpers, or cannot have so many any more
+# start SIZE JOB...: by a task, through $as if set, in $group, on $cpus.  Sets caller; returns when
+# it works and has $nr_helpers, or cannot have so many any more
 start()
 {
 	size=$1
@@ -57,7 +32,6 @@ start()
 		# Word splitting is intended.
 		# shellcheck disable=SC2086
 		exec $as taskset -c "$(echo $cpus | tr ' ' ',')" sh -c "
-			renice -n $NICE -p \$\$ > /dev/null || exit
 			sleep 0.2
 			echo rules=now max_chunk=1 size=$size $* > $JOBS/run"
 	) &
@@ -96,46 +70,6 @@ helped()
 	return 1
 }
 
-# Another helper may be where the caller was when it slept.
-all_idle()
-{
-	look
-	[ "$idle" -ge "$nr_helpers" ] && [ "$boosted" -eq 0 ]
-}
-
-all_boosted()
-{
-	look
-	[ "$idle" -eq 0 ] && [ "$boosted" -ge "$nr_helpers" ]
-}
-
-# The caller goes on with chunk after chunk, while each helper is in its first one.  It is
-# seen long before the caller has done all others, and waits.
-stay()
-{
-	goal=$1
-	shift
-	helped $((2000 + nr_helpers)) fn=nap us=20000 us_helper=60000000 "$@" || return 1
-	own=$((own_goal - 1))
-	await "$goal"
-	seen=$?
-	progress
-	end
-	ktap_print_msg "SCHED_IDLE: $idle, of nice $NICE: $boosted"
-	[ $seen -eq 0 ] && [ $((nr_own - own)) -lt 1000 ] && all_are status ok
-}
-
-# The caller's only chunk is short.
-are_boosted()
-{
-	helped $((1 + nr_helpers)) fn=nap us=200000 us_helper=60000000 || return 1
-	await all_boosted
-	seen=$?
-	end
-	ktap_print_msg "SCHED_IDLE: $idle, of nice $NICE: $boosted"
-	[ $seen -eq 0 ] && all_are status ok
-}
-
 # look_at PID: sets state, and on, the CPU that the task is on or was; fails if it is gone
 look_at()
 {
@@ -148,12 +82,11 @@ look_at()
 } 2>/dev/null
 
 # start_rivals COMMAND...: through the command, a task on each of $cpus that never sleeps, once it
-# is let go on.  It weighs as much as a helper that is boosted, and SCHED_IDLE a thousandth of it.
+# is let go on.
 start_rivals()
 {
 	for cpu in $cpus; do
 		taskset -c "$cpu" "$@" sh -c "
-			renice -n $NICE -p \$\$ > /dev/null
 			kill -STOP \$\$
 			while :; do :; done" &
 		hogs="$hogs $!"
@@ -242,7 +175,6 @@ loses_help()
 setup_jobs
 setup_tracing
 command -v taskset > /dev/null || skip_all "needs taskset"
-command -v renice > /dev/null || skip_all "needs renice"
 [ "$(nr_online_cpus)" -ge 4 ] || skip_all "needs four CPUs"
 cpus=$(online_cpus | sort -n | head -n 4)
 nr_helpers=3
@@ -251,27 +183,21 @@ others=$(online_cpus | sort -n | tail -n +5 | tr '\n' ',')
 [ -z "$others" ] || taskset -pc "${others%,}" $$ > /dev/null
 setup_cgroups cpu
 mkdir "$GROUP/a"
-ktap_set_plan 14
+ktap_set_plan 9
 
 JOB="rules=now size=400 max_chunk=1 fn=busy us=1000"
-group=
 as=
 
-check "helpers are SCHED_IDLE" stay all_idle
-check "those of a caller that waits have its nice value" are_boosted
-check "worker threads get their policy and nice value back" workers_are_normal
 group=a
+check "a job ends though others want the CPUs of its helpers" ends_beside
 echo 1 > "$GROUP/a/cpu.weight"
-check "also if the caller's group weighs little" are_boosted
-check "and a job ends though others want the CPUs of its helpers" ends_beside
+check "also if the caller's group weighs little" ends_beside
 echo 100 > "$GROUP/a/cpu.weight"
 echo 1 > "$GROUP/a/cpu.idle"
-check "also if its group is idle" are_boosted
-check "and a job of it ends" ends_beside
+check "also if its group is idle" ends_beside
 group=
 as="$DIR/setsched idle"
-check "also if the caller is SCHED_IDLE" are_boosted
-check "and a job of it ends" ends_beside
+check "also if the caller is SCHED_IDLE" ends_beside
 as=
 if [ -e "$DEBUGFS/sched/fair_server" ]; then
 	check "a job ends though realtime tasks want the CPUs" ends_beside "$DIR/setsched" fifo

@@ -9,16 +9,6 @@
 
 . "$(dirname "$0")"/functions.sh
 
-is_on()
-{
-	grep -q '^ *debug_locks: *1' /proc/lockdep_stats
-}
-
-complains()
-{
-	kernel_complaints | grep -q 'possible circular locking dependency'
-}
-
 # One of the locks in the report is the job, the other one is the function's.
 names_both()
 {
@@ -26,16 +16,16 @@ names_both()
 }
 
 setup_jobs
-[ -e /proc/lockdep_stats ] || skip_all "needs lockdep (CONFIG_PROVE_LOCKING)"
-is_on || skip_all "lockdep has turned itself off before"
+needs_lockdep
 ktap_set_plan 8
 
-check "a thread function may take a lock" job_is_ok rules=now size=64 max_chunk=1 fn=lock
+check "a thread function may take a lock" job_is_ok rules=now size=64 fn=lock
 check "so may one of a job at boot" job_is_ok rules=boot size=64 fn=lock
 check "it may start a job" job_is_ok rules=now size=64 max_chunk=1 fn=nested
 check "none of that is reported" no_kernel_complaints
-check "lockdep is on" is_on
-check "a caller may hold a lock" job_is_ok rules=now size=64 max_chunk=1 fn=touch hold=1
-check "but not the one that the thread function takes" complains
+check "lockdep is on" lockdep_is_on
+check "a caller may hold a lock" job_is_ok rules=now size=64 fn=touch hold=1
+check "but not the one that the thread function takes" \
+	complains 'possible circular locking dependency'
 check "the report names the job and the lock" names_both
 ktap_finished

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Helpers leave the CPU to any other task: a task of nice value 0 loses at most 5 % of
-# what it gets without helpers, whether it runs all the time or sleeps in between.
+# what it gets without helpers, whether it runs all the time or sleeps in between, and when it
+# wakes up it waits for the rest of a chunk at most.
 #
 # The caller is a task like others and takes its share, so every figure is compared with
 # that for the same job without helpers; and except in the first case, the caller has a
@@ -12,8 +13,6 @@
 . "$(dirname "$0")"/functions.sh
 
 SECONDS_EACH=4
-# Even at nice 19, the scheduler lets a helper that was there first have a slice, so that
-# a task that wakes up waits for the rest of a chunk: once, then the helper leaves.
 JOB="rules=now size=100000 max_chunk=1 fn=busy us=1000"
 
 out=$(mktemp -d)
@@ -35,7 +34,8 @@ start_jobs()
 	taskset -pc "$(cat "$CPUS/online")" "$jobs" > /dev/null
 }
 
-# loads BUSY_MS SLEEP_MS CPU...: one on each CPU; prints their total rounds and CPU time
+# loads BUSY_MS SLEEP_MS CPU...: one on each CPU; prints their total rounds and CPU time, and by
+# how many us 99 of 100 wake-ups were late at most
 loads()
 {
 	busy="$1"
@@ -48,7 +48,9 @@ loads()
 	# Each number is one process; word splitting is intended.
 	# shellcheck disable=SC2086
 	wait $pids
-	cat "$out"/* | awk '{ rounds += $1; ms += $2 } END { print rounds, ms }'
+	cat "$out"/* | awk '
+		{ rounds += $1; ms += $2; late = late > $4 ? late : $4 }
+		END { print rounds, ms, late }'
 	rm "$out"/*
 }
 
@@ -58,7 +60,7 @@ stayed()
 	[ "$(sed 's/^.*) //' "/proc/$jobs/stat" | cut -d ' ' -f 37)" = "$first" ]
 }
 
-# beside_job MAX_THREADS BUSY_MS SLEEP_MS CPU...: sets rounds, got and helped
+# beside_job MAX_THREADS BUSY_MS SLEEP_MS CPU...: sets rounds, got, late and helped
 beside_job()
 {
 	max_threads="$1"
@@ -79,8 +81,10 @@ beside_job()
 		fi
 		ktap_print_msg "once more: the caller has moved"
 	done
-	rounds=${got% *}
+	rounds=${got%% *}
+	late=${got##* }
 	got=${got#* }
+	got=${got% *}
 }
 
 # compare NAME BUSY_MS SLEEP_MS CPU...
@@ -93,7 +97,7 @@ compare()
 	got_alone=$got
 	beside_job 1000 "$@"
 	ktap_print_msg "$name: $rounds_alone rounds and $got_alone ms without helpers," \
-		"$rounds and $got ms with them, which took $helped ms"
+		"$rounds and $got ms with them, which took $helped ms; $late us late"
 }
 
 # keeps VALUE BEFORE: VALUE is at least 95 % of BEFORE
@@ -106,7 +110,7 @@ setup_jobs
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
 [ -x "$DIR/load" ] || skip_all "needs the program 'load', which make builds"
 command -v taskset > /dev/null || skip_all "needs taskset"
-ktap_set_plan 7
+ktap_set_plan 9
 
 cpus=$(online_cpus)
 last=$(echo "$cpus" | sort -n | tail -n 1)
@@ -124,11 +128,13 @@ check "a task that is busy has no less CPU time" keeps "$got" "$got_alone"
 compare "busy for 10 ms, and asleep for as long" 10 10 "$last"
 check "helpers take the time in which a task sleeps" [ "$helped" -gt $((got / 4)) ]
 check "such a task gets on as fast" keeps "$rounds" "$rounds_alone"
+check "it waits for a chunk at most" [ "$late" -le 1100 ]
 
 compare "busy for 2 ms, and asleep for 20" 2 20 "$last"
 check "so does one that sleeps most of the time" keeps "$rounds" "$rounds_alone"
+check "and it waits for a chunk at most" [ "$late" -le 1100 ]
 
-# At the end of each job, the caller waits for its helper, and boosts it.
+# At the end of each job, the caller waits for its helper.
 JOB="$JOB size=30"
 compare "busy for 10 ms, and asleep for as long, beside short jobs" 10 10 "$last"
 check "so does one beside many short jobs" keeps "$rounds" "$rounds_alone"
