@@ -107,11 +107,6 @@ def kasan() -> Outcome:
     return _judged(guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_pages")))
 
 
-# Of contracts, each is in a boot of its own: lockdep makes one report.
-REPORTING = ("report", "contract")
-CONTRACTS = ("test_contract_mutex", "test_contract_alloc")
-
-
 def selftests_of(
     kind: str,
     config: Config,
@@ -162,6 +157,9 @@ def kunit_refused(kernel: str = "patched", limit_s: float | None = None) -> Outc
 
 
 TESTS = paths.LINUX / "tools/testing/selftests/padata"
+REPORTING = ("report", "contract")
+# Each in a boot of its own: lockdep makes one report.
+CONTRACTS = sorted(path.stem for path in TESTS.glob("test_contract_*.sh"))
 SINGLE_CONFIGS = (kconfig.PERF, kconfig.DEBUG)
 MORE_CONFIGS = (kconfig.RT, kconfig.KCSAN)  # with --full
 # Reports are of the kernel that has all of them; the realtime kernel has no transparent huge pages.

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #define CONFIG_CFS_BANDWIDTH	1
-#define CONFIG_SCHED_CORE	1
 
 #define u64			uint64_t
 #define s64			int64_t

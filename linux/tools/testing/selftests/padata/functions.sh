@@ -201,6 +201,13 @@ chunks_around()
 		END { print n[1, 0] + 0, n[0, 1] + 0, n[1, 1] + 0 }' "$TRACEFS/trace"
 }
 
+# CPU time that helpers have used, according to the events padata_mt_helper_end
+helpers_ms()
+{
+	sed -n 's/.* padata_mt_helper_end: .* ns=//p' "$TRACEFS/trace" |
+		awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'
+}
+
 # with_event EVENT COMMAND...: also checks that the command triggers that padata event
 with_event()
 {

@@ -16,17 +16,19 @@ restore()
 	[ -z "$task" ] || kill -9 "$task" 2>/dev/null
 }
 
+# It has its cookie when it stops itself.
 start_task()
 {
 	"$DIR/setsched" core sh -c 'kill -STOP $$' &
 	task=$!
+	await grep -q '^State:.T' "/proc/$task/status"
 }
 
 # A helper that is in a chunk finishes it.
 leave()
 {
 	begin_chunks 0 20 || return 1
-	start_task
+	start_task || return 1
 	begin_chunks 100 0
 	progress
 	helped=$nr_helped

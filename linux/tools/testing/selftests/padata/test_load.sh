@@ -20,8 +20,7 @@ helpers_come()
 }
 
 # Another task wants the CPU of a helper, which may just have looked for one and claim one
-# more chunk.  Helpers are SCHED_IDLE: even beside a task of nice value 19, one that stayed
-# would get some CPU time.
+# more chunk.  Beside a task of nice value 19, one that stayed would get most of the CPU time.
 leaves_the_cpu()
 {
 	start_tracing padata/padata_mt_chunk

@@ -27,12 +27,6 @@ keeps()
 	[ "$helpers" -gt 0 ] && [ $((usage * 20)) -le $((allowed * 21)) ]
 }
 
-helpers_ms()
-{
-	sed -n 's/.* padata_mt_helper_end: .* ns=//p' "$TRACEFS/trace" |
-		awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'
-}
-
 # removed WORD...: several jobs, each in a cgroup of its own
 removed()
 {

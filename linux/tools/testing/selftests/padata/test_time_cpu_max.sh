@@ -30,13 +30,6 @@ work()
 	cpu_ms < /proc/self/stat
 }
 
-# What the helpers of all jobs were charged for, according to the events
-helpers_ms()
-{
-	sed -n 's/.* padata_mt_helper_end: .* ns=//p' "$TRACEFS/trace" |
-		awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'
-}
-
 # measure NAME WORD...: sets usage, wall, caller, helpers and kworkers, in ms
 measure()
 {
