@@ -28,7 +28,7 @@ struct thread {
 	struct task_struct	*task;
 	struct work_struct	*queue[QUEUE];
 	unsigned char		fates[QUEUE], queued;
-	struct worker		worker;
+	struct work_struct	*work;		/* that it runs */
 	unsigned char		runtime;	/* one for each chunk that it did as a helper */
 	bool			claimed_late;
 };
@@ -245,9 +245,9 @@ bool kernel_cancel_work(struct work_struct *work, const struct mc_site *site)
 	return false;
 }
 
-struct worker *current_wq_worker(void)
+struct work_struct *current_work(void)
 {
-	return mc_self() ? &SELF->worker : NULL;
+	return mc_self() ? SELF->work : NULL;
 }
 
 static bool work_or_end(int nr)
@@ -276,12 +276,11 @@ static void worker_thread(int nr)
 		mc_pass(thread->queue, NULL);
 		fate = thread->fates[0];
 		work = take(thread, 0);
-		thread->worker.current_work = work;
 		if (fate == LATE)
 			mc_until(caller_is_gone, 0, MC_SITE("the work item starts late"));
-		thread->worker.current_func = work->func;
+		thread->work = work;
 		work->func(work);
-		thread->worker = (struct worker){ };
+		thread->work = NULL;
 	}
 }
 

@@ -193,7 +193,8 @@ extern const struct cpumask kernel_siblings[];
 #define NUMA_NO_NODE		(-1)
 #define nr_cpu_ids		64U
 #define cpu_online_mask		(&kernel_setup()->cpus)
-#define workqueue_unbound_cpumask()	cpu_online_mask
+#define workqueue_cpu_allowed(cpu)	true
+#define cpumask_of_node(nid)	cpu_online_mask
 #define topology_sibling_cpumask(cpu)	(&kernel_siblings[cpu])
 #define cpu_to_node(cpu)	0
 #define num_online_cpus()	cpumask_weight(cpu_online_mask)
@@ -231,6 +232,11 @@ unsigned long kernel_task_mask(const struct task_cpumask *mask, const struct mc_
 static inline unsigned int cpumask_first(const struct cpumask *mask)
 {
 	return mask->bits ? (unsigned int)__builtin_ctzl(mask->bits) : nr_cpu_ids;
+}
+
+static inline unsigned int cpumask_first_and(const struct cpumask *a, const struct cpumask *b)
+{
+	return cpumask_first(&(struct cpumask){ a->bits & b->bits });
 }
 
 static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
@@ -301,11 +307,6 @@ struct work_struct {
 	void			(*func)(struct work_struct *work);
 };
 
-struct worker {
-	struct work_struct	*current_work;
-	void			(*current_func)(struct work_struct *work);
-};
-
 struct workqueue_struct { int unused; };
 #define WQ_CPU_INTENSIVE	1
 #define WQ_PERCPU		2
@@ -319,7 +320,7 @@ extern struct workqueue_struct kernel_workqueue;
 
 bool kernel_queue_work(int cpu, struct work_struct *work, const struct mc_site *site);
 bool kernel_cancel_work(struct work_struct *work, const struct mc_site *site);
-struct worker *current_wq_worker(void);
+struct work_struct *current_work(void);
 
 /* <linux/cpuhotplug.h>, <linux/init.h> */
 

@@ -34,6 +34,7 @@
  */
 
 #include <linux/cpuhotplug.h>
+#include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
@@ -48,7 +49,6 @@
 #include <linux/topology.h>
 
 #include "padata_mt.h"
-#include "workqueue_internal.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/padata.h>
@@ -87,13 +87,13 @@ static unsigned long padata_mt_chunk_end(const struct padata_mt_job *job, unsign
  * before the job reaches a helper through queue_work_on(), and what threads wrote in
  * their chunks reaches the caller through padata_mt_team::inside.
  *
- * Return: false if there is nothing left, or if the job has failed.
+ * Return: false if there is nothing left.
  */
 bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_chunk *chunk)
 {
 	chunk->start = READ_ONCE(team->next);
 	do {
-		if (chunk->start == team->end || READ_ONCE(team->job->error))
+		if (chunk->start == team->end)
 			return false;
 		chunk->end = padata_mt_chunk_end(team->job, chunk->start, team->divisor);
 	} while (!try_cmpxchg_relaxed(&team->next, &chunk->start, chunk->end));
@@ -104,22 +104,19 @@ bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_chunk *chunk)
 
 /*
  * Work until nothing is left to claim, or until the back end makes @helper leave, %NULL for the
- * caller.  Called by threads that are inside.  Return whether there was a chunk.
+ * caller.  Called by threads that are inside.
  */
-static bool padata_mt_do_chunks(struct padata_mt_team *team, struct padata_mt_helper *helper)
+static void padata_mt_do_chunks(struct padata_mt_team *team, struct padata_mt_helper *helper)
 {
 	const struct padata_mt_job *job = team->job;
 	struct padata_mt_chunk chunk;
-	bool ran = false;
 
 	lock_map_acquire(&team->dep_map);
 	while (team->backend->claim(team, helper, &chunk)) {
-		ran = true;
 		job->thread_fn(chunk.start, chunk.end, job->fn_arg);
 		cond_resched_tasks_rcu_qs();
 	}
 	lock_map_release(&team->dep_map);
-	return ran;
 }
 
 static void padata_mt_team_put(struct padata_mt_team *team)
@@ -148,8 +145,7 @@ static void padata_mt_helper_work(struct padata_mt_helper *helper)
 		fs_reclaim_release(GFP_KERNEL);
 	}
 	set_worker_desc("job %u %ps", team->nr, team->job->thread_fn);
-	if (padata_mt_do_chunks(team, helper))
-		helper->ran = true;
+	padata_mt_do_chunks(team, helper);
 	if (trace_padata_mt_helper_end_enabled())
 		trace_padata_mt_helper_end(team->nr, task_sched_runtime(current) - began);
 }
@@ -191,64 +187,45 @@ void padata_mt_helper_fn(struct work_struct *work)
 }
 
 /*
- * The CPUs that helpers of @job may run on.  If the job has no cpumask, they stay off
- * CPUs that unbound work stays off: those that are isolated, or left out of
- * workqueue.unbound_cpus=.
- */
-void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus)
-{
-	cpumask_and(cpus, cpu_online_mask, job->cpumask ?: workqueue_unbound_cpumask());
-}
-
-/*
- * The caller's CPU is the one it runs on now, and the core of that CPU has a thread.
- * The caller may migrate later: this is only a hint, nothing breaks without it.
+ * Isolated CPUs work, too: nothing else runs on them yet.  The caller's CPU is the one it runs on
+ * now, and the core of that CPU has a thread.  The caller may migrate later: this is only a hint,
+ * nothing breaks without it.
  */
 static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned int nr)
 {
 	struct padata_mt_where *where = team->where;
-	int this_cpu = raw_smp_processor_id();
 
-	padata_mt_job_cpus(team->job, &where->free);
+	where->nid = team->job->nid;
+	where->caller_cpu = raw_smp_processor_id();
+	cpumask_copy(&where->free, cpu_online_mask);
 	nr = min(nr, cpumask_weight(&where->free));
-
-	where->caller_cpu = -1;
-	if (cpumask_test_and_clear_cpu(this_cpu, &where->free))
-		where->caller_cpu = this_cpu;
-
+	cpumask_clear_cpu(where->caller_cpu, &where->free);
 	cpumask_andnot(&where->spread, &where->free,
-		       topology_sibling_cpumask(this_cpu));
-	where->nid = cpu_to_node(this_cpu);
+		       topology_sibling_cpumask(where->caller_cpu));
 	return nr;
 }
 
-/* The CPU in @from nearest to the caller or, when rotating, to the next node. */
-static int padata_mt_boot_nearest(struct padata_mt_team *team, const struct cpumask *from)
-{
-	struct padata_mt_where *where = team->where;
-	int cpu;
-
-	if (team->job->numa_aware)
-		where->nid = next_node_in(where->nid, node_states[N_CPU]);
-
-	cpu = sched_numa_find_nth_cpu(from, 0, where->nid);
-	return cpu < nr_cpu_ids ? cpu : cpumask_first(from);
-}
-
 /*
- * The CPU for the next helper: one per core first, then the other siblings.
- * The caller's own CPU comes last: it is of use if the thread function sleeps.
+ * The CPU for the next helper, on the nearest node that has one.  On a node, cores that have no
+ * thread come first, then the other siblings.  The caller's own CPU comes last of all: it is of
+ * use if the thread function sleeps.
  */
 static int padata_mt_boot_choose_cpu(struct padata_mt_team *team)
 {
 	struct padata_mt_where *where = team->where;
-	int cpu;
+	int cpu, core;
 
 	if (cpumask_empty(&where->free))
 		return where->caller_cpu;
 
-	cpu = padata_mt_boot_nearest(team, cpumask_empty(&where->spread) ?
-					   &where->free : &where->spread);
+	if (team->job->numa_aware)
+		where->nid = next_node_in(where->nid, node_states[N_CPU]);
+	cpu = sched_numa_find_nth_cpu(&where->free, 0, where->nid);
+	if (cpu >= nr_cpu_ids)
+		cpu = cpumask_first(&where->free);
+	core = cpumask_first_and(&where->spread, cpumask_of_node(cpu_to_node(cpu)));
+	if (core < nr_cpu_ids)
+		cpu = core;
 	/* Clear it explicitly: once offline, it is no longer its own sibling. */
 	cpumask_clear_cpu(cpu, &where->free);
 	cpumask_clear_cpu(cpu, &where->spread);
@@ -295,7 +272,7 @@ static unsigned int padata_mt_max_helpers(const struct padata_mt_job *job)
 		    chunks - 1);
 }
 
-static void padata_mt_team_init(struct padata_mt_team *team, struct padata_mt_job *job,
+static void padata_mt_team_init(struct padata_mt_team *team, const struct padata_mt_job *job,
 				struct lock_class_key *key,
 				const struct padata_mt_backend *backend)
 {
@@ -329,7 +306,7 @@ static void padata_mt_team_init(struct padata_mt_team *team, struct padata_mt_jo
  * neither reclaims, nor wakes kswapd, nor uses reserves.
  */
 static struct padata_mt_team *
-padata_mt_team_alloc(struct padata_mt_job *job, struct lock_class_key *key,
+padata_mt_team_alloc(const struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
 	unsigned int nr = backend->prepare ? padata_mt_max_helpers(job) : 0;
@@ -372,7 +349,7 @@ static void padata_mt_queue_helper(struct padata_mt_team *team,
 }
 
 /*
- * padata_mt_start_helpers - start a helper in each free slot, while there are CPUs
+ * padata_mt_start_helpers - start a helper in each free slot, in order, while there are CPUs
  *
  * Called by the caller, before it closes the team.
  *
@@ -394,6 +371,7 @@ void padata_mt_start_helpers(struct padata_mt_team *team)
 		if (cpu < 0)
 			return;
 		padata_mt_queue_helper(team, helper, cpu);
+		team->nr_used = max(team->nr_used, i + 1);
 	}
 }
 
@@ -407,8 +385,8 @@ static void padata_mt_finish(struct padata_mt_team *team)
 {
 	int i;
 
-	for (i = 0; i < team->nr_helpers; i++) {
-		if (team->helpers[i].team && cancel_work(&team->helpers[i].work))
+	for (i = 0; i < team->nr_used; i++) {
+		if (cancel_work(&team->helpers[i].work))
 			padata_mt_team_put(team);
 	}
 
@@ -419,71 +397,48 @@ static void padata_mt_finish(struct padata_mt_team *team)
 		team->backend->release(team);
 }
 
-static void padata_mt_count_threads(const struct padata_mt_team *team)
-{
-	struct padata_mt_job *job = team->job;
-	int i;
-
-	job->nr_threads = 1;
-	job->nr_ran = team->caller_ran;
-	for (i = 0; i < team->nr_helpers; i++) {
-		job->nr_threads += !!team->helpers[i].team;
-		job->nr_ran += team->helpers[i].ran;
-	}
-}
-
-static void padata_mt_run_job(struct padata_mt_team *team)
+/* Return how many threads were put to work. */
+static int padata_mt_run_job(struct padata_mt_team *team)
 {
 	trace_padata_mt_job_start(team->nr, team->job, team->nr_helpers + 1);
 	padata_mt_start_helpers(team);
-	team->caller_ran = padata_mt_do_chunks(team, NULL);
+	padata_mt_do_chunks(team, NULL);
 	padata_mt_finish(team);
-
-	padata_mt_count_threads(team);
-	trace_padata_mt_job_end(team->nr, team->job->nr_ran, team->job->error);
-}
-
-/* Make @job ready to run, or refuse it, with a warning the first time. */
-static int padata_mt_check_job(struct padata_mt_job *job)
-{
-	unsigned long end;
-
-	job->nr_threads = 0;
-	job->nr_ran = 0;
-	job->error = 0;
-	if (!job->thread_fn || check_add_overflow(job->start, job->size, &end)) {
-		pr_warn_once("padata: job from %s refused: thread_fn %ps, start %lu, size %lu\n",
-			     current->comm, job->thread_fn, job->start, job->size);
-		job->error = -EINVAL;
-	}
-	return job->error;
+	trace_padata_mt_job_end(team->nr, team->nr_used + 1);
+	return team->nr_used + 1;
 }
 
 /* padata_do_multithreaded() with a back end of choice: tests need both at any time. */
-int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
+int padata_mt_do_job(const struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend)
 {
 	struct padata_mt_team alone = {}, *team;
+	unsigned long end;
+	int nr_threads;
 
 	might_sleep();
 
-	if (padata_mt_check_job(job))
-		return job->error;
+	if (!job->thread_fn || check_add_overflow(job->start, job->size, &end)) {
+		pr_warn_once("padata: job from %s refused: thread_fn %ps, start %lu, size %lu\n",
+			     current->comm, job->thread_fn, job->start, job->size);
+		return -EINVAL;
+	}
 	if (!job->size)
 		return 0;
 
 	team = padata_mt_team_alloc(job, key, backend);
-	if (!team)
+	if (!team) {
 		padata_mt_team_init(&alone, job, key, backend);
-	padata_mt_run_job(team ?: &alone);
-	if (team)
-		padata_mt_team_put(team);
-	return job->error;
+		return padata_mt_run_job(&alone);
+	}
+	nr_threads = padata_mt_run_job(team);
+	padata_mt_team_put(team);
+	return nr_threads;
 }
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_do_job);
 
 /* Each call site of padata_do_multithreaded() has a lockdep class of its own, @key. */
-int padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
+int padata_do_multithreaded_key(const struct padata_mt_job *job, struct lock_class_key *key)
 {
 	const struct padata_mt_backend *backend = padata_mt_runtime_backend;
 

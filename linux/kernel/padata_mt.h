@@ -52,8 +52,7 @@ struct padata_mt_backend {
 struct padata_mt_where {
 	struct cpumask		free;		/* CPUs that may get a helper */
 	struct cpumask		spread;		/* of these, on cores, or in caches, without one */
-	struct cpumask		allowed;	/* after boot: CPUs of the job */
-	int			caller_cpu;	/* at boot: if helpers may run on it, else -1 */
+	int			caller_cpu;	/* at boot */
 	int			nid;		/* the next helper goes near this node */
 	unsigned long		next_search;	/* after boot: jiffies: then look at CPUs again */
 };
@@ -69,10 +68,9 @@ struct padata_mt_where {
  */
 struct padata_mt_helper {
 	struct work_struct	work;		/* C */
-	struct padata_mt_team	*team;		/* C: NULL: never used */
+	struct padata_mt_team	*team;		/* C */
 	bool			in_use;		/* X */
 	int			cpu;		/* C: chosen for the helper */
-	bool			ran;		/* H: it claimed a chunk */
 	u64			runtime;	/* H: the worker's CPU time when it last claimed */
 };
 
@@ -88,14 +86,13 @@ struct padata_mt_helper {
  * C: used by the caller alone
  */
 struct padata_mt_team {
-	struct padata_mt_job	*job;
+	const struct padata_mt_job *job;
 	const struct padata_mt_backend *backend;
 	struct task_struct	*caller;
 	unsigned long		next;		/* A: the cursor: all below is claimed */
 	unsigned long		end;
 	unsigned long		divisor;	/* a claim takes remaining / divisor */
 	unsigned int		nr;		/* names the job in trace events */
-	bool			caller_ran;	/* C: it claimed a chunk */
 	atomic64_t		used;		/* A: CPU time of helpers, not charged yet, in ns */
 	refcount_t		inside;		/* A: threads that may touch the job */
 	refcount_t		ref;		/* caller and queued helpers */
@@ -103,6 +100,7 @@ struct padata_mt_team {
 	/* Threads hold this while they work; the caller waits for it. */
 	struct lockdep_map	dep_map;
 	struct padata_mt_where	*where;		/* C: NULL: the caller is alone */
+	int			nr_used;	/* C: the first slots, which have had a helper */
 	int			nr_helpers;	/* slots */
 	struct padata_mt_helper	helpers[] __counted_by(nr_helpers);
 };
@@ -122,10 +120,9 @@ extern const struct padata_mt_backend *padata_mt_runtime_backend;
 
 bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_chunk *chunk);
 void padata_mt_start_helpers(struct padata_mt_team *team);
-void padata_mt_job_cpus(const struct padata_mt_job *job, struct cpumask *cpus);
 void padata_mt_helper_fn(struct work_struct *work);
 
-int padata_mt_do_job(struct padata_mt_job *job, struct lock_class_key *key,
+int padata_mt_do_job(const struct padata_mt_job *job, struct lock_class_key *key,
 		     const struct padata_mt_backend *backend);
 
 #endif /* _KERNEL_PADATA_MT_H */

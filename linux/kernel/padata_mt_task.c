@@ -2,12 +2,9 @@
 /*
  * padata_mt_task.c - helpers for jobs that share the machine with other tasks
  *
- * After boot, a machine is there for its users.  Helping one user's job must not
- * disturb the others, nor get that user more of the machine than it was given.  So helpers
- * are started on idle CPUs, leave after their chunk when another task wants the CPU, and
- * keep within the limits of the caller.  They change no state of the worker that they run
- * in.  The rules, and what a helper does not inherit, are in
- * Documentation/core-api/padata-mt-tasks.rst.
+ * After boot, helpers are started on idle CPUs, leave after their chunk when another task wants
+ * the CPU, and keep within the limits of the caller.  They change no state of the worker that they
+ * run in.  The rules are in Documentation/core-api/padata-mt-tasks.rst.
  */
 
 #include <linux/cleanup.h>
@@ -35,27 +32,23 @@ static bool padata_mt_task_is_limited(const struct padata_mt_team *team)
  */
 static bool padata_mt_task_cpu_allowed(const struct padata_mt_team *team, int cpu)
 {
-	return cpumask_test_cpu(cpu, workqueue_unbound_cpumask()) &&
+	return workqueue_cpu_allowed(cpu) &&
 	       (!padata_mt_task_is_limited(team) ||
 		cpumask_test_cpu(cpu, &team->caller->cpus_mask));
 }
 
-/* In ns: what helpers have used and is not charged yet, and a chunk of each thread inside. */
-static u64 padata_mt_task_owed(const struct padata_mt_team *team)
-{
-	return atomic64_read(&team->used) + refcount_read(&team->inside) * NSEC_PER_MSEC;
-}
-
 /*
  * Nothing for a realtime task, which a caller may become in the middle of a job, and may be only
- * because it holds a lock that a realtime task waits for; and nothing without quota.
+ * because it holds a lock that a realtime task waits for; and nothing without quota for what
+ * helpers have used and is not charged yet, and for a chunk of each thread inside.
  */
 static bool padata_mt_task_may_have_help(const struct padata_mt_team *team)
 {
+	u64 ns = atomic64_read(&team->used) + refcount_read(&team->inside) * NSEC_PER_MSEC;
+
 	if (rt_or_dl_task(team->caller))
 		return false;
-	return !padata_mt_task_is_limited(team) ||
-	       sched_task_has_quota(team->caller, padata_mt_task_owed(team));
+	return !padata_mt_task_is_limited(team) || sched_task_has_quota(team->caller, ns);
 }
 
 /* A thread of the job is on @cpu: the next one goes where it shares no cache with it. */
@@ -78,7 +71,7 @@ static void padata_mt_task_begin_search(struct padata_mt_team *team)
 	struct padata_mt_where *where = team->where;
 	int i;
 
-	cpumask_and(&where->free, &where->allowed, cpu_online_mask);
+	cpumask_copy(&where->free, cpu_online_mask);
 	cpumask_copy(&where->spread, &where->free);
 	padata_mt_task_spread(where, raw_smp_processor_id());
 	for (i = 0; i < team->nr_helpers; i++) {
@@ -90,31 +83,24 @@ static void padata_mt_task_begin_search(struct padata_mt_team *team)
 }
 
 /*
- * What keeps a caller alone.  Helpers do not inherit the scopes of an allocation, and a task
- * that may use the memory reserves uses them alone, and may hold locks that other tasks wait
- * for in order to free memory.
+ * What keeps a caller alone: helpers do not inherit the scopes of an allocation, and who may use
+ * the memory reserves may hold locks that other tasks wait for in order to free memory.
  */
 #define PADATA_MT_TASK_ALONE	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC)
 
-/* Whether the current thread works for a job, within its limits: a job in it has no helpers. */
-static bool padata_mt_task_is_helper(void)
-{
-	struct worker *worker = current_wq_worker();
-
-	return worker && worker->current_func == padata_mt_helper_fn;
-}
-
 static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned int nr)
 {
-	const struct padata_mt_job *job = team->job;
+	const struct work_struct *work = current_work();
 	struct padata_mt_where *where = team->where;
 
-	if (padata_mt_task_is_helper() || rt_or_dl_task(current) ||
-	    (current->flags & PADATA_MT_TASK_ALONE) || !job->max_chunk)
+	if (rt_or_dl_task(current) || (current->flags & PADATA_MT_TASK_ALONE) ||
+	    !team->job->max_chunk)
+		return 0;
+	/* Nor has a helper any, which works within the limits of another task */
+	if (work && work->func == padata_mt_helper_fn)
 		return 0;
 
-	where->nid = numa_nearest_node(job->near_nid ? job->nid : numa_node_id(), N_CPU);
-	padata_mt_job_cpus(job, &where->allowed);
+	where->nid = numa_nearest_node(team->job->nid, N_CPU);
 	padata_mt_task_begin_search(team);
 	where->next_search = jiffies;
 	return nr;

@@ -7,11 +7,10 @@
  * /sys/kernel/debug/test_padata_mt/run takes the description of a job, as words
  * of the form key=value; the write returns when the job is done:
  *
- *   start= size= align= min_chunk= max_chunk= max_threads= numa_aware=
+ *   start= size= align= min_chunk= max_chunk= max_threads= nid= numa_aware=
  *		as in struct padata_mt_job; numbers as in C.  size= is required,
  *		max_threads= is INT_MAX by default, and all others are 0.
- *   near=NODE	the node of the data (default: none given)
- *   cpus=LIST	the job's cpumask, as in 0-3,8 (default: none given)
+ *   cpus=LIST	helpers are started on no other CPUs, as in 0-3,8 (default: on any)
  *   fn=WHAT	what the thread function does with a chunk, in addition to the checks:
  *		touch	nothing (default)
  *		sleep	sleeps for us= microseconds
@@ -28,7 +27,6 @@
  *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, and fn=nap
  *		(default 100)
  *   us_helper=N	the same for helpers (default: as us=)
- *   fail=N	one chunk in N fails, at random (default 0: none)
  *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
  *   reclaim=1	the caller holds what lockdep takes for a lock of memory reclaim.  Not
  *		with a thread function that allocates memory.
@@ -60,19 +58,15 @@
  *
  *   status=	ok, or failed if padata broke a promise or refused the job
  *   why=	which promise, in words joined by dashes, or none
- *   ret=	what padata_do_multithreaded() returned; a requested failure has
- *		status=ok
+ *   ret=	what padata_do_multithreaded() returned
  *   chunks= units=	calls of the thread function, and units handed out to them
  *   helped=	units handed out to helpers
- *   nr_threads= nr_ran=	as in struct padata_mt_job
  *   inside=	the most threads that were in the thread function at once
  *   strays=	chunks that helpers ran on CPUs outside cpus=; not a failure by
  *		itself, as helpers of a CPU that goes offline finish elsewhere
  *   elapsed_ns=	how long the job took
- *   failed=	chunks that were made to fail
  *   units_by_cpu=	CPU:UNITS pairs, separated by commas
- *   runs= erred=	with repeat=: how often the jobs were run, and how often one of them
- *		returned an error; all else is of the last time
+ *   runs=	with repeat=: how often the jobs were run; all else is of the last time
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -96,7 +90,6 @@
 #include <linux/mutex.h>
 #include <linux/numa.h>
 #include <linux/padata_mt.h>
-#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -116,9 +109,6 @@
 #define TEST_MAX_US		60000000UL
 #define TEST_MAX_DESCRIPTION	512
 #define TEST_INNER_SIZE		64UL
-
-/* The error that jobs are made to fail with. */
-#define TEST_ERROR		(-EREMOTEIO)
 
 enum test_fn {
 	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NAP, TEST_NESTED,
@@ -141,13 +131,13 @@ static const struct { const char *name; unsigned int flags; } test_scopes[] = {
 	{ "memalloc", PF_MEMALLOC },
 };
 
-/* What was asked for.  cpus is storage for job.cpumask: use it only through that. */
+/* What was asked for. */
 struct test_desc {
 	struct padata_mt_job	job;
+	bool			on_cpus;	/* helpers run on @cpus only */
 	struct cpumask		cpus;
 	unsigned long		us;
 	unsigned long		us_helper;
-	unsigned long		fail;
 	bool			hold;
 	bool			reclaim;
 	unsigned int		scope;
@@ -167,6 +157,7 @@ struct test_desc {
 struct test_job {
 	const struct test_desc	*desc;
 	struct padata_mt_job	job;
+	struct padata_mt_backend backend;
 	struct task_struct	*caller;
 	unsigned long		*seen;		/* a bit for every unit */
 	atomic_long_t		*units;		/* for every CPU */
@@ -174,7 +165,6 @@ struct test_job {
 	const char		*why;		/* the first promise broken */
 	atomic_t		chunks;
 	atomic_t		strays;
-	atomic_t		failed;
 	atomic_t		inside;
 	atomic_t		most;
 	bool			returned;
@@ -189,7 +179,6 @@ struct test_set {
 	struct test_desc	desc;
 	struct completion	go;
 	unsigned int		runs;
-	unsigned int		erred;
 	unsigned int		nr;
 	struct test_job		jobs[] __counted_by(nr);
 };
@@ -222,12 +211,41 @@ static void test_inner_fn(unsigned long start, unsigned long end, void *arg)
 	atomic_long_add(end - start, units);
 }
 
-static int test_do(struct test_job *tj, struct padata_mt_job *job,
-		   struct lock_class_key *key)
+static const struct padata_mt_backend *test_backend(const struct test_job *tj)
 {
-	if (tj->desc->rules == TEST_BOOT)
-		return padata_mt_do_job(job, key, &padata_mt_boot_backend);
-	return padata_do_multithreaded_key(job, key);
+	return tj->desc->rules == TEST_BOOT ? &padata_mt_boot_backend : padata_mt_runtime_backend;
+}
+
+static unsigned int test_prepare(struct padata_mt_team *team, unsigned int nr)
+{
+	const struct test_job *tj = team->job->fn_arg;
+
+	return test_backend(tj)->prepare(team, min(nr, cpumask_weight(&tj->desc->cpus)));
+}
+
+/* One of cpus= that the back end chooses sooner or later. */
+static int test_choose_cpu(struct padata_mt_team *team)
+{
+	const struct test_job *tj = team->job->fn_arg;
+	bool last;
+	int cpu;
+
+	do {
+		last = cpumask_empty(&team->where->free);
+		cpu = test_backend(tj)->choose_cpu(team);
+		if (cpu < 0 || cpumask_test_cpu(cpu, &tj->desc->cpus))
+			return cpu;
+	} while (!last);
+	return -1;
+}
+
+static void test_set_backend(struct test_job *tj)
+{
+	tj->backend = *test_backend(tj);
+	if (!tj->desc->on_cpus || !tj->backend.prepare)
+		return;
+	tj->backend.prepare = test_prepare;
+	tj->backend.choose_cpu = test_choose_cpu;
 }
 
 static void test_nest(struct test_job *tj)
@@ -242,7 +260,7 @@ static void test_nest(struct test_job *tj)
 	inner.size = TEST_INNER_SIZE;
 	inner.align = 0;
 	inner.min_chunk = 1;
-	if (test_do(tj, &inner, &test_inner_key))
+	if (padata_mt_do_job(&inner, &test_inner_key, test_backend(tj)) < 0)
 		test_broke(tj, "inner-job-refused");
 	else if (atomic_long_read(&units) != TEST_INNER_SIZE)
 		test_broke(tj, "inner-job-incomplete");
@@ -367,14 +385,13 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 
 static void test_note_cpu(struct test_job *tj, unsigned long units)
 {
-	const struct cpumask *cpus = tj->desc->job.cpumask;
 	int cpu = raw_smp_processor_id();
 
 	atomic_long_add(units, &tj->units[cpu]);
 	if (current == tj->caller)
 		return;
 	atomic_long_add(units, &tj->helped);
-	if (cpus && !cpumask_test_cpu(cpu, cpus))
+	if (tj->desc->on_cpus && !cpumask_test_cpu(cpu, &tj->desc->cpus))
 		atomic_inc(&tj->strays);
 }
 
@@ -396,10 +413,6 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	test_check_chunk(tj, start, end);
 	test_note_cpu(tj, end - start);
 	test_work(tj, start, end);
-	if (tj->desc->fail && !get_random_u32_below(tj->desc->fail)) {
-		atomic_inc(&tj->failed);
-		padata_mt_fail(&tj->job, TEST_ERROR);
-	}
 	if (READ_ONCE(tj->returned))
 		test_broke(tj, "thread-inside-after-return");
 	atomic_dec(&tj->inside);
@@ -408,38 +421,19 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 /*
  * Running jobs
  */
-static void test_check_failed_job(struct test_job *tj)
-{
-	bool asked = atomic_read(&tj->failed) && tj->ret == TEST_ERROR;
-
-	if (!asked && tj->ret == -EINVAL)
-		test_broke(tj, "job-refused");
-	else if (!asked)
-		test_broke(tj, "wrong-error");
-}
-
-static void test_check_done_job(struct test_job *tj)
-{
-	if (atomic_read(&tj->failed))
-		test_broke(tj, "failure-not-returned");
-	if (!bitmap_full(tj->seen, tj->desc->job.size))
-		test_broke(tj, "unit-not-handed-out");
-}
-
 static void test_check_job(struct test_job *tj)
 {
 	int max_threads = max(tj->desc->job.max_threads, 1);
 
-	if (tj->ret)
-		test_check_failed_job(tj);
-	else
-		test_check_done_job(tj);
-
+	if (tj->ret < 0)
+		test_broke(tj, "job-refused");
+	else if (!bitmap_full(tj->seen, tj->desc->job.size))
+		test_broke(tj, "unit-not-handed-out");
 	if (atomic_read(&tj->inside))
 		test_broke(tj, "thread-inside-after-return");
 	if (atomic_read(&tj->most) > max_threads)
 		test_broke(tj, "more-than-max-threads-inside");
-	if (tj->job.nr_threads > max_threads || tj->job.nr_ran > tj->job.nr_threads)
+	if (tj->ret > max_threads || (tj->ret < 1 && tj->desc->job.size))
 		test_broke(tj, "threads-counted-wrong");
 }
 
@@ -452,7 +446,8 @@ static int test_do_scoped(struct test_job *tj)
 	flags = memalloc_flags_save(tj->desc->scope);
 	if (reclaim)
 		fs_reclaim_acquire(GFP_KERNEL);
-	ret = test_do(tj, &tj->job, tj->job.max_chunk ? &test_bounded_key : &test_key);
+	ret = padata_mt_do_job(&tj->job, tj->job.max_chunk ? &test_bounded_key : &test_key,
+			       &tj->backend);
 	if (reclaim)
 		fs_reclaim_release(GFP_KERNEL);
 	memalloc_flags_restore(flags);
@@ -467,6 +462,7 @@ static void test_run_job(struct test_job *tj)
 	tj->caller = current;
 	tj->job = tj->desc->job;
 	tj->job.fn_arg = tj;
+	test_set_backend(tj);
 
 	if (tj->desc->hold)
 		mutex_lock(&test_fn_lock);
@@ -486,8 +482,8 @@ static int test_runner(void *arg)
 
 	wait_for_completion(tj->go);
 	/* May fail if CPUs went offline.  The job has to cope. */
-	if (tj->desc->job.cpumask && tj->desc->context == TEST_KTHREAD)
-		set_cpus_allowed_ptr(current, tj->desc->job.cpumask);
+	if (tj->desc->on_cpus && tj->desc->context == TEST_KTHREAD)
+		set_cpus_allowed_ptr(current, &tj->desc->cpus);
 	test_run_job(tj);
 	kthread_complete_and_exit(&tj->done, 0);
 }
@@ -530,8 +526,6 @@ static struct test_set *test_set_alloc(const struct test_desc *desc)
 
 	set->nr = desc->jobs;
 	set->desc = *desc;
-	if (desc->job.cpumask)
-		set->desc.job.cpumask = &set->desc.cpus;
 	init_completion(&set->go);
 	for (i = 0; i < set->nr && !ret; i++)
 		ret = test_job_init(&set->jobs[i], set);
@@ -596,7 +590,6 @@ static int test_parse_number(struct test_desc *desc, const char *key,
 		{ "max_chunk", &desc->job.max_chunk },
 		{ "us", &desc->us },
 		{ "us_helper", &desc->us_helper },
-		{ "fail", &desc->fail },
 	};
 	unsigned int i;
 
@@ -642,12 +635,9 @@ static int test_parse_word(struct test_desc *desc, const char *key,
 {
 	if (!strcmp(key, "max_threads"))
 		return kstrtoint(value, 0, &desc->job.max_threads);
-	if (!strcmp(key, "near")) {
-		desc->job.near_nid = true;
-		if (kstrtoint(value, 0, &desc->job.nid) || !numa_valid_node(desc->job.nid))
-			return -EINVAL;
-		return 0;
-	}
+	if (!strcmp(key, "nid"))
+		return kstrtoint(value, 0, &desc->job.nid) || !numa_valid_node(desc->job.nid) ?
+		       -EINVAL : 0;
 	if (!strcmp(key, "rules"))
 		return test_parse_name(value, test_rules, ARRAY_SIZE(test_rules),
 				       &desc->rules);
@@ -664,7 +654,7 @@ static int test_parse_word(struct test_desc *desc, const char *key,
 		return test_parse_name(value, test_contexts,
 				       ARRAY_SIZE(test_contexts), &desc->context);
 	if (!strcmp(key, "cpus")) {
-		desc->job.cpumask = &desc->cpus;
+		desc->on_cpus = true;
 		return cpulist_parse(value, &desc->cpus);
 	}
 	return test_parse_bool(desc, key, value);
@@ -712,8 +702,7 @@ static int test_describe(struct test_desc *desc, char *words)
 	    !test_in_range("jobs", desc->jobs, 1, TEST_MAX_JOBS) ||
 	    !test_in_range("repeat", desc->repeat, 1, TEST_MAX_REPEAT) ||
 	    !test_in_range("us", desc->us, 1, TEST_MAX_US) ||
-	    !test_in_range("us_helper", desc->us_helper, 0, TEST_MAX_US) ||
-	    !test_in_range("fail", desc->fail, 0, U32_MAX))
+	    !test_in_range("us_helper", desc->us_helper, 0, TEST_MAX_US))
 		return -EINVAL;
 
 	desc->us_helper = desc->us_helper ?: desc->us;
@@ -737,19 +726,8 @@ static bool test_set_is_ok(const struct test_set *set)
 	return true;
 }
 
-static bool test_set_erred(const struct test_set *set)
-{
-	unsigned int i;
-
-	for (i = 0; i < set->nr; i++) {
-		if (set->jobs[i].ret)
-			return true;
-	}
-	return false;
-}
-
 /* The set takes the place of the last one. */
-static int test_run_once(const struct test_desc *desc, unsigned int run, unsigned int erred)
+static int test_run_once(const struct test_desc *desc, unsigned int run)
 {
 	struct test_set *set = test_set_alloc(desc);
 	int ret;
@@ -759,7 +737,6 @@ static int test_run_once(const struct test_desc *desc, unsigned int run, unsigne
 
 	ret = test_set_run(set);
 	set->runs = run;
-	set->erred = erred + test_set_erred(set);
 	test_set_free(test_last);
 	test_last = set;
 	return ret;
@@ -768,7 +745,7 @@ static int test_run_once(const struct test_desc *desc, unsigned int run, unsigne
 static int test_run_words(char *words)
 {
 	struct test_desc *desc __free(kfree) = kmalloc(sizeof(*desc), GFP_KERNEL);
-	unsigned int run, erred = 0;
+	unsigned int run;
 	int ret;
 
 	if (!desc)
@@ -776,10 +753,9 @@ static int test_run_words(char *words)
 	ret = test_describe(desc, words);
 	WRITE_ONCE(test_released, false);
 	for (run = 1; !ret && run <= desc->repeat; run++) {
-		ret = test_run_once(desc, run, erred);
+		ret = test_run_once(desc, run);
 		if (ret || !test_set_is_ok(test_last) || fatal_signal_pending(current))
 			break;
-		erred = test_last->erred;
 	}
 	return ret;
 }
@@ -856,12 +832,9 @@ static void test_show_job(struct seq_file *m, const struct test_job *tj)
 	seq_printf(m, "status=%s why=%s ret=%d chunks=%d units=%lu",
 		   tj->why ? "failed" : "ok", tj->why ?: "none", tj->ret,
 		   atomic_read(&tj->chunks), units);
-	seq_printf(m, " nr_threads=%d nr_ran=%d inside=%d strays=%d elapsed_ns=%llu",
-		   tj->job.nr_threads, tj->job.nr_ran, atomic_read(&tj->most),
-		   atomic_read(&tj->strays), tj->elapsed_ns);
-	seq_printf(m, " helped=%ld failed=%d",
-		   atomic_long_read(&tj->helped), atomic_read(&tj->failed));
-	seq_printf(m, " runs=%u erred=%u", test_last->runs, test_last->erred);
+	seq_printf(m, " inside=%d strays=%d elapsed_ns=%llu helped=%ld runs=%u",
+		   atomic_read(&tj->most), atomic_read(&tj->strays), tj->elapsed_ns,
+		   atomic_long_read(&tj->helped), test_last->runs);
 	test_show_units(m, tj);
 	seq_putc(m, '\n');
 }

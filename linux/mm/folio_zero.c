@@ -143,9 +143,11 @@ int huge_page_threads(unsigned long nr_pages, unsigned long threshold_kbytes)
 /* All but the page that is left for the end. */
 static void huge_page_chunk(unsigned long start, unsigned long end, void *arg)
 {
-	const struct huge_page_work *work = arg;
+	struct huge_page_work *work = arg;
 	int err = 0;
 
+	if (READ_ONCE(work->err))
+		return;
 	if (start <= work->last && work->last < end) {
 		err = work->fn(work, work->last + 1, end);
 		end = work->last;
@@ -153,7 +155,7 @@ static void huge_page_chunk(unsigned long start, unsigned long end, void *arg)
 	if (!err)
 		err = work->fn(work, start, end);
 	if (err)
-		padata_mt_fail(work->job, err);
+		WRITE_ONCE(work->err, err);
 }
 
 /**
@@ -162,7 +164,7 @@ static void huge_page_chunk(unsigned long start, unsigned long end, void *arg)
  * @threads: The most threads, from huge_page_threads().
  *
  * Context: Process context, may sleep.
- * Return: 0, or the error of @work->fn.
+ * Return: 0, or an error of @work->fn, after which no thread goes on with another chunk.
  */
 int huge_page_do(struct huge_page_work *work, int threads)
 {
@@ -176,17 +178,13 @@ int huge_page_do(struct huge_page_work *work, int threads)
 		.max_chunk	= work->max_chunk,
 		.max_threads	= threads,
 		.nid		= folio_nid(work->folio),
-		.near_nid	= true,
 	};
 
-	work->job = &job;
 	/* Old contents must not show, even if padata refuses the job. */
-	if (threads <= 1 || WARN_ON_ONCE(padata_do_multithreaded(&job) == -EINVAL)) {
-		job.error = 0;
+	if (threads <= 1 || WARN_ON_ONCE(padata_do_multithreaded(&job) < 0))
 		huge_page_chunk(0, nr_pages, work);
-	}
-	if (job.error || work->last == HUGE_PAGE_NO_PAGE)
-		return job.error;
+	if (work->err || work->last == HUGE_PAGE_NO_PAGE)
+		return work->err;
 
 	work->cached = true;
 	return work->fn(work, work->last, work->last + 1);

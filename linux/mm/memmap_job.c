@@ -86,7 +86,6 @@ static void memmap_init_by_job(unsigned long pfn, unsigned long end_pfn, unsigne
 		.max_chunk	= MEMMAP_JOB_CHUNK,
 		.max_threads	= cpumask_weight(cpus),
 		.nid		= nid,
-		.near_nid	= true,
 	};
 
 	padata_do_multithreaded(&job);

@@ -6,8 +6,8 @@ messages are searched for anywhere in the text, each with the time stamp right b
 
 Deferred init is reported by two different lines::
 
-    [    0.631207] node 0 deferred pages initialised in 22ms                               (stock 6.12)
-    [    0.631207] node 0 initialised, 3145728 pages in 22ms, 52 threads (47 took part)    (ours)
+    [    0.631207] node 0 deferred pages initialised in 22ms                 (stock 6.12)
+    [    0.631207] node 0 initialised, 3145728 pages in 22ms, 52 threads    (ours)
 
 A node with nothing deferred has no line.  The time that both kernels' lines can be compared by is that of
 their stamps: from the last message before deferred init starts, which is SMP_DONE in both, to the last node
@@ -35,7 +35,7 @@ NODE_DONE = (
     r"node (?P<node>\d+) (?:"
     r"deferred pages initialised in (?P<stock_ms>\d+)ms"
     r"|initialised, (?P<pages>\d+) pages in (?P<ms>\d+)ms"
-    r"(?:, (?P<threads>\d+) threads?(?: \((?P<ran>\d+) took part\))?)?)"
+    r"(?:, (?P<threads>\d+) threads?)?)"
 )
 DEVTMPFS = r"devtmpfs: initialized"
 BLOCK_SIZE = r"x86/mm: Memory block size"
@@ -59,8 +59,7 @@ class NodeLine:
     at: float | None  # its time stamp, seconds
     text: str  # the message, without the time stamp
     pages: int | None = None  # stock does not say
-    threads: int | None = None  # threads put to work
-    ran: int | None = None  # threads that took part; stock does not say
+    threads: int | None = None  # threads put to work; stock does not say
 
 
 @dataclass(frozen=True)
@@ -129,15 +128,13 @@ def interesting(line: str) -> str:
 
 
 def _node_line(match: re.Match[str]) -> NodeLine:
-    threads = _int(match["threads"])
     return NodeLine(
         node=int(match["node"]),
         ms=int(match["ms"] or match["stock_ms"]),
         at=float(match["at"]) if match["at"] else None,
         text=match[0][match[0].index("node") :],
         pages=_int(match["pages"]),
-        threads=threads,
-        ran=_int(match["ran"]) or threads,
+        threads=_int(match["threads"]),
     )
 
 

@@ -211,8 +211,6 @@ def _threads(node: Threads) -> str:
     text += f"{line.ms} ms"
     if line.threads is not None:
         text += f", {plural(line.threads, 'thread')} of {node.expected} expected"
-        if line.ran not in (None, line.threads):
-            text += f", {line.ran} took part"
         if not node.ok:
             text += " [red](does not add up)[/]"
         elif line.threads != node.expected:

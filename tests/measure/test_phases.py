@@ -10,8 +10,8 @@ from padlab.vm import dmesg
 
 LATER = """\
 [    0.469000] smpboot: Total of 1 processors activated (2000.00 BogoMIPS)
-[    2.300000] node 0 initialised, 1000 pages in 1831ms, 1 threads (1 took part)
-[    2.342000] node 1 initialised, 500 pages in 1876ms, 1 threads (1 took part)
+[    2.300000] node 0 initialised, 1000 pages in 1831ms, 1 threads
+[    2.342000] node 1 initialised, 500 pages in 1876ms, 1 threads
 [    2.342214] Memory: 263955160K/268434932K available (6144K kernel code, 4K reserved, 0K cma-reserved)
 [    2.357000] devtmpfs: initialized
 [    2.357500] x86/mm: Memory block size: 1024MB

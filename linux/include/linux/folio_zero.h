@@ -8,7 +8,6 @@
 #include <linux/types.h>
 
 struct folio;
-struct padata_mt_job;
 struct page;
 
 #define HUGE_PAGE_NO_PAGE	ULONG_MAX
@@ -21,14 +20,14 @@ struct page;
 
 /* A folio that is zeroed, or copied to.  Pages are numbered from its start. */
 struct huge_page_work {
-	/* Does [start, end), by any thread.  Returns 0, or an error that ends all of the work. */
+	/* Does [start, end), by any thread.  Returns 0, or an error that ends the work. */
 	int (*fn)(const struct huge_page_work *work, unsigned long start, unsigned long end);
 	struct folio		*folio;
 	unsigned long		addr;		/* of the first page */
 	unsigned long		last;		/* what was touched, or HUGE_PAGE_NO_PAGE */
 	unsigned long		max_chunk;	/* what takes about a millisecond, in pages */
 	bool			cached;		/* through the cache */
-	struct padata_mt_job	*job;
+	int			err;		/* of any thread, or 0 */
 };
 
 int huge_page_do(struct huge_page_work *work, int threads);

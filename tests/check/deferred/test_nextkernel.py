@@ -3,7 +3,7 @@
 
 from padlab.check.deferred import nextkernel
 
-DONE = "[    1.2] node 0 initialised, 3302741 pages in 788ms, 4 threads (4 took part)\n"
+DONE = "[    1.2] node 0 initialised, 3302741 pages in 788ms, 4 threads\n"
 RESTORED = "[    1.9] test_kho: KHO restore succeeded\n"
 
 

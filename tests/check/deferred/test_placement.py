@@ -35,18 +35,18 @@ pgdatinit0-40 [001] chunk: job=1 start=65536 end=98304
 kworker/2:0-50 [002] chunk: job=1 start=98304 end=163840
 kworker/0:1-51 [000] chunk: job=1 start=163840 end=229376
 pgdatinit0-40 [001] chunk: job=1 start=229376 end=262144
-pgdatinit0-40 [001] job_end: job=1 ran=3
+pgdatinit0-40 [001] job_end: job=1 threads=4
 """
 OTHER = """
 swapper/0-1 [005] job_start: job=7 start=0 size=2 align=1 min_chunk=1 threads=2
 swapper/0-1 [005] helper_start: job=7 cpu=0
 swapper/0-1 [005] chunk: job=7 start=0 end=2
-swapper/0-1 [005] job_end: job=7 ran=1
+swapper/0-1 [005] job_end: job=7 threads=2
 """
 WITHOUT_CPUS = """
 pgdatinit2-40 [005] job_start: job=2 start=2129920 size=1015808 align=32768 min_chunk=32768 threads=1
 pgdatinit2-40 [005] chunk: job=2 start=2129920 end=3145728
-pgdatinit2-40 [005] job_end: job=2 ran=1
+pgdatinit2-40 [005] job_end: job=2 threads=1
 """
 
 
@@ -68,7 +68,6 @@ def test_parse() -> None:
     assert (job.start, job.size, job.threads, job.cpu, job.pid) == (65536, 196608, 4, 1, 40)
     assert job.helpers == [2, 0, 3]
     assert job.chunks[1] == placement.Chunk(98304, 163840, 2, 50)
-    assert job.ran == 3
     assert trace.cpus[6].core == {6, 7}
     assert trace.nodes[2].distances == (40, 30, 10)
 
@@ -84,9 +83,8 @@ CHANGES = [
     ("helper_start: job=1 cpu=2", "helper_start: job=1 cpu=0", "helper on CPU 0, whose core was taken"),
     ("helper_start: job=1 cpu=3", "helper_start: job=1 cpu=2", "second thread on CPU 2"),
     ("helper_start: job=1 cpu=3", "helper_start: job=1 cpu=1", "second thread on CPU 1"),
-    ("threads=4", "threads=5", "3 helpers for 5 threads"),
-    ("threads=4", "threads=3", "3 threads, where 4 CPUs could have a section each"),
-    ("ran=3", "ran=4", "says that 4 threads took part, 3 did"),
+    ("min_chunk=32768 threads=4", "min_chunk=32768 threads=5", "3 helpers for 5 threads"),
+    ("min_chunk=32768 threads=4", "min_chunk=32768 threads=3", "3 threads, where 4 CPUs could have a section each"),
     ("end=98304", "end=65537", "nobody got 65537 to 98304"),
     ("start=163840 end=229376", "start=131072 end=229376", "handed out twice: 131072 to 163840"),
     ("end=262144", "end=262143", "nobody got 262143 to 262144"),

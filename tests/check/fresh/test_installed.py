@@ -14,11 +14,11 @@ from padlab.vm.watch import HostClock
 from tests.conftest import EMULATED
 
 RELEASE = "6.12.9-padata-mt-cloud-amd64"
-NODE = "[    0.6] node {} initialised, 3145728 pages in 22ms, 4 threads (4 took part)\n"
+NODE = "[    0.6] node {} initialised, 3145728 pages in 22ms, 4 threads\n"
 GUEST = f"""release {RELEASE}
 system running
-journal node 0 initialised, 3145728 pages in 22ms, 4 threads (4 took part)
-journal node 1 initialised, 3145728 pages in 22ms, 4 threads (4 took part)
+journal node 0 initialised, 3145728 pages in 22ms, 4 threads
+journal node 1 initialised, 3145728 pages in 22ms, 4 threads
 helpers 3
 done 0
 """

@@ -12,7 +12,7 @@ from padlab.check.memmap import asked, matrix
 from padlab.core.errors import LabError
 from padlab.vm import channel, dmesg, machine
 
-NODE = "[    0.6] node 0 initialised, 1000 pages in 22ms, 4 threads (4 took part)\n"
+NODE = "[    0.6] node 0 initialised, 1000 pages in 22ms, 4 threads\n"
 ZEROED = "[    0.1] mem auto-init: stack:off, heap alloc:off, heap free:on\n"
 
 

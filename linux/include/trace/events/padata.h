@@ -67,17 +67,15 @@ TRACE_EVENT(padata_mt_helper_end,
 	    TP_printk("job=%u ns=%llu", __entry->nr, __entry->ns)
 );
 
-/* The job is over, @ran of its threads got a chunk. */
+/* The job is over, after @threads were put to work. */
 TRACE_EVENT(padata_mt_job_end,
-	    TP_PROTO(unsigned int nr, int ran, int error),
-	    TP_ARGS(nr, ran, error),
+	    TP_PROTO(unsigned int nr, int threads),
+	    TP_ARGS(nr, threads),
 	    TP_STRUCT__entry(__field(unsigned int, nr)
-			     __field(int, ran)
-			     __field(int, error)),
+			     __field(int, threads)),
 	    TP_fast_assign(__entry->nr = nr;
-			   __entry->ran = ran;
-			   __entry->error = error;),
-	    TP_printk("job=%u ran=%d error=%d", __entry->nr, __entry->ran, __entry->error)
+			   __entry->threads = threads;),
+	    TP_printk("job=%u threads=%d", __entry->nr, __entry->threads)
 );
 
 #endif /* _TRACE_PADATA_H */

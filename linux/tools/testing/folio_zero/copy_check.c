@@ -113,14 +113,15 @@ unsigned long check_copy_pages_uncached(struct page *page, struct page *source, 
 }
 
 /* Who may have a job is checked with zero_check: both ask the same function. */
-int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
+int check_padata_do_multithreaded_key(const struct padata_mt_job *job,
+				      struct lock_class_key *key)
 {
 	if (job->size != copy.nr || job->max_threads != *max_threads ||
 	    huge_page_threads(copy.nr, *copy_threshold_kbytes) <= 1)
 		check_fail("there is another job", job->size);
 	if (job->min_chunk != MIN_CHUNK || job->align != MIN_CHUNK || job->max_chunk != COPY_CHUNK)
 		check_fail("the chunks have another size", job->max_chunk);
-	if (!job->near_nid || job->nid != folio_nid(&(struct folio){ to, 0 }))
+	if (job->nid != folio_nid(&(struct folio){ to, 0 }))
 		check_fail("helpers are not near what they write", 0UL);
 	nr_jobs++;
 	return padata_do_multithreaded_key(job, key);

@@ -187,7 +187,8 @@ static bool may_be_job(unsigned long nr_pages)
 	       *threshold_kbytes && kib >= *threshold_kbytes && nr_pages >= 2 * MIN_CHUNK;
 }
 
-int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key)
+int check_padata_do_multithreaded_key(const struct padata_mt_job *job,
+				      struct lock_class_key *key)
 {
 	int ret;
 
@@ -195,7 +196,7 @@ int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_cla
 		check_fail("there is a job");
 	if (job->max_threads != *max_threads)
 		check_fail("the job has another number of threads than it was told");
-	if (!job->near_nid || job->nid != node_of(zeroing.start))
+	if (job->nid != node_of(zeroing.start))
 		check_fail("helpers are not near what they zero");
 	zeroing.nr_jobs++;
 	/* The engine itself never refuses the job, which is valid. */

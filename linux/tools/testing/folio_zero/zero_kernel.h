@@ -68,7 +68,7 @@ extern int *max_threads;
 void kernel_init(void);
 
 /* What the code under test calls in zero_check and copy_check: theirs, which call the kernel's. */
-int check_padata_do_multithreaded_key(struct padata_mt_job *job, struct lock_class_key *key);
+int check_padata_do_multithreaded_key(const struct padata_mt_job *job, struct lock_class_key *key);
 void check_zero_user_pages_uncached(struct page *page, unsigned long addr, unsigned long nr);
 unsigned long check_copy_pages_uncached(struct page *to, struct page *from, unsigned long nr);
 

@@ -284,8 +284,7 @@ static inline bool node_online(int nid)
 	return true;
 }
 
-/* One node, with all CPUs. */
-#define cpumask_of_node(nid)	((void)(nid), cpu_online_mask)
+/* There is one node. */
 #define N_CPU			0
 
 static inline int numa_nearest_node(int nid, unsigned int state)

@@ -13,16 +13,6 @@
 #include "../padata/x86_cpu.h"
 #include "memmap_bench.h"
 
-static struct cpumask first_cpus(unsigned int nr)
-{
-	struct cpumask cpus = { };
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < nr; cpu++)
-		cpumask_set_cpu(cpu, &cpus);
-	return cpus;
-}
-
 /* Stock */
 
 /* deferred_init_memmap(): a block is initialised, and freed while in the cache. */
@@ -144,24 +134,44 @@ static void bulk_init_chunk(unsigned long start, unsigned long end, void *arg)
 	}
 }
 
+/* Counts the threads that get a chunk. */
+struct counted {
+	void (*fn)(unsigned long start, unsigned long end, void *arg);
+	void			*arg;
+	unsigned int		job;
+	unsigned int		ran;
+};
+
+static void count_and_do(unsigned long start, unsigned long end, void *arg)
+{
+	static __thread unsigned int last_job;
+	struct counted *counted = arg;
+
+	if (last_job != counted->job)
+		__atomic_add_fetch(&counted->ran, 1, __ATOMIC_RELAXED);
+	last_job = counted->job;
+	counted->fn(start, end, counted->arg);
+}
+
+/* The first @threads CPUs work. */
 static unsigned int run_job(unsigned long nr_pages, unsigned int threads,
 			    void (*fn)(unsigned long start, unsigned long end, void *arg),
 			    void *arg)
 {
-	struct cpumask cpus = first_cpus(threads);
+	static unsigned int nr_jobs;
+	struct counted counted = { .fn = fn, .arg = arg, .job = ++nr_jobs };
 	struct padata_mt_job job = {
-		.thread_fn   = fn,
-		.fn_arg	     = arg,
+		.thread_fn   = count_and_do,
+		.fn_arg	     = &counted,
 		.size	     = nr_pages,
 		.align	     = PAGES_PER_SECTION,
 		.min_chunk   = PAGES_PER_SECTION,
 		.max_threads = threads,
-		.cpumask     = &cpus,
 	};
 
-	if (padata_do_multithreaded(&job))
+	if (padata_do_multithreaded(&job) < 0)
 		shim_bug("the engine refuses the job");
-	return job.nr_ran;
+	return counted.ran;
 }
 
 unsigned int bulk_init(unsigned long nr_pages, unsigned int threads)

@@ -191,7 +191,7 @@ static struct shim_machine shim_one_cpu = {
 	.nr_nodes = 1,
 	.online = { { 1 } },
 	.siblings = { { { 1 } } },
-	.unbound = { { 1 } },
+	.cpus_of = { { { 1 } } },
 	.nodes = { { 1 } },
 };
 
@@ -215,12 +215,12 @@ void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 
 		machine->core_of[cpu] = core;
 		machine->node_of[cpu] = node;
+		cpumask_set_cpu(cpu, &machine->cpus_of[node]);
 		machine->nodes[N_CPU].bits |= 1UL << node;
 		cpumask_set_cpu(cpu, &machine->online);
 		for (; first < cpus && first / threads == core; first++)
 			cpumask_set_cpu(first, &machine->siblings[cpu]);
 	}
-	machine->unbound = machine->online;
 }
 
 /* The first node of @mask after @node, or from the beginning. */

@@ -348,9 +348,9 @@ struct shim_machine {
 	/* These two change while jobs run. */
 	struct cpumask		online;
 	struct cpumask		siblings[SHIM_NR_CPUS];
-	struct cpumask		unbound;	/* for unbound work */
 	nodemask_t		nodes[NR_NODE_STATES];
 	int			node_of[SHIM_NR_CPUS];
+	struct cpumask		cpus_of[SHIM_NR_NODES];
 	int			core_of[SHIM_NR_CPUS];
 	/* As in a kernel that has not built its NUMA masks yet. */
 	bool			no_distances;
@@ -368,8 +368,8 @@ void shim_machine_init(struct shim_machine *machine, unsigned int cpus,
 #define node_states		(shim_machine->nodes)
 #define cpu_online_mask		(&shim_machine->online)
 #define topology_sibling_cpumask(cpu)	(&shim_machine->siblings[cpu])
-#define workqueue_unbound_cpumask()	(&shim_machine->unbound)
 #define cpu_to_node(cpu)	(shim_machine->node_of[cpu])
+#define cpumask_of_node(nid)	(&shim_machine->cpus_of[nid])
 #define raw_smp_processor_id()	(shim_cpu)
 
 /* Loads are atomic for masks that CPU hotplug changes. */
@@ -430,6 +430,14 @@ static inline unsigned int cpumask_first(const struct cpumask *mask)
 			return i * 64 + __builtin_ctzl(bits);
 	}
 	return nr_cpu_ids;
+}
+
+static inline unsigned int cpumask_first_and(const struct cpumask *a, const struct cpumask *b)
+{
+	struct cpumask both;
+
+	cpumask_and(&both, a, b);
+	return cpumask_first(&both);
 }
 
 static inline bool cpumask_test_cpu(int cpu, const struct cpumask *mask)
@@ -540,11 +548,8 @@ static inline void trace_padata_mt_helper_end(unsigned int nr, u64 ns)
 {
 }
 
-static inline void trace_padata_mt_job_end(unsigned int nr, int ran, int error)
+static inline void trace_padata_mt_job_end(unsigned int nr, int threads)
 {
 }
-
-/* "workqueue_internal.h": of that, the engine only needs workqueue_unbound_cpumask(). */
-#define _KERNEL_WORKQUEUE_INTERNAL_H
 
 #endif /* _PADATA_SHIM_H */

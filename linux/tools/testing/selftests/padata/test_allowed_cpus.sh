@@ -92,7 +92,7 @@ is_alone_on()
 {
 	# Word splitting is intended.
 	# shellcheck disable=SC2086
-	jobs_on "$1" $JOB && all_are nr_threads 1 && all_are helped 0
+	jobs_on "$1" $JOB && all_are ret 1 && all_are helped 0
 }
 
 # A task that runs one job after another, in the named cgroup if there is one

@@ -103,13 +103,12 @@ start_elsewhere()
 	return 1
 }
 
-# mostly COMMAND...: right much more often than wrong, as now and then a CPU is not idle;
-# and at least once with all_near set
+# mostly COMMAND...: right much more often than wrong, as now and then a CPU is not idle
 mostly()
 {
 	lead=0
 	tries=0
-	until [ $lead -ge $LEAD ] && [ -n "$all_near" ]; do
+	until [ $lead -ge $LEAD ]; do
 		[ $tries -lt $MOST_TRIES ] || break
 		tries=$((tries + 1))
 		if "$@"; then
@@ -122,13 +121,13 @@ mostly()
 	# shellcheck disable=SC2086
 	ktap_print_msg "$(((tries + lead) / 2)) of $tries times, the last time $caller had" \
 		"the help of" $helpers
-	[ $lead -ge $LEAD ] && [ -n "$all_near" ]
+	[ $lead -ge $LEAD ]
 }
 
 # near_the_data NODE NR: there are NR helpers on the node, and no others
 near_the_data()
 {
-	start_elsewhere "$1" near="$1" max_threads=$(($2 + 1)) || return 1
+	start_elsewhere "$1" nid="$1" max_threads=$(($2 + 1)) || return 1
 	split "$1"
 	[ $near -eq "$2" ] && [ $far -eq 0 ]
 }
@@ -145,32 +144,10 @@ stay_on()
 	taskset -pc "$(set -- $cpus; IFS=,; echo "$*")" $$ > /dev/null
 }
 
-# near_the_caller NODE NR: caller on the node, which has NR CPUs or more, and less
-# than NR helpers: all are on the node.  Sets all_near if there are as many as there may be
-near_the_caller()
-{
-	stay_on "$1"
-	start max_threads="$2"
-	is_on "$1" "$caller" || return 1
-	split "$1"
-	[ $far -eq 0 ] && [ $near -gt 0 ] || return 1
-	[ $near -ne $(($2 - 1)) ] || all_near=1
-}
-
-# mostly_near NODE NR: the same, and now and then all of the other CPUs are idle
-mostly_near()
-{
-	all_near=
-	mostly near_the_caller "$@"
-	mostly_status=$?
-	all_near=1
-	return $mostly_status
-}
-
 # spread_first WHAT NODE NR: the first NR helpers are on different ones, core or cache
 spread_first()
 {
-	start_elsewhere "$2" near="$2" || return 1
+	start_elsewhere "$2" nid="$2" || return 1
 	different=$(for cpu in $helpers; do
 		eval "echo \$${1}_$cpu"
 	done | head -n "$3" | sort -u | wc -l)
@@ -229,14 +206,11 @@ there=$(echo "$nodes" | tail -n 1)
 elsewhere=$(echo "$nodes" | head -n 1)
 [ "$(echo "$nodes" | wc -l)" -gt 1 ] || skip_all "needs two nodes with CPUs"
 nr=$(online_of "$there")
-ktap_set_plan 8
+ktap_set_plan 7
 
 start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
 	padata/padata_mt_helper_end padata/padata_mt_chunk
-all_near=1
 check "near the data" mostly near_the_data "$there" "${nr% *}"
-check "near the caller, if it is not said where that is" \
-	mostly_near "$there" "${nr% *}"
 check "whole cores first" mostly spread_first core "$there" "${nr#* }"
 nr_caches=$(caches_of "$there")
 if [ "$nr_caches" -gt 1 ]; then

@@ -45,14 +45,14 @@ is_cut_by_max_chunk()
 is_done_alone()
 {
 	job_is_ok rules=now size=$((100 * $(nr_online_cpus))) fn=sleep us=1000 &&
-	[ "$(values nr_threads)" -eq 1 ]
+	[ "$(values ret)" -eq 1 ]
 }
 
 # has_no_help SCOPE: the caller is in it
 has_no_help()
 {
 	job_is_ok rules=now size=10000 max_chunk=10 fn=busy us=50 scope="$1" &&
-	[ "$(values nr_threads)" -eq 1 ]
+	[ "$(values ret)" -eq 1 ]
 }
 
 setup_jobs

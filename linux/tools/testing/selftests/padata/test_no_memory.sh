@@ -71,7 +71,7 @@ while_failing()
 is_done_alone()
 {
 	set_fault failslab ignore-gfp-wait=1
-	may_fail run_job "$@" && all_are status ok && all_are nr_threads 1
+	may_fail run_job "$@" && all_are status ok && all_are ret 1
 }
 
 # The module's own allocations for a job may fail, and then there is no job.

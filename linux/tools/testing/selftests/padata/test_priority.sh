@@ -146,7 +146,7 @@ has_no_help()
 	# Word splitting is intended.
 	# shellcheck disable=SC2086
 	"$DIR/setsched" "$1" sh -c "echo $JOB > $JOBS/run" && all_are status ok &&
-		all_are nr_threads 1 && all_are helped 0
+		all_are ret 1 && all_are helped 0
 }
 
 # Takes effect as soon as the scheduler's system call has returned

@@ -42,7 +42,7 @@ are_named()
 	release
 	wait "$job"
 	job=
-	helpers=$(($(values nr_ran) - 1))
+	helpers=$(($(values ret) - 1))
 	ktap_print_msg "$count workers with the job's name, $helpers helpers"
 	[ "$count" -gt 0 ] && [ "$count" -le "$helpers" ]
 }
