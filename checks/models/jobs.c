@@ -75,7 +75,7 @@ static void caller(int nr)
 	units->job.max_chunk = MAX_UNITS;
 
 	ret = padata_mt_do_job(&units->job, &key,
-			       model->setup.boot ? &padata_mt_boot_backend : padata_mt_runtime_backend);
+			       model->setup.boot ? &padata_mt_boot_backend : padata_mt_runtime_backend());
 	check_job(units, ret);
 	mc_free(units, MC_SITE("the caller returns"));
 	kernel_caller_gone();

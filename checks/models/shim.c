@@ -28,7 +28,7 @@ struct thread {
 	struct task_struct	*task;
 	struct work_struct	*queue[QUEUE];
 	unsigned char		fates[QUEUE], queued;
-	struct work_struct	*work;		/* that it runs */
+	struct worker		worker;
 	unsigned char		runtime;	/* one for each chunk that it did as a helper */
 	bool			claimed_late;
 };
@@ -180,14 +180,10 @@ void sched_charge(u64 ns)
 	W->charged += ns;
 }
 
-bool sched_cpu_may_help(int cpu, bool *whole_core)
+bool sched_helper_unwanted(int cpu, unsigned int helpers)
 {
-	*whole_core = true;
-	return cpu;
-}
-
-bool sched_helper_unwanted(void)
-{
+	if (!helpers)
+		return false;
 	if (W->unwanted == W->setup->unwanted || !mc_choose(2, MC_SITE("another task wants the CPU")))
 		return false;
 	W->unwanted++;
@@ -245,9 +241,9 @@ bool kernel_cancel_work(struct work_struct *work, const struct mc_site *site)
 	return false;
 }
 
-struct work_struct *current_work(void)
+struct worker *current_wq_worker(void)
 {
-	return mc_self() ? SELF->work : NULL;
+	return mc_self() ? &SELF->worker : NULL;
 }
 
 static bool work_or_end(int nr)
@@ -278,9 +274,9 @@ static void worker_thread(int nr)
 		work = take(thread, 0);
 		if (fate == LATE)
 			mc_until(caller_is_gone, 0, MC_SITE("the work item starts late"));
-		thread->work = work;
+		thread->worker.current_func = work->func;
 		work->func(work);
-		thread->work = NULL;
+		thread->worker.current_func = NULL;
 	}
 }
 

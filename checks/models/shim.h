@@ -25,6 +25,7 @@
 
 #define __init
 #define __ro_after_init
+#define __weak			__attribute__((weak))
 #define __percpu
 #define __rcu
 #undef __counted_by
@@ -252,6 +253,9 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
 		if (cpumask_test_cpu(cpu, mask))
 #define for_each_cpu_wrap(cpu, mask, start)	for_each_cpu(cpu, ((void)(start), (mask)))
 #define cpus_share_cache(a, b)	true
+/* All but the caller's */
+#define idle_cpu(cpu)		((cpu) != 0)
+#define vcpu_is_preempted(cpu)	false
 
 /* Nothing, so that what a chunk may take does not hide what one has taken. */
 #define NSEC_PER_MSEC		0
@@ -307,10 +311,23 @@ struct work_struct {
 	void			(*func)(struct work_struct *work);
 };
 
+struct worker {
+	void			(*current_func)(struct work_struct *work);
+};
+
 struct workqueue_struct { int unused; };
 #define WQ_CPU_INTENSIVE	1
 #define WQ_PERCPU		2
+#define WQ_UNBOUND		4
+#define WQ_AFFN_CPU		0
+struct workqueue_attrs {
+	int			affn_scope;
+	bool			affn_strict;
+};
 #define alloc_workqueue(...)	(&kernel_workqueue)
+#define alloc_workqueue_attrs()	(&(struct workqueue_attrs){ })
+#define apply_workqueue_attrs(wq, attrs)	((void)(attrs), 0)
+#define free_workqueue_attrs(attrs)	((void)(attrs))
 extern struct workqueue_struct kernel_workqueue;
 
 #define INIT_WORK(work, fn)	((work)->func = (fn))
@@ -320,13 +337,14 @@ extern struct workqueue_struct kernel_workqueue;
 
 bool kernel_queue_work(int cpu, struct work_struct *work, const struct mc_site *site);
 bool kernel_cancel_work(struct work_struct *work, const struct mc_site *site);
-struct work_struct *current_work(void);
+struct worker *current_wq_worker(void);
 
 /* <linux/cpuhotplug.h>, <linux/init.h> */
 
 #define CPUHP_AP_ONLINE_DYN	0
 #define cpuhp_setup_state(state, name, startup, teardown)	((void)(startup), 0)
 #define early_initcall(fn)	int kernel_##fn(void) { return fn(); }
+#define late_initcall(fn)	early_initcall(fn)
 int kernel_padata_mt_init(void);
 int kernel_padata_mt_task_init(void);
 

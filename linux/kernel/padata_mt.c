@@ -8,12 +8,11 @@
  *
  * Who works.  The caller always does, and never waits for a helper to start: a
  * job that gets no helper, or whose helpers all start too late, is done by the
- * caller alone.  Helpers are work items on a bound workqueue, one per chosen
- * CPU.  Bound, because the job decides where its threads run, and because each
- * per-CPU pool has workers from the time the CPU came up, see
- * padata_mt_cpu_online(): starting a helper just wakes one.  Which CPUs are
+ * caller alone.  Helpers are work items, one per chosen CPU.  Which CPUs are
  * chosen, when, and on what conditions a helper goes on working is up to a back end.
- * The one for jobs at boot is here.  Jobs after boot have one of their own, or no helpers.
+ * The one for jobs at boot is here.  Its workqueue is bound, because each per-CPU pool
+ * has workers from the time the CPU came up, see padata_mt_cpu_online(): starting a
+ * helper just wakes one.  Jobs after boot have a back end of their own, or no helpers.
  *
  * Who gets what.  Threads claim chunks from a cursor.  A claim takes a share
  * of what remains, so chunks are large at first, when balance does not matter
@@ -80,7 +79,7 @@ static unsigned long padata_mt_chunk_end(const struct padata_mt_job *job, unsign
 }
 
 /*
- * padata_mt_claim - claim the next chunk
+ * padata_mt_claim - claim the next chunk, for whichever thread
  *
  * The cursor only grows, so a cmpxchg that succeeds proves that nobody else took
  * the chunk.  Relaxed, because a claim hands over numbers only: what the caller wrote
@@ -89,7 +88,8 @@ static unsigned long padata_mt_chunk_end(const struct padata_mt_job *job, unsign
  *
  * Return: false if there is nothing left.
  */
-bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_chunk *chunk)
+bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_helper *helper,
+		     struct padata_mt_chunk *chunk)
 {
 	chunk->start = READ_ONCE(team->next);
 	do {
@@ -195,8 +195,9 @@ static unsigned int padata_mt_boot_prepare(struct padata_mt_team *team, unsigned
 {
 	struct padata_mt_where *where = team->where;
 
-	where->nid = team->job->nid;
+	where->wq = padata_mt_wq;
 	where->caller_cpu = raw_smp_processor_id();
+	where->nid = team->job->numa_aware ? cpu_to_node(where->caller_cpu) : team->job->nid;
 	cpumask_copy(&where->free, cpu_online_mask);
 	nr = min(nr, cpumask_weight(&where->free));
 	cpumask_clear_cpu(where->caller_cpu, &where->free);
@@ -234,27 +235,21 @@ static int padata_mt_boot_choose_cpu(struct padata_mt_team *team)
 	return cpu;
 }
 
-static bool padata_mt_boot_claim(struct padata_mt_team *team, struct padata_mt_helper *helper,
-				 struct padata_mt_chunk *chunk)
-{
-	return padata_mt_claim(team, chunk);
-}
-
 /* Jobs at boot: there is nobody to disturb, so use as many threads as can help. */
 const struct padata_mt_backend padata_mt_boot_backend = {
 	.prepare	= padata_mt_boot_prepare,
 	.choose_cpu	= padata_mt_boot_choose_cpu,
-	.claim		= padata_mt_boot_claim,
+	.claim		= padata_mt_claim,
 };
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_boot_backend);
 
 /* Jobs after boot are done by their callers alone, unless there is a back end for them. */
-static const struct padata_mt_backend padata_mt_alone_backend = {
-	.claim		= padata_mt_boot_claim,
-};
+const struct padata_mt_backend * __weak padata_mt_runtime_backend(void)
+{
+	static const struct padata_mt_backend alone = { .claim = padata_mt_claim };
 
-const struct padata_mt_backend *padata_mt_runtime_backend __ro_after_init =
-	&padata_mt_alone_backend;
+	return &alone;
+}
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_runtime_backend);
 
 /*
@@ -345,7 +340,7 @@ static void padata_mt_queue_helper(struct padata_mt_team *team,
 	helper->cpu = cpu;
 	refcount_inc(&team->ref);
 	trace_padata_mt_helper_start(team->nr, cpu);
-	queue_work_on(cpu, padata_mt_wq, &helper->work);
+	queue_work_on(cpu, team->where->wq, &helper->work);
 }
 
 /*
@@ -440,11 +435,8 @@ EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_mt_do_job);
 /* Each call site of padata_do_multithreaded() has a lockdep class of its own, @key. */
 int padata_do_multithreaded_key(const struct padata_mt_job *job, struct lock_class_key *key)
 {
-	const struct padata_mt_backend *backend = padata_mt_runtime_backend;
-
-	if (system_state < SYSTEM_RUNNING)
-		backend = &padata_mt_boot_backend;
-	return padata_mt_do_job(job, key, backend);
+	return padata_mt_do_job(job, key, system_state < SYSTEM_RUNNING ?
+				&padata_mt_boot_backend : padata_mt_runtime_backend());
 }
 EXPORT_SYMBOL_FOR_PADATA_TESTS(padata_do_multithreaded_key);
 

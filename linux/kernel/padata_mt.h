@@ -45,11 +45,12 @@ struct padata_mt_backend {
 };
 
 /*
- * struct padata_mt_where - which CPU is next
+ * struct padata_mt_where - where helpers run, and which CPU is next
  *
  * Used by the caller alone, and by the back end only.
  */
 struct padata_mt_where {
+	struct workqueue_struct	*wq;
 	struct cpumask		free;		/* CPUs that may get a helper */
 	struct cpumask		spread;		/* of these, on cores, or in caches, without one */
 	int			caller_cpu;	/* at boot */
@@ -70,7 +71,7 @@ struct padata_mt_helper {
 	struct work_struct	work;		/* C */
 	struct padata_mt_team	*team;		/* C */
 	bool			in_use;		/* X */
-	int			cpu;		/* C: chosen for the helper */
+	int			cpu;		/* C: that it was started on */
 	u64			runtime;	/* H: the worker's CPU time when it last claimed */
 };
 
@@ -116,9 +117,10 @@ struct padata_mt_team {
 #endif
 
 extern const struct padata_mt_backend padata_mt_boot_backend;
-extern const struct padata_mt_backend *padata_mt_runtime_backend;
+const struct padata_mt_backend *padata_mt_runtime_backend(void);
 
-bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_chunk *chunk);
+bool padata_mt_claim(struct padata_mt_team *team, struct padata_mt_helper *helper,
+		     struct padata_mt_chunk *chunk);
 void padata_mt_start_helpers(struct padata_mt_team *team);
 void padata_mt_helper_fn(struct work_struct *work);
 

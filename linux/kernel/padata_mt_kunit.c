@@ -654,7 +654,7 @@ static void mt_test_any_job_after_boot(struct kunit *test)
 	struct mt_trial *t = mt_trial_new(test);
 	struct rnd_state rng;
 
-	t->backend = padata_mt_runtime_backend;
+	t->backend = padata_mt_runtime_backend();
 	mt_seed_rng(test, &rng, rule - mt_rules);
 	mt_any_jobs(test, t, rule, &rng, MT_JOBS);
 }
@@ -1210,7 +1210,7 @@ static void mt_test_sleepers_do_not_want_the_cpu(struct kunit *test)
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
-	if (!padata_mt_runtime_backend->prepare)
+	if (!padata_mt_runtime_backend()->prepare)
 		kunit_skip(test, "jobs after boot have no helpers");
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	v = mt_visitor_start(test, cpu);
@@ -1222,7 +1222,7 @@ static void mt_test_sleepers_do_not_want_the_cpu(struct kunit *test)
 	for (i = 0; i < 10 && !v->went_on; i++) {
 		mt_set_helper_cpus(t, cpumask_of(cpu));
 		t->job.max_chunk = 1;
-		t->backend = padata_mt_runtime_backend;
+		t->backend = padata_mt_runtime_backend();
 		t->body = mt_be_visited;
 		t->body_arg = v;
 		v->too_late = false;
@@ -1291,7 +1291,7 @@ static void mt_start_alone(struct mt_trial *t, unsigned long start, unsigned lon
 		WRITE_ONCE(t->inner_broken, "no memory for an inner job");
 		return;
 	}
-	inner->backend = padata_mt_runtime_backend;
+	inner->backend = padata_mt_runtime_backend();
 	inner->depth = t->depth - 1;
 	inner->job.size = 1000;
 	inner->job.max_chunk = 10;

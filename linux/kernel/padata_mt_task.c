@@ -20,6 +20,12 @@
 #include "sched/charge.h"
 #include "workqueue_internal.h"
 
+/*
+ * Helpers are started on a CPU, but not bound to it: the scheduler can move one that does not get
+ * to run there in the middle of its chunk, when a realtime task does.
+ */
+static struct workqueue_struct *padata_mt_task_wq __ro_after_init;
+
 /* Not for a kernel thread: it is not known for whom it works. */
 static bool padata_mt_task_is_limited(const struct padata_mt_team *team)
 {
@@ -62,19 +68,17 @@ static void padata_mt_task_spread(struct padata_mt_where *where, int cpu)
 	}
 }
 
-/*
- * At most one helper per CPU.  A CPU that has one may still look idle if its thread function
- * sleeps.
- */
+/* No two are started on a CPU: one that has just been woken may not show there yet. */
 static void padata_mt_task_begin_search(struct padata_mt_team *team)
 {
 	struct padata_mt_where *where = team->where;
 	int i;
 
+	where->next_search = jiffies;
 	cpumask_copy(&where->free, cpu_online_mask);
 	cpumask_copy(&where->spread, &where->free);
 	padata_mt_task_spread(where, raw_smp_processor_id());
-	for (i = 0; i < team->nr_helpers; i++) {
+	for (i = 0; i < team->nr_used; i++) {
 		if (!READ_ONCE(team->helpers[i].in_use))
 			continue;
 		cpumask_clear_cpu(team->helpers[i].cpu, &where->free);
@@ -82,28 +86,31 @@ static void padata_mt_task_begin_search(struct padata_mt_team *team)
 	}
 }
 
-/*
- * What keeps a caller alone: helpers do not inherit the scopes of an allocation, and who may use
- * the memory reserves may hold locks that other tasks wait for in order to free memory.
- */
-#define PADATA_MT_TASK_ALONE	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC)
-
 static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned int nr)
 {
-	const struct work_struct *work = current_work();
-	struct padata_mt_where *where = team->where;
+	const struct worker *worker = current_wq_worker();
 
-	if (rt_or_dl_task(current) || (current->flags & PADATA_MT_TASK_ALONE) ||
-	    !team->job->max_chunk)
+	if (!padata_mt_task_wq || rt_or_dl_task(current) || !team->job->max_chunk)
 		return 0;
-	/* Nor has a helper any, which works within the limits of another task */
-	if (work && work->func == padata_mt_helper_fn)
+	/*
+	 * Helpers do not inherit the scopes of an allocation, and who may use the memory reserves
+	 * may hold locks that other tasks wait for in order to free memory.
+	 */
+	if (current->flags & (PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC))
+		return 0;
+	/* A helper works within the limits of another task. */
+	if (worker && worker->current_func == padata_mt_helper_fn)
 		return 0;
 
-	where->nid = numa_nearest_node(team->job->nid, N_CPU);
+	team->where->wq = padata_mt_task_wq;
+	team->where->nid = numa_nearest_node(team->job->nid, N_CPU);
 	padata_mt_task_begin_search(team);
-	where->next_search = jiffies;
 	return nr;
+}
+
+static bool padata_mt_task_cpu_is_idle(int cpu)
+{
+	return idle_cpu(cpu) && !vcpu_is_preempted(cpu);
 }
 
 /* For a helper, an idle core in a cache of its own is best, the sibling of a busy CPU last. */
@@ -111,12 +118,15 @@ enum padata_mt_task_rank { RANK_UNUSABLE, RANK_SIBLING, RANK_CORE, RANK_CACHE };
 
 static enum padata_mt_task_rank padata_mt_task_rank(const struct padata_mt_team *team, int cpu)
 {
-	bool whole_core;
+	int sibling;
 
-	if (!padata_mt_task_cpu_allowed(team, cpu) || !sched_cpu_may_help(cpu, &whole_core))
+	if (!padata_mt_task_cpu_allowed(team, cpu) || !padata_mt_task_cpu_is_idle(cpu) ||
+	    sched_helper_unwanted(cpu, 0))
 		return RANK_UNUSABLE;
-	if (!whole_core)
-		return RANK_SIBLING;
+	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
+		if (!padata_mt_task_cpu_is_idle(sibling))
+			return RANK_SIBLING;
+	}
 	return cpumask_test_cpu(cpu, &team->where->spread) ? RANK_CACHE : RANK_CORE;
 }
 
@@ -130,8 +140,11 @@ static int padata_mt_task_best_cpu(struct padata_mt_team *team, const struct cpu
 {
 	int first = (cpumask_first(near) + raw_smp_processor_id()) % nr_cpu_ids;
 	struct cpumask *free = &team->where->free;
-	enum padata_mt_task_rank rank, best_rank = RANK_UNUSABLE;
+	enum padata_mt_task_rank rank, best_rank = RANK_UNUSABLE, best_there_is = RANK_CACHE;
 	int cpu, best = -1;
+
+	if (cpumask_empty(&team->where->spread))
+		best_there_is = RANK_CORE;
 
 	for_each_cpu_wrap(cpu, free, first) {
 		if (!cpumask_test_cpu(cpu, near))
@@ -143,7 +156,7 @@ static int padata_mt_task_best_cpu(struct padata_mt_team *team, const struct cpu
 			continue;
 		best = cpu;
 		best_rank = rank;
-		if (rank == RANK_CACHE)
+		if (rank == best_there_is)
 			break;
 	}
 	return best;
@@ -177,38 +190,27 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 }
 
 /*
- * Whether the current thread, a helper, may go on.  It has been told where to run: if it is
- * elsewhere, that CPU has gone away.
- */
-static bool padata_mt_task_may_go_on(const struct padata_mt_helper *helper)
-{
-	int cpu = smp_processor_id();
-
-	if (cpu != helper->cpu || !padata_mt_task_cpu_allowed(helper->team, cpu))
-		return false;
-	if (sched_helper_unwanted())
-		return false;
-	return padata_mt_task_may_have_help(helper->team);
-}
-
-/*
  * Preemption stays off until the chunk is claimed: when the caller has been told to use other
  * CPUs, or has become realtime, a helper that has just looked may claim one more, but not one
  * that did not get to run in between.
  *
- * Relaxed, as the time is only a number.  The caller charges the last of it when it has waited
- * for all helpers.
+ * The time is added relaxed, as it is only a number.  The caller charges the last of it when it
+ * has waited for all helpers.
  */
-static bool padata_mt_task_claim_helper(struct padata_mt_helper *helper,
+static bool padata_mt_task_claim_helper(struct padata_mt_team *team,
+					struct padata_mt_helper *helper,
 					struct padata_mt_chunk *chunk)
 {
 	u64 now = task_sched_runtime(current);
 
-	atomic64_add(now - helper->runtime, &helper->team->used);
+	atomic64_add(now - helper->runtime, &team->used);
 	helper->runtime = now;
 
 	guard(preempt)();
-	return padata_mt_task_may_go_on(helper) && padata_mt_claim(helper->team, chunk);
+	if (!padata_mt_task_cpu_allowed(team, smp_processor_id()) ||
+	    sched_helper_unwanted(smp_processor_id(), 1) || !padata_mt_task_may_have_help(team))
+		return false;
+	return padata_mt_claim(team, helper, chunk);
 }
 
 /* Charge the caller for what helpers have used: one look at its runqueue for all of them. */
@@ -226,7 +228,6 @@ static void padata_mt_task_search_again(struct padata_mt_team *team)
 	if (!time_after(jiffies, team->where->next_search) ||
 	    READ_ONCE(team->next) == team->end)
 		return;
-	team->where->next_search = jiffies;
 	padata_mt_task_begin_search(team);
 	padata_mt_start_helpers(team);
 }
@@ -235,13 +236,13 @@ static bool padata_mt_task_claim(struct padata_mt_team *team, struct padata_mt_h
 				 struct padata_mt_chunk *chunk)
 {
 	if (helper)
-		return padata_mt_task_claim_helper(helper, chunk);
+		return padata_mt_task_claim_helper(team, helper, chunk);
 
 	if (team->where) {
 		padata_mt_task_charge(team);
 		padata_mt_task_search_again(team);
 	}
-	return padata_mt_claim(team, chunk);
+	return padata_mt_claim(team, NULL, chunk);
 }
 
 /* Jobs after boot: for a user task, within its limits, or for the kernel. */
@@ -252,9 +253,24 @@ static const struct padata_mt_backend padata_mt_task_backend = {
 	.release	= padata_mt_task_charge,
 };
 
+const struct padata_mt_backend *padata_mt_runtime_backend(void)
+{
+	return &padata_mt_task_backend;
+}
+
+/* A pool for each CPU, from which the scheduler may move workers. */
 static int __init padata_mt_task_init(void)
 {
-	padata_mt_runtime_backend = &padata_mt_task_backend;
+	struct workqueue_attrs *attrs = alloc_workqueue_attrs();
+	struct workqueue_struct *wq = alloc_workqueue("padata_mt_task", WQ_UNBOUND, 0);
+
+	if (attrs && wq) {
+		attrs->affn_scope = WQ_AFFN_CPU;
+		attrs->affn_strict = false;
+		if (!apply_workqueue_attrs(wq, attrs))
+			padata_mt_task_wq = wq;
+	}
+	free_workqueue_attrs(attrs);
 	return 0;
 }
-early_initcall(padata_mt_task_init);
+late_initcall(padata_mt_task_init);

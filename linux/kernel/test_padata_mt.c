@@ -213,7 +213,7 @@ static void test_inner_fn(unsigned long start, unsigned long end, void *arg)
 
 static const struct padata_mt_backend *test_backend(const struct test_job *tj)
 {
-	return tj->desc->rules == TEST_BOOT ? &padata_mt_boot_backend : padata_mt_runtime_backend;
+	return tj->desc->rules == TEST_BOOT ? &padata_mt_boot_backend : padata_mt_runtime_backend();
 }
 
 static unsigned int test_prepare(struct padata_mt_team *team, unsigned int nr)

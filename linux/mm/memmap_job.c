@@ -84,7 +84,7 @@ static void memmap_init_by_job(unsigned long pfn, unsigned long end_pfn, unsigne
 		.align		= max(align, PAGES_PER_SECTION),
 		.min_chunk	= MEMMAP_JOB_CHUNK,
 		.max_chunk	= MEMMAP_JOB_CHUNK,
-		.max_threads	= cpumask_weight(cpus),
+		.max_threads	= cpumask_weight_and(cpus, cpu_online_mask),
 		.nid		= nid,
 	};
 

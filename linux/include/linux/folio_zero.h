@@ -20,7 +20,7 @@ struct page;
 
 /* A folio that is zeroed, or copied to.  Pages are numbered from its start. */
 struct huge_page_work {
-	/* Does [start, end), by any thread.  Returns 0, or an error that ends the work. */
+	/* Does [start, end), by any thread.  Returns 0 or an error. */
 	int (*fn)(const struct huge_page_work *work, unsigned long start, unsigned long end);
 	struct folio		*folio;
 	unsigned long		addr;		/* of the first page */

@@ -32,8 +32,7 @@
  * @nid: Node, online or not, that the data is on.  Helpers are placed near it.
  * @numa_aware: At boot, place helpers near each node in turn instead.
  *
- * A job gets at most one helper for each CPU: the nearest node comes first, and on it one CPU of
- * each core, and then their SMT siblings.
+ * A job has at most one helper on each CPU.
  */
 struct padata_mt_job {
 	void (*thread_fn)(unsigned long start, unsigned long end, void *arg);
@@ -64,9 +63,9 @@ struct padata_mt_job {
  *
  * Context: Process context, may sleep.  The caller must not hold a lock that
  * @job->thread_fn takes.
- * Return: How many threads were put to work when the job is done, the caller and helpers that
- * were queued, started or not; 0 for a job of no units; %-EINVAL, with nothing done, if @job has
- * no thread function or its range wraps around.
+ * Return: When the job is done, the most threads that were put to work at a time: the caller and
+ * helpers that were queued, started or not; 0 for a job of no units; %-EINVAL, with nothing done,
+ * if @job has no thread function or its range wraps around.
  */
 #define padata_do_multithreaded(job)					\
 ({									\

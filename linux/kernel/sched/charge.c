@@ -10,7 +10,6 @@
 #include <linux/cgroup.h>
 #include <linux/kernel_stat.h>
 #include <linux/mmu_context.h>
-#include <linux/rcupdate.h>
 
 #include "sched.h"
 #include "charge.h"
@@ -76,10 +75,8 @@ bool sched_task_has_quota(struct task_struct *p, u64 ns)
 
 /*
  * Charge the current task for @ns nanoseconds of CPU time that others have spent for it.  They
- * show in cpu.stat of its cgroup and of those above, and are deducted from their bandwidth.  Not
- * charged are the task itself (its CPU clocks, its process's rusage) and the group's share by
- * weight.  With cgroup v1, the cpuacct root counts the time twice: it counts it as a kernel
- * thread's, too.  The runqueue lock keeps the task in its group.
+ * show in cpu.stat of its cgroup and of those above, and are deducted from their bandwidth.  The
+ * runqueue lock keeps the task in its group.
  */
 void sched_charge(u64 ns)
 {
@@ -93,44 +90,20 @@ void sched_charge(u64 ns)
 }
 
 /*
- * Not under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of its own, where
+ * Whether @cpu, with @helpers on it, should have no more of them: others are on the runqueue.  A
+ * task that has gone to sleep may still be there, until it has made up for having run too much
+ * (DELAY_DEQUEUE); it does not want the CPU.  The runqueue may change at any time: a task that
+ * comes later waits until the next call.
+ *
+ * Nor under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of its own, where
  * nobody sees them waiting.  Nor while any task has a core scheduling cookie: a helper has none,
  * and would keep such a task waiting on the same core.
  */
-static bool cpu_allows_helpers(int cpu)
+bool sched_helper_unwanted(int cpu, unsigned int helpers)
 {
-	return !scx_enabled() && !sched_core_enabled(cpu_rq(cpu));
-}
-
-/*
- * Whether @cpu is idle and may run a helper, and if so, in *@whole_core, whether all hardware
- * threads of its core are idle.  The answers may already be out of date.
- */
-bool sched_cpu_may_help(int cpu, bool *whole_core)
-{
-	int sibling;
-
-	if (!available_idle_cpu(cpu) || !cpu_allows_helpers(cpu))
-		return false;
-
-	*whole_core = true;
-	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
-		if (!available_idle_cpu(sibling))
-			*whole_core = false;
-	}
-	return true;
-}
-
-/*
- * Whether the current thread, a helper, should leave its CPU: others are on the runqueue.  A task
- * that has gone to sleep may still be there, until it has made up for having run too much
- * (DELAY_DEQUEUE); it does not want the CPU.  Preemption is disabled.  The runqueue may change
- * meanwhile: a task that comes later waits until the next call.
- */
-bool sched_helper_unwanted(void)
-{
-	struct rq *rq = raw_rq();
+	struct rq *rq = cpu_rq(cpu);
 	unsigned int asleep = READ_ONCE(rq->cfs.h_nr_queued) - READ_ONCE(rq->cfs.h_nr_runnable);
 
-	return READ_ONCE(rq->nr_running) - asleep > 1 || !cpu_allows_helpers(cpu_of(rq));
+	return READ_ONCE(rq->nr_running) - asleep > helpers || scx_enabled() ||
+	       sched_core_enabled(rq);
 }

@@ -11,8 +11,6 @@ struct task_struct;
 
 bool sched_task_has_quota(struct task_struct *p, u64 ns);
 void sched_charge(u64 ns);
-
-bool sched_cpu_may_help(int cpu, bool *whole_core);
-bool sched_helper_unwanted(void);
+bool sched_helper_unwanted(int cpu, unsigned int helpers);
 
 #endif /* _KERNEL_SCHED_CHARGE_H */

@@ -67,7 +67,7 @@ TRACE_EVENT(padata_mt_helper_end,
 	    TP_printk("job=%u ns=%llu", __entry->nr, __entry->ns)
 );
 
-/* The job is over, after @threads were put to work. */
+/* The job is over.  At most @threads were put to work at a time. */
 TRACE_EVENT(padata_mt_job_end,
 	    TP_PROTO(unsigned int nr, int threads),
 	    TP_ARGS(nr, threads),

@@ -199,11 +199,6 @@ int check_padata_do_multithreaded_key(const struct padata_mt_job *job,
 	if (job->nid != node_of(zeroing.start))
 		check_fail("helpers are not near what they zero");
 	zeroing.nr_jobs++;
-	/* The engine itself never refuses the job, which is valid. */
-	if (!(shim_random() % 8)) {
-		shim_expects_warning = true;
-		return -EINVAL;
-	}
 	zeroing.job = job;
 	ret = padata_do_multithreaded_key(job, key);
 	zeroing.job = NULL;
@@ -240,7 +235,6 @@ static void begin(unsigned long bytes, unsigned long nr_pages)
 	memset(memory, PATTERN, bytes);
 	for (i = 0; i < bytes / PAGE_SIZE; i++)
 		zeroed[i] = 0;
-	shim_expects_warning = false;
 	zeroing.nr_jobs = 0;
 	zeroing.cached = false;
 	*threshold_kbytes = random_threshold_kbytes(nr_pages);

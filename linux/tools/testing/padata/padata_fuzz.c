@@ -710,6 +710,7 @@ static unsigned int fuzz_prepare(struct padata_mt_team *team, unsigned int nr)
 	if (one_in(16))
 		return 0;
 
+	team->where->wq = alloc_workqueue("padata_fuzz", 0, 0);
 	cpumask_copy(&t->allowed, cpu_online_mask);
 	return 1 + below(nr);
 }
@@ -768,7 +769,7 @@ static bool claim_helper(struct padata_mt_team *team, struct padata_mt_helper *h
 	else if (slot->task != current)
 		broken(t, RULE_BACKEND, "two helpers are in a slot");
 	slot->task = current;
-	if (!by_chance(t->shape.refuse) && padata_mt_claim(team, chunk))
+	if (!by_chance(t->shape.refuse) && padata_mt_claim(team, helper, chunk))
 		return true;
 	slot->task = NULL;
 	atomic_dec(&t->at_work);
@@ -780,7 +781,7 @@ static bool claim_caller(struct padata_mt_team *team, struct padata_mt_chunk *ch
 	must_be_caller(team, "claim()");
 	if (by_chance(trial_of(team)->shape.start_more))
 		padata_mt_start_helpers(team);
-	return padata_mt_claim(team, chunk);
+	return padata_mt_claim(team, NULL, chunk);
 }
 
 /* A thread gets half of an equal share of the rest, or all if the caller is alone. */
@@ -815,6 +816,11 @@ static const struct padata_mt_backend fuzz_backend = {
 	.claim		= fuzz_claim,
 	.release	= fuzz_release,
 };
+
+const struct padata_mt_backend *padata_mt_runtime_backend(void)
+{
+	return &fuzz_backend;
+}
 
 /* Checks after the job */
 
@@ -1074,7 +1080,7 @@ static void run_trial(struct trial *parent, uint64_t seed, unsigned long nr, str
 	if (one_in(16))
 		hotplug(shim_machine);
 	t->changes = changes();
-	t->nid = t->shape.nid;
+	t->nid = t->shape.numa_aware ? shim_machine->node_of[shim_cpu] : t->shape.nid;
 
 	ret = (t->shape.on_stack ? run_on_stack : run_on_heap)(t);
 	atomic_set(&t->over, 1);
@@ -1405,7 +1411,6 @@ int main(int argc, char **argv)
 	opt.seed = mix(time(NULL), getpid()) & UINT32_MAX;
 	parse_options(argc, argv);
 	machines_init();
-	padata_mt_runtime_backend = &fuzz_backend;
 	for (i = 0; i < MAX_CALLERS; i++)
 		callers[i].nr = NO_JOB;
 	shim_on_bug = on_shim_bug;

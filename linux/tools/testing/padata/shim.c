@@ -155,7 +155,6 @@ void wait_for_completion(struct completion *x)
 /* Memory */
 
 __thread size_t shim_max_alloc = SIZE_MAX;
-__thread bool shim_expects_warning;
 
 static atomic_t shim_allocated;
 

@@ -230,20 +230,6 @@ static inline void shim_warn(const char *fmt, ...)
 		shim_warn(__VA_ARGS__);					\
 })
 
-/* <linux/bug.h> */
-
-/* The thread does something that must cause a warning. */
-extern __thread bool shim_expects_warning;
-
-#define WARN_ON_ONCE(condition)						\
-({									\
-	bool __bad = (condition);					\
-									\
-	if (__bad && !shim_expects_warning)				\
-		shim_bug("WARN_ON_ONCE(" #condition ")");		\
-	__bad;								\
-})
-
 /* <linux/sched.h>: a task is a thread, and the threads of a pool are its workers */
 
 struct task_struct {
@@ -412,6 +398,14 @@ static inline unsigned int cpumask_weight(const struct cpumask *mask)
 	for (i = 0; i < SHIM_CPU_WORDS; i++)
 		weight += __builtin_popcountl(__cpumask_word(mask, i));
 	return weight;
+}
+
+static inline unsigned int cpumask_weight_and(const struct cpumask *a, const struct cpumask *b)
+{
+	struct cpumask both;
+
+	cpumask_and(&both, a, b);
+	return cpumask_weight(&both);
 }
 
 static inline bool cpumask_empty(const struct cpumask *mask)

@@ -204,7 +204,7 @@ static void check_time(void)
 	printf("charge_check: checked %lu steps, seed %u\n", STEPS, seed);
 }
 
-/* A helper on CPU 1, whose sibling is CPU 0 */
+/* Whether there should be one helper on CPU 1, or one more */
 
 static const struct place_case {
 	const char		*what;
@@ -212,38 +212,30 @@ static const struct place_case {
 	unsigned int		asleep;
 	bool			cookies;	/* core scheduling is in use */
 	bool			scx;
-	bool			allowed;	/* if the CPU is idle */
-	bool			unwanted;
+	bool			unwanted[2];	/* with no helper there, and with one */
 } place_cases[] = {
-	{ "alone", 1, 0, false, false, true, false },
-	{ "beside one that sleeps", 2, 1, false, false, true, false },
-	{ "beside another one", 2, 0, false, false, true, true },
-	{ "beside one that sleeps and one that does not", 3, 1, false, false, true, true },
-	{ "under a BPF scheduler", 1, 0, false, true, false, true },
-	{ "under core scheduling", 1, 0, true, false, false, true },
+	{ "on an idle CPU", 0, 0, false, false, { false, false } },
+	{ "alone", 1, 0, false, false, { true, false } },
+	{ "beside one that sleeps", 2, 1, false, false, { true, false } },
+	{ "beside another one", 2, 0, false, false, { true, true } },
+	{ "beside one that sleeps and one that does not", 3, 1, false, false, { true, true } },
+	{ "under a BPF scheduler", 0, 0, false, true, { true, true } },
+	{ "under core scheduling", 0, 0, true, false, { true, true } },
 };
 
 static void check_place(const struct place_case *one)
 {
-	bool whole_core = false;
-	int cpu;
+	unsigned int helpers;
 
 	doing = one->what;
-	shim_cpu = 1;
 	shim_scx = one->scx;
-	for (cpu = 0; cpu < SHIM_NR_CPUS; cpu++)
-		shim_rqs[cpu] = (struct rq){ .cpu = cpu, .core_enabled = one->cookies };
+	shim_rqs[1] = (struct rq){ .cpu = 1, .core_enabled = one->cookies };
 	shim_rqs[1].nr_running = one->running;
 	shim_rqs[1].cfs.h_nr_queued = one->running;
 	shim_rqs[1].cfs.h_nr_runnable = one->running - one->asleep;
-	shim_need(sched_helper_unwanted() == one->unwanted, "whether it is in the way");
-	shim_need(!sched_cpu_may_help(1, &whole_core), "a CPU that is not idle may help");
-	shim_rqs[1].nr_running = 0;
-	shim_need(sched_cpu_may_help(1, &whole_core) == one->allowed, "whether it may be there");
-	shim_need(whole_core == one->allowed, "a core that is idle");
-	shim_rqs[0].nr_running = 1;
-	shim_need(sched_cpu_may_help(1, &whole_core) == one->allowed, "beside a busy sibling");
-	shim_need(!whole_core, "a core of which one CPU is idle");
+	for (helpers = 0; helpers < 2; helpers++)
+		shim_need(sched_helper_unwanted(1, helpers) == one->unwanted[helpers],
+			  "whether it is in the way");
 }
 
 static void check_places(void)

@@ -54,7 +54,7 @@ static inline bool *shim_lock(bool *lock)
 #define guard_of_raw_spinlock(lock)	shim_hold(lock)
 #define guard_of_rcu()		shim_hold(&shim_rcu)
 
-/* Runqueues: each pair of CPUs is a core */
+/* Runqueues */
 
 struct rq {
 	bool			lock;
@@ -75,10 +75,8 @@ extern bool shim_scx;
 
 #define cpu_rq(cpu)		(&shim_rqs[cpu])
 #define raw_rq()		cpu_rq(shim_cpu)
-#define cpu_of(rq)		((rq)->cpu)
 #define sched_core_enabled(rq)	((rq)->core_enabled)
 #define scx_enabled()		shim_scx
-#define available_idle_cpu(cpu)	(!cpu_rq(cpu)->nr_running)
 
 static inline struct rq *this_rq_lock_irq(struct rq_flags *rf)
 {
@@ -90,11 +88,6 @@ static inline void rq_unlock_irq(struct rq *rq, struct rq_flags *rf)
 {
 	rq->lock = false;
 }
-
-/* A mask covers the CPUs of a core, represented here by its first CPU. */
-#define topology_sibling_cpumask(cpu)	((cpu) & ~1)
-#define for_each_cpu(cpu, core)						\
-	for (int *__cpu = &(cpu), __end = (*__cpu = (core)) + 2; *__cpu < __end; ++*__cpu)
 
 /* Task groups, each with a runqueue and, but for the root, an entity for each CPU */
 

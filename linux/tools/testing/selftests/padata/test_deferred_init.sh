@@ -15,7 +15,7 @@ node_lines()
 	dmesg | grep -o 'node [0-9]* initialised, .*'
 }
 
-# "NODE PAGES THREADS RAN", one line per node
+# "NODE PAGES THREADS", one line per node
 initialised_nodes()
 {
 	node_lines | tr -d ',()' | awk '{ print $2, $4, $8 }'

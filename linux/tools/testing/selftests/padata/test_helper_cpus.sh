@@ -174,28 +174,6 @@ not_where_the_caller_is()
 	done
 }
 
-# While a helper sleeps, its CPU is idle, and there is a slot for another one.
-one_for_a_cpu_whose_helper_sleeps()
-{
-	forget_trace
-	run_job rules=now fn=sleep us=5000 size=500 max_chunk=1
-	counts=$(awk '
-		/ padata_mt_job_start: /	{ split("", n) }
-		/ padata_mt_helper_start: /	{
-			started++
-			cpu = $0
-			sub(/.* cpu=/, "", cpu)
-			most = ++n[cpu + 0] > most ? n[cpu + 0] : most
-		}
-		/ padata_mt_helper_end: /	{
-			match($0, /\[[0-9]+\]/)
-			n[substr($0, RSTART + 1, RLENGTH - 2) + 0]--
-		}
-		END				{ print started + 0, most + 0 }' "$TRACEFS/trace")
-	ktap_print_msg "helpers that were started, the most on a CPU at a time: $counts"
-	[ "${counts% *}" -gt 0 ] && [ "${counts#* }" -eq 1 ]
-}
-
 setup_jobs
 setup_tracing
 find_cpus
@@ -206,10 +184,9 @@ there=$(echo "$nodes" | tail -n 1)
 elsewhere=$(echo "$nodes" | head -n 1)
 [ "$(echo "$nodes" | wc -l)" -gt 1 ] || skip_all "needs two nodes with CPUs"
 nr=$(online_of "$there")
-ktap_set_plan 7
+ktap_set_plan 6
 
-start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start \
-	padata/padata_mt_helper_end padata/padata_mt_chunk
+start_tracing padata/padata_mt_job_start padata/padata_mt_helper_start padata/padata_mt_chunk
 check "near the data" mostly near_the_data "$there" "${nr% *}"
 check "whole cores first" mostly spread_first core "$there" "${nr#* }"
 nr_caches=$(caches_of "$there")
@@ -219,7 +196,6 @@ else
 	skip "and spread over caches" "a node has one cache"
 fi
 check "no two on one CPU" one_for_a_cpu
-check "nor while they sleep" one_for_a_cpu_whose_helper_sleeps
 check "none where the caller is" not_where_the_caller_is
 stop_tracing
 

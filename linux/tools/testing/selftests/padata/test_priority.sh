@@ -140,6 +140,25 @@ ends_beside()
 	[ $ended -eq 0 ] && all_are status ok
 }
 
+# A realtime task takes the CPU of a helper in the middle of its chunk, for long.  Another CPU is
+# idle: the job does not wait for the time that realtime tasks leave to others, a twentieth.
+moves_away()
+{
+	start_rivals "$DIR/setsched" fifo
+	last=${cpus##*[!0-9]}
+	rival=${hogs##* }
+	nr_helpers=1
+	helped 2 fn=work us=100000 us_helper=500000 max_threads=2 cpus="$last" &&
+		kill -CONT "$rival" && await has_ended
+	ended=$?
+	ran=$(cpu_ms < "/proc/$rival/stat")
+	nr_helpers=3
+	restore
+	end
+	ktap_print_msg "the realtime task has had $ran ms"
+	[ $ended -eq 0 ] && all_are status ok && [ "$ran" -lt 4000 ]
+}
+
 # has_no_help POLICY
 has_no_help()
 {
@@ -183,7 +202,7 @@ others=$(online_cpus | sort -n | tail -n +5 | tr '\n' ',')
 [ -z "$others" ] || taskset -pc "${others%,}" $$ > /dev/null
 setup_cgroups cpu
 mkdir "$GROUP/a"
-ktap_set_plan 9
+ktap_set_plan 10
 
 JOB="rules=now size=400 max_chunk=1 fn=busy us=1000"
 as=
@@ -204,6 +223,8 @@ if [ -e "$DEBUGFS/sched/fair_server" ]; then
 else
 	skip "a job ends though realtime tasks want the CPUs" "no fair server"
 fi
+
+check "a helper moves away from a realtime task" moves_away
 
 # No task with a deadline may be kept from some CPUs.
 taskset -pc "$(cat "$CPUS/online")" $$ > /dev/null

@@ -42,7 +42,7 @@ helper_is_reported()
 
 names_job()
 {
-	said | grep -q 'Workqueue: padata_mt padata_mt_helper_fn (job [0-9]* test_thread_fn'
+	said | grep -q 'Workqueue: padata_mt[_task]* padata_mt_helper_fn (job [0-9]* test_thread_fn'
 }
 
 no_other_complaints()

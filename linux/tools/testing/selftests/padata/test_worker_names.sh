@@ -7,7 +7,7 @@
 . "$(dirname "$0")"/functions.sh
 
 # 31 characters, so that the function of a module with a long name is truncated.
-NAME='^kworker/[0-9:]*+job [0-9]* test_thread_fn'
+NAME='^kworker/[u0-9:]*+job [0-9]* test_thread_fn'
 
 job=
 
