@@ -180,9 +180,10 @@ void sched_charge(u64 ns)
 	W->charged += ns;
 }
 
-bool sched_helper_unwanted(int cpu, unsigned int helpers)
+/* What is asked of an idle CPU by the caller is another matter. */
+bool sched_helper_unwanted(int cpu)
 {
-	if (!helpers)
+	if (!mc_self())
 		return false;
 	if (W->unwanted == W->setup->unwanted || !mc_choose(2, MC_SITE("another task wants the CPU")))
 		return false;

@@ -60,10 +60,16 @@ typedef uint64_t u64;
 						    MC_SITE("READ_ONCE(" #x ")")))
 #define WRITE_ONCE(x, v)	mc_store(&(x), sizeof(x), (uint64_t)(v), MC_RELAXED, \
 					 MC_SITE("WRITE_ONCE(" #x ", " #v ")"))
-#define smp_load_acquire(p)	((typeof(*(p)))mc_load(p, sizeof(*(p)), MC_ACQUIRE, \
-						       MC_SITE("smp_load_acquire(" #p ")")))
-#define smp_store_release(p, v)	mc_store(p, sizeof(*(p)), (uint64_t)(v), MC_RELEASE, \
-					 MC_SITE("smp_store_release(" #p ", " #v ")"))
+/* The workqueue is there before any thread. */
+struct workqueue_struct;
+#define smp_load_acquire(p)						\
+	_Generic((p), struct workqueue_struct **: *(p),			\
+		 default: (typeof(*(p)))mc_load(p, sizeof(*(p)), MC_ACQUIRE,	\
+						MC_SITE("smp_load_acquire(" #p ")")))
+#define smp_store_release(p, v)						\
+	_Generic((p), struct workqueue_struct **: (void)(*(p) = (v)),	\
+		 default: mc_store(p, sizeof(*(p)), (uint64_t)(v), MC_RELEASE,	\
+				   MC_SITE("smp_store_release(" #p ", " #v ")")))
 
 #define try_cmpxchg_relaxed(p, oldp, v)					\
 ({									\
@@ -320,6 +326,7 @@ struct workqueue_struct { int unused; };
 #define WQ_PERCPU		2
 #define WQ_UNBOUND		4
 #define WQ_AFFN_CPU		0
+#define WQ_UNBOUND_MAX_ACTIVE	0
 struct workqueue_attrs {
 	int			affn_scope;
 	bool			affn_strict;
@@ -345,6 +352,9 @@ struct worker *current_wq_worker(void);
 #define cpuhp_setup_state(state, name, startup, teardown)	((void)(startup), 0)
 #define early_initcall(fn)	int kernel_##fn(void) { return fn(); }
 #define late_initcall(fn)	early_initcall(fn)
+/* At once, before any other thread */
+#define DECLARE_WORK(name, fn)	struct work_struct name = { fn }
+#define schedule_work(work)	(work)->func(work)
 int kernel_padata_mt_init(void);
 int kernel_padata_mt_task_init(void);
 

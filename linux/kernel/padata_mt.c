@@ -337,7 +337,6 @@ static void padata_mt_queue_helper(struct padata_mt_team *team,
 
 	helper->team = team;
 	helper->in_use = true;
-	helper->cpu = cpu;
 	refcount_inc(&team->ref);
 	trace_padata_mt_helper_start(team->nr, cpu);
 	queue_work_on(cpu, team->where->wq, &helper->work);

@@ -71,7 +71,6 @@ struct padata_mt_helper {
 	struct work_struct	work;		/* C */
 	struct padata_mt_team	*team;		/* C */
 	bool			in_use;		/* X */
-	int			cpu;		/* C: that it was started on */
 	u64			runtime;	/* H: the worker's CPU time when it last claimed */
 };
 

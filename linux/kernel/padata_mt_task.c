@@ -11,6 +11,7 @@
 #include <linux/init.h>
 #include <linux/jiffies.h>
 #include <linux/nodemask.h>
+#include <linux/printk.h>
 #include <linux/sched/cputime.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/topology.h>
@@ -20,11 +21,8 @@
 #include "sched/charge.h"
 #include "workqueue_internal.h"
 
-/*
- * Helpers are started on a CPU, but not bound to it: the scheduler can move one that does not get
- * to run there in the middle of its chunk, when a realtime task does.
- */
-static struct workqueue_struct *padata_mt_task_wq __ro_after_init;
+/* Its workers are moved by the scheduler, away from a realtime task in the middle of a chunk. */
+static struct workqueue_struct *padata_mt_task_wq;
 
 /* Not for a kernel thread: it is not known for whom it works. */
 static bool padata_mt_task_is_limited(const struct padata_mt_team *team)
@@ -57,7 +55,10 @@ static bool padata_mt_task_may_have_help(const struct padata_mt_team *team)
 	return !padata_mt_task_is_limited(team) || sched_task_has_quota(team->caller, ns);
 }
 
-/* A thread of the job is on @cpu: the next one goes where it shares no cache with it. */
+/*
+ * A thread of the job is on @cpu: the next one goes where it shares no cache with it.  When all
+ * caches have a thread, one more in each is next.
+ */
 static void padata_mt_task_spread(struct padata_mt_where *where, int cpu)
 {
 	int other;
@@ -66,45 +67,38 @@ static void padata_mt_task_spread(struct padata_mt_where *where, int cpu)
 		if (cpus_share_cache(cpu, other))
 			cpumask_clear_cpu(other, &where->spread);
 	}
+	if (cpumask_empty(&where->spread))
+		cpumask_copy(&where->spread, &where->free);
 }
 
-/* No two are started on a CPU: one that has just been woken may not show there yet. */
-static void padata_mt_task_begin_search(struct padata_mt_team *team)
+static void padata_mt_task_begin_search(struct padata_mt_where *where)
 {
-	struct padata_mt_where *where = team->where;
-	int i;
-
 	where->next_search = jiffies;
 	cpumask_copy(&where->free, cpu_online_mask);
 	cpumask_copy(&where->spread, &where->free);
 	padata_mt_task_spread(where, raw_smp_processor_id());
-	for (i = 0; i < team->nr_used; i++) {
-		if (!READ_ONCE(team->helpers[i].in_use))
-			continue;
-		cpumask_clear_cpu(team->helpers[i].cpu, &where->free);
-		padata_mt_task_spread(where, team->helpers[i].cpu);
-	}
 }
 
+/*
+ * Helpers do not inherit the scopes of an allocation, and who may use the memory reserves may hold
+ * locks that other tasks wait for in order to free memory.
+ */
+#define PADATA_MT_TASK_ALONE	(PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC)
+
+/* A helper, which works within the limits of another task, has no helpers itself. */
 static unsigned int padata_mt_task_prepare(struct padata_mt_team *team, unsigned int nr)
 {
 	const struct worker *worker = current_wq_worker();
 
-	if (!padata_mt_task_wq || rt_or_dl_task(current) || !team->job->max_chunk)
-		return 0;
-	/*
-	 * Helpers do not inherit the scopes of an allocation, and who may use the memory reserves
-	 * may hold locks that other tasks wait for in order to free memory.
-	 */
-	if (current->flags & (PF_MEMALLOC_NOFS | PF_MEMALLOC_NOIO | PF_MEMALLOC))
-		return 0;
-	/* A helper works within the limits of another task. */
-	if (worker && worker->current_func == padata_mt_helper_fn)
+	/* Pairs with the release in padata_mt_task_make_wq(): it is ready to be used. */
+	team->where->wq = smp_load_acquire(&padata_mt_task_wq);
+	if (!team->where->wq || !team->job->max_chunk || rt_or_dl_task(current) ||
+	    (current->flags & PADATA_MT_TASK_ALONE) ||
+	    (worker && worker->current_func == padata_mt_helper_fn))
 		return 0;
 
-	team->where->wq = padata_mt_task_wq;
 	team->where->nid = numa_nearest_node(team->job->nid, N_CPU);
-	padata_mt_task_begin_search(team);
+	padata_mt_task_begin_search(team->where);
 	return nr;
 }
 
@@ -121,7 +115,7 @@ static enum padata_mt_task_rank padata_mt_task_rank(const struct padata_mt_team 
 	int sibling;
 
 	if (!padata_mt_task_cpu_allowed(team, cpu) || !padata_mt_task_cpu_is_idle(cpu) ||
-	    sched_helper_unwanted(cpu, 0))
+	    sched_helper_unwanted(cpu))
 		return RANK_UNUSABLE;
 	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
 		if (!padata_mt_task_cpu_is_idle(sibling))
@@ -133,18 +127,14 @@ static enum padata_mt_task_rank padata_mt_task_rank(const struct padata_mt_team 
 /*
  * The best of the candidates on a node and those as near, or -1.  One that is not usable is not
  * looked at again in this search.  Callers on different CPUs begin with different ones, so that
- * they hardly ever choose the same at the same time; if they do, the second helper finds the CPU
- * taken, and leaves.
+ * they hardly ever choose the same at the same time; if they do, one of the helpers leaves.
  */
 static int padata_mt_task_best_cpu(struct padata_mt_team *team, const struct cpumask *near)
 {
 	int first = (cpumask_first(near) + raw_smp_processor_id()) % nr_cpu_ids;
 	struct cpumask *free = &team->where->free;
-	enum padata_mt_task_rank rank, best_rank = RANK_UNUSABLE, best_there_is = RANK_CACHE;
+	enum padata_mt_task_rank rank, best_rank = RANK_UNUSABLE;
 	int cpu, best = -1;
-
-	if (cpumask_empty(&team->where->spread))
-		best_there_is = RANK_CORE;
 
 	for_each_cpu_wrap(cpu, free, first) {
 		if (!cpumask_test_cpu(cpu, near))
@@ -156,7 +146,7 @@ static int padata_mt_task_best_cpu(struct padata_mt_team *team, const struct cpu
 			continue;
 		best = cpu;
 		best_rank = rank;
-		if (rank == best_there_is)
+		if (rank == RANK_CACHE)
 			break;
 	}
 	return best;
@@ -177,9 +167,6 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 		if (cpu < 0)
 			continue;
 		cpumask_clear_cpu(cpu, &where->free);
-		/* All caches have a thread: begin with one more in each. */
-		if (!cpumask_test_and_clear_cpu(cpu, &where->spread))
-			cpumask_copy(&where->spread, &where->free);
 		padata_mt_task_spread(where, cpu);
 		return cpu;
 	}
@@ -208,7 +195,7 @@ static bool padata_mt_task_claim_helper(struct padata_mt_team *team,
 
 	guard(preempt)();
 	if (!padata_mt_task_cpu_allowed(team, smp_processor_id()) ||
-	    sched_helper_unwanted(smp_processor_id(), 1) || !padata_mt_task_may_have_help(team))
+	    sched_helper_unwanted(smp_processor_id()) || !padata_mt_task_may_have_help(team))
 		return false;
 	return padata_mt_claim(team, helper, chunk);
 }
@@ -223,15 +210,6 @@ static void padata_mt_task_charge(struct padata_mt_team *team)
 }
 
 /* The caller searches for idle CPUs at most once per tick: the search costs it time. */
-static void padata_mt_task_search_again(struct padata_mt_team *team)
-{
-	if (!time_after(jiffies, team->where->next_search) ||
-	    READ_ONCE(team->next) == team->end)
-		return;
-	padata_mt_task_begin_search(team);
-	padata_mt_start_helpers(team);
-}
-
 static bool padata_mt_task_claim(struct padata_mt_team *team, struct padata_mt_helper *helper,
 				 struct padata_mt_chunk *chunk)
 {
@@ -240,7 +218,11 @@ static bool padata_mt_task_claim(struct padata_mt_team *team, struct padata_mt_h
 
 	if (team->where) {
 		padata_mt_task_charge(team);
-		padata_mt_task_search_again(team);
+		if (time_after(jiffies, team->where->next_search) &&
+		    READ_ONCE(team->next) != team->end) {
+			padata_mt_task_begin_search(team->where);
+			padata_mt_start_helpers(team);
+		}
 	}
 	return padata_mt_claim(team, NULL, chunk);
 }
@@ -258,19 +240,33 @@ const struct padata_mt_backend *padata_mt_runtime_backend(void)
 	return &padata_mt_task_backend;
 }
 
-/* A pool for each CPU, from which the scheduler may move workers. */
-static int __init padata_mt_task_init(void)
+/*
+ * An unbound workqueue with a pool for each CPU.  Making a worker for each takes a while, which
+ * boot does not wait for.  There are no helpers until then.
+ */
+static void padata_mt_task_make_wq(struct work_struct *work)
 {
+	struct workqueue_struct *wq = alloc_workqueue("padata_mt_task", WQ_UNBOUND,
+						      WQ_UNBOUND_MAX_ACTIVE);
 	struct workqueue_attrs *attrs = alloc_workqueue_attrs();
-	struct workqueue_struct *wq = alloc_workqueue("padata_mt_task", WQ_UNBOUND, 0);
 
-	if (attrs && wq) {
+	if (wq && attrs) {
 		attrs->affn_scope = WQ_AFFN_CPU;
 		attrs->affn_strict = false;
 		if (!apply_workqueue_attrs(wq, attrs))
-			padata_mt_task_wq = wq;
+			/* Pairs with the acquire in padata_mt_task_prepare(). */
+			smp_store_release(&padata_mt_task_wq, wq);
 	}
+	if (!padata_mt_task_wq)
+		pr_warn("padata: no workqueue, jobs after boot run on one thread\n");
 	free_workqueue_attrs(attrs);
+}
+
+static DECLARE_WORK(padata_mt_task_work, padata_mt_task_make_wq);
+
+static int __init padata_mt_task_init(void)
+{
+	schedule_work(&padata_mt_task_work);
 	return 0;
 }
 late_initcall(padata_mt_task_init);

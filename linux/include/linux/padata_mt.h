@@ -32,7 +32,7 @@
  * @nid: Node, online or not, that the data is on.  Helpers are placed near it.
  * @numa_aware: At boot, place helpers near each node in turn instead.
  *
- * A job has at most one helper on each CPU.
+ * A job has at most as many helpers as there are CPUs, each started on another one.
  */
 struct padata_mt_job {
 	void (*thread_fn)(unsigned long start, unsigned long end, void *arg);

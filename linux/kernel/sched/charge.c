@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * charge.c - what helpers of a task may use: its CPU bandwidth, and CPUs that are idle
+ * charge.c - what helpers of a task may use: its CPU bandwidth, and CPUs that nobody wants
  *
- * A kernel thread that helps a task runs in the root task group, where nothing limits
- * it.  So its CPU time is charged to the task, as if the task had run for that much
- * longer, and it works only while the task's groups have some of their quota left.
+ * They are kernel threads in the root task group, where nothing limits them.
  */
 
 #include <linux/cgroup.h>
@@ -74,9 +72,9 @@ bool sched_task_has_quota(struct task_struct *p, u64 ns)
 }
 
 /*
- * Charge the current task for @ns nanoseconds of CPU time that others have spent for it.  They
- * show in cpu.stat of its cgroup and of those above, and are deducted from their bandwidth.  The
- * runqueue lock keeps the task in its group.
+ * Charge the current task for @ns nanoseconds of CPU time that others have spent for it, as if it
+ * had run for that much longer: they show in cpu.stat of its cgroup and of those above, and are
+ * deducted from their bandwidth.  The runqueue lock keeps the task in its group.
  */
 void sched_charge(u64 ns)
 {
@@ -90,20 +88,17 @@ void sched_charge(u64 ns)
 }
 
 /*
- * Whether @cpu, with @helpers on it, should have no more of them: others are on the runqueue.  A
- * task that has gone to sleep may still be there, until it has made up for having run too much
- * (DELAY_DEQUEUE); it does not want the CPU.  The runqueue may change at any time: a task that
- * comes later waits until the next call.
- *
- * Nor under a BPF scheduler (sched_ext): it may keep tasks for this CPU in queues of its own, where
- * nobody sees them waiting.  Nor while any task has a core scheduling cookie: a helper has none,
- * and would keep such a task waiting on the same core.
+ * Whether a helper should leave @cpu, or not be started there though it is idle.  Others are on
+ * the runqueue.  One that has gone to sleep may still be there, until it has made up for having run
+ * too much (DELAY_DEQUEUE); it does not want the CPU.  A task that comes later waits until the next
+ * call.  Or there is a BPF scheduler (sched_ext), which may keep tasks for this CPU in queues of
+ * its own, where nobody sees them waiting.  Or some task has a core scheduling cookie: a helper has
+ * none, and would keep such a task waiting on the same core.
  */
-bool sched_helper_unwanted(int cpu, unsigned int helpers)
+bool sched_helper_unwanted(int cpu)
 {
 	struct rq *rq = cpu_rq(cpu);
 	unsigned int asleep = READ_ONCE(rq->cfs.h_nr_queued) - READ_ONCE(rq->cfs.h_nr_runnable);
 
-	return READ_ONCE(rq->nr_running) - asleep > helpers || scx_enabled() ||
-	       sched_core_enabled(rq);
+	return READ_ONCE(rq->nr_running) - asleep > 1 || scx_enabled() || sched_core_enabled(rq);
 }

@@ -204,7 +204,7 @@ static void check_time(void)
 	printf("charge_check: checked %lu steps, seed %u\n", STEPS, seed);
 }
 
-/* Whether there should be one helper on CPU 1, or one more */
+/* Whether a helper should be on CPU 1 */
 
 static const struct place_case {
 	const char		*what;
@@ -212,30 +212,26 @@ static const struct place_case {
 	unsigned int		asleep;
 	bool			cookies;	/* core scheduling is in use */
 	bool			scx;
-	bool			unwanted[2];	/* with no helper there, and with one */
+	bool			unwanted;
 } place_cases[] = {
-	{ "on an idle CPU", 0, 0, false, false, { false, false } },
-	{ "alone", 1, 0, false, false, { true, false } },
-	{ "beside one that sleeps", 2, 1, false, false, { true, false } },
-	{ "beside another one", 2, 0, false, false, { true, true } },
-	{ "beside one that sleeps and one that does not", 3, 1, false, false, { true, true } },
-	{ "under a BPF scheduler", 0, 0, false, true, { true, true } },
-	{ "under core scheduling", 0, 0, true, false, { true, true } },
+	{ "to be started on an idle CPU", 0, 0, false, false, false },
+	{ "alone", 1, 0, false, false, false },
+	{ "beside one that sleeps", 2, 1, false, false, false },
+	{ "beside another one", 2, 0, false, false, true },
+	{ "beside one that sleeps and one that does not", 3, 1, false, false, true },
+	{ "under a BPF scheduler", 0, 0, false, true, true },
+	{ "under core scheduling", 0, 0, true, false, true },
 };
 
 static void check_place(const struct place_case *one)
 {
-	unsigned int helpers;
-
 	doing = one->what;
 	shim_scx = one->scx;
 	shim_rqs[1] = (struct rq){ .cpu = 1, .core_enabled = one->cookies };
 	shim_rqs[1].nr_running = one->running;
 	shim_rqs[1].cfs.h_nr_queued = one->running;
 	shim_rqs[1].cfs.h_nr_runnable = one->running - one->asleep;
-	for (helpers = 0; helpers < 2; helpers++)
-		shim_need(sched_helper_unwanted(1, helpers) == one->unwanted[helpers],
-			  "whether it is in the way");
+	shim_need(sched_helper_unwanted(1) == one->unwanted, "whether it is in the way");
 }
 
 static void check_places(void)
