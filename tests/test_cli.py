@@ -44,7 +44,7 @@ class TestHelp:
     @pytest.mark.parametrize("command", COMMANDS)
     def test_a_base_wherever_there_is_a_kernel(self, command: str) -> None:
         options = {option for parameter in cli.cli.commands[command].params for option in parameter.opts}
-        assert ("--base" in options) == (command not in ("machines", "predict", "docs"))
+        assert ("--base" in options) == (command not in ("predict", "docs"))
 
     def test_from_any_directory(self, tmp_path: Path) -> None:
         assert lab("--help", cwd=tmp_path).returncode == 0
@@ -75,7 +75,6 @@ class TestBadInput:
     def test_base_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(paths.BASE_VARIABLE, "9.9")
         assert lab("boot", "--dry-run").stderr.startswith("lab: base: there is no '9.9'")
-        assert lab("machines").returncode == 0
 
     @pytest.mark.parametrize("args", [["boot", "--kernel", "x"], ["fly"], ["series"], ["build", "--config"]])
     def test_usage(self, args: list[str]) -> None:

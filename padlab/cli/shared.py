@@ -32,7 +32,7 @@ CONFIG = click.Choice([kconfig.PERF, kconfig.DEBUG, kconfig.GDB, kconfig.USERS, 
 
 # As ./lab --help lists them: in the order in which a newcomer meets them.
 GROUPS = {
-    "Boot and try": ("boot", "machines", "package"),
+    "Boot and try": ("boot", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series"),
     "Test": ("test", "models", "mutants", "soak", "fresh"),
     "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "predict", "kit"),
@@ -65,6 +65,7 @@ def cli() -> None:
     Begin with:
       ./lab boot                      our kernel, on the published 16 GiB machine
       ./lab boot --kernel stock       the same with Linux as it is
+      ./lab boot -- cat /proc/zoneinfo        a command in the guest
       ./lab compare --exact           both, in guest instructions
       ./lab test --quick              the tests that need neither build nor boot
       ./lab boot --base 7.3           the series on Linux 7.3

@@ -2,6 +2,7 @@
 """The commands that boot, and those about the kernel tree, packages of it, and the series."""
 
 import re
+import shlex
 import time
 from pathlib import Path
 
@@ -25,11 +26,18 @@ def parse_threads(text: str) -> str:
     return f"{number}{percent}"
 
 
+def as_line(words: tuple[str, ...]) -> str:
+    """One word is a line for the shell, as ssh and vng have it; several are words as they are."""
+    return words[0] if len(words) == 1 else shlex.join(words)
+
+
 def _check_boot(machine: Machine, config: Config | None, exact: bool, **more: object) -> None:
     from padlab.vm import boot as boots
 
-    if more["json"] and (more["shell"] or more["dry_run"]):
-        raise click.UsageError("--json is for the result of a boot: not with --shell, nor with --dry-run")
+    if more["json"] and (more["shell"] or more["dry_run"] or more["command"]):
+        raise click.UsageError("--json is for the result of a boot: not with --shell, --dry-run or a command")
+    if more["shell"] and more["command"]:
+        raise click.UsageError("--shell is for a person at the terminal: not with a command")
     boots.check_config(machine, _config_of(machine, config, bool(more["gdb"])), exact)
 
 
@@ -63,6 +71,8 @@ def _config_of(machine: Machine, config: Config | None, gdb: bool) -> Config:
 @click.option("--gdb", is_flag=True, help="Have QEMU wait for gdb; print what to type.")
 @click.option("--json", is_flag=True, help="Print the result as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print the QEMU command line; build and start nothing.")
+@click.option("--list", "list_only", is_flag=True, help="List the machines; boot nothing.")
+@click.argument("command", nargs=-1, metavar="[-- CMD...]", callback=lambda _c, _p, words: as_line(words))
 def boot(
     machine: Machine,
     kernel: str,
@@ -74,9 +84,12 @@ def boot(
     gdb: bool,
     json: bool,
     dry_run: bool,
+    list_only: bool,
+    command: str,
 ) -> int:
     """Boot once in QEMU; print the node lines and a summary.
 
+    With CMD, run that in the guest instead, print what it prints, and exit with its status.
     The newest QEMU in PATH is used, or the one that PADLAB_QEMU names.
 
     \b
@@ -85,30 +98,19 @@ def boot(
       ./lab boot --machine xeon-8167m --threads 50%
       ./lab boot --kernel stock --exact
       ./lab boot --append "page_owner=on loglevel=8" --config debug
+      ./lab boot -- cat /proc/zoneinfo
+      ./lab boot -- 'dmesg | grep initialised'
       ./lab boot --shell              'poweroff -f' or Ctrl-A X ends it
       ./lab boot --gdb                the kernel has lines and types for it
     """
     from padlab.vm import lab_boot
     from padlab.vm.boot import BootSpec
 
+    if list_only:
+        return lab_boot.machines()
     config = _config_of(machine, config, gdb)
     spec = BootSpec(machine, kernel, config, threads, exact, append=append, gdb=gdb)
-    return lab_boot.main(spec, shell, json, dry_run)
-
-
-@command(locked=False, based=False)
-def machines() -> int:
-    """List the machines that can be booted.
-
-    Each with its nodes, CPUs and memory, and the memory that it takes of the host.
-
-    \b
-    Example:
-      ./lab machines
-    """
-    from padlab.vm import lab_boot
-
-    return lab_boot.machines()
+    return lab_boot.main(spec, shell, command, json, dry_run)
 
 
 def _check_tree(update: bool, source: Path | None, **_more: object) -> None:

@@ -168,6 +168,6 @@ def _folder(spec: BootSpec) -> Path:
     raise LabError("boot log", f"{paths.BOOTS}/{stem} is taken", "remove old boots")
 
 
-def prepare(kernel: str, config: Config = PERF, role: str = "boot") -> Ready:
+def prepare(kernel: str, config: Config = PERF, role: str = "boot", command: str = "") -> Ready:
     build = builds.ensure_build(kernel, config)
-    return build, initramfs.ensure(build, role)
+    return build, initramfs.ensure(build, role, command)

@@ -83,11 +83,12 @@ def _append(out: bytearray, entry: Entry, ino: int) -> None:
         out += b"\0" * (-len(out) % 4)
 
 
-def ensure(build: builds.Build, role: str) -> Path:
+def ensure(build: builds.Build, role: str, command: str = "") -> Path:
+    """The image of a role; ``command`` is what the role of that name runs."""
     if role not in ROLES:
         raise LabError("initramfs", f"no role '{role}'", f"use one of: {', '.join(ROLES)}")
     packages.ensure("guest")
-    image = cpio([*_base(role, build.arch), *_extras(build, role)])
+    image = cpio([*_base(role, build.arch), *_extras(build, role), *_command(command)])
     path = _path(role, image)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,9 +98,13 @@ def ensure(build: builds.Build, role: str) -> Path:
     return path
 
 
-def planned(role: str, arch: Arch) -> Path:
+def planned(role: str, arch: Arch, command: str = "") -> Path:
     """Where the image of a role that needs nothing of the kernel would be; nothing is installed."""
-    image = cpio(_base(role, arch)) if shutil.which("busybox") and not arch.foreign else b""
+    image = (
+        cpio([*_base(role, arch), *_command(command)])
+        if shutil.which("busybox") and not arch.foreign
+        else b""
+    )
     return _path(role, image)
 
 
@@ -125,6 +130,10 @@ def _base(role: str, arch: Arch) -> list[Entry]:
         regular("init", (GUEST / "init").read_bytes(), executable=True),
         regular("role", (GUEST / f"{role}.sh").read_bytes()),
     ]
+
+
+def _command(command: str) -> list[Entry]:
+    return [regular("command", f"{command}\n".encode())] if command else []
 
 
 def _program(name: str) -> Path:

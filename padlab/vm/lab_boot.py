@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab boot``: boot once and print what came of it, or give a shell in the guest; ``./lab machines``."""
+"""``./lab boot``: boot once and print what came of it, or run a command or a shell in the guest."""
 
 import json as jsonlib
 import shlex
@@ -21,18 +21,22 @@ from padlab.vm import machine as known
 _SHELL = "mon:stdio"
 
 
-def main(spec: boots.BootSpec, shell: bool = False, json: bool = False, dry_run: bool = False) -> int:
-    """``./lab boot``: the exit status is 0 if all threads and pages are accounted for."""
-    role = "shell" if shell else "boot"
+def main(
+    spec: boots.BootSpec, shell: bool = False, command: str = "", json: bool = False, dry_run: bool = False
+) -> int:
+    """``./lab boot``: the exit status is 0 if all threads and pages are accounted for, or the command's."""
+    role = "shell" if shell else "command" if command else "boot"
     if dry_run:
-        print(shlex.join(_planned(spec, role)))
+        print(shlex.join(_planned(spec, role, command)))
         return 0
-    build, initrd = boots.prepare(spec.kernel, spec.config, role)
+    build, initrd = boots.prepare(spec.kernel, spec.config, role, command)
     spec = replace(spec, initrd=initrd)
     if spec.gdb:
         progress.note(f"in another terminal: {gdb_line(build.obj)}")
     if shell:
         return _shell(spec, build)
+    if command:
+        return _command(spec, build)
     told = summary.describe(boots.boot(spec, build))
     if json:
         print(jsonlib.dumps(told.as_dict(), indent=2))
@@ -41,14 +45,14 @@ def main(spec: boots.BootSpec, shell: bool = False, json: bool = False, dry_run:
     return 0 if told.ok else 1
 
 
-def _planned(spec: boots.BootSpec, role: str) -> list[str]:
+def _planned(spec: boots.BootSpec, role: str, command: str) -> list[str]:
     """The QEMU line, with the console here; nothing is built, installed or started for it."""
     arch = spec.machine.arch
     binary = emulator.find(arch)
     accel = accels.Accel("tcg", "QEMU is not installed", "0", "multi", spec.exact)
     if binary:
         accel = accels.choose(binary, spec.exact, arch)
-    spec = replace(spec, initrd=initramfs.planned(role, arch))
+    spec = replace(spec, initrd=initramfs.planned(role, arch, command))
     kernel = builds.image(spec.kernel, spec.config)
     ports = qemu.Ports(_SHELL if role == "shell" else "stdio")
     return qemu.command(spec, kernel, binary or emulator.NAMES[arch], accel, ports)
@@ -76,6 +80,15 @@ def _shell(spec: boots.BootSpec, build: builds.Build) -> int:
         log = folder / "command"
         raise LabError(f"a shell on {spec.machine.name}", why, "its own message is above", log=log)
     return 0
+
+
+def _command(spec: boots.BootSpec, build: builds.Build) -> int:
+    result = boots.boot(spec, build)
+    for line in result.guest.values("out"):
+        print(line)
+    for trouble in (*result.dmesg.trouble, *result.guest.trouble):
+        progress.note(f"the kernel says: {trouble}")
+    return result.exit
 
 
 def machines() -> int:

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""./lab boot's ways besides a plain boot, and ./lab machines."""
+"""./lab boot's ways besides a plain boot."""
 
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from padlab import cli
+from padlab.cli.tree import as_line
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import DEBUG, PERF
-from padlab.vm import boot, emulator, initramfs, lab_boot, machine
+from padlab.vm import boot, channel, emulator, initramfs, lab_boot, machine
 
 TINY = machine.load("tiny")
 
@@ -104,11 +106,44 @@ class TestShell:
             run("exit 1")
         assert err.value.log is not None and "exit 1" in err.value.log.read_text()
 
-    @pytest.mark.parametrize("args", [["--shell"], ["--dry-run"]])
-    def test_json_is_for_results(self, args: list[str]) -> None:
+    @pytest.mark.parametrize(
+        "args", [["--json", "--shell"], ["--json", "--dry-run"], ["--json", "ls"], ["--shell", "ls"]]
+    )
+    def test_what_does_not_go_together(self, args: list[str]) -> None:
         with pytest.raises(SystemExit) as end:
-            cli.main(["boot", "--json", *args])
+            cli.main(["boot", *args])
         assert end.value.code == 2
+
+
+class TestCommand:
+    @pytest.mark.parametrize(
+        ("words", "line"),
+        [((), ""), (("a | b",), "a | b"), (("echo", "a b", "$c"), "echo 'a b' '$c'")],
+    )
+    def test_words(self, words: tuple[str, ...], line: str) -> None:
+        assert as_line(words) == line
+
+    def test_is_in_its_image(self, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(initramfs, "_base", lambda *_args: [])
+        monkeypatch.setattr(initramfs.shutil, "which", lambda _name: "/bin/busybox")
+        images = {initramfs.planned("command", TINY.arch, line).name for line in ("ls", "ls -l")}
+        assert len(images) == 2 and all(name.startswith("command-") for name in images)
+
+    def test_its_output_and_status_are_ours(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        build = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+        guest = channel.Guest("kernel 6.12\nout one\nout   two\nchecked lockdep\nout\ndone 7\n")
+        prepared = []
+
+        def booted(spec: boot.BootSpec, build: Build) -> SimpleNamespace:
+            return SimpleNamespace(guest=guest, exit=7, dmesg=SimpleNamespace(trouble=()))
+
+        monkeypatch.setattr(boot, "prepare", lambda *args: prepared.append(args) or (build, Path("/i.cpio")))
+        monkeypatch.setattr(boot, "boot", booted)
+        assert lab_boot.main(boot.BootSpec(TINY, "patched"), command="ls /") == 7
+        assert capsys.readouterr().out == "one\n  two\n\n"
+        assert prepared == [("patched", PERF, "command", "ls /")]
 
 
 def lab(*args: str, **env: str) -> str:
@@ -119,7 +154,7 @@ def lab(*args: str, **env: str) -> str:
 
 
 def test_machines() -> None:
-    lines = lab("machines").splitlines()
+    lines = lab("boot", "--list").splitlines()
     first = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert first == ["machine", *machine.names()]
     (large,) = (line for line in lines if line.startswith("xeon-8167m "))

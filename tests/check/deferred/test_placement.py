@@ -84,7 +84,11 @@ CHANGES = [
     ("helper_start: job=1 cpu=3", "helper_start: job=1 cpu=2", "second thread on CPU 2"),
     ("helper_start: job=1 cpu=3", "helper_start: job=1 cpu=1", "second thread on CPU 1"),
     ("min_chunk=32768 threads=4", "min_chunk=32768 threads=5", "3 helpers for 5 threads"),
-    ("min_chunk=32768 threads=4", "min_chunk=32768 threads=3", "3 threads, where 4 CPUs could have a section each"),
+    (
+        "min_chunk=32768 threads=4",
+        "min_chunk=32768 threads=3",
+        "3 threads, where 4 CPUs could have a section each",
+    ),
     ("end=98304", "end=65537", "nobody got 65537 to 98304"),
     ("start=163840 end=229376", "start=131072 end=229376", "handed out twice: 131072 to 163840"),
     ("end=262144", "end=262143", "nobody got 262143 to 262144"),
