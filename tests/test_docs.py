@@ -20,7 +20,7 @@ DOCUMENTS = sorted({*paths.ROOT.glob("*.md"), *(path for top in SOURCES for path
 FOLDERS = {"linux", "patches", "series", "padlab", "tests", "results", ".ci"} | {
     path.name for path in SOURCES if path.is_dir()
 }
-README_LINES = 100
+README_LINES = 120
 # Lines that may be around the tables of a document.
 PROSE_LINES = {
     "docs/results.md": 150,
