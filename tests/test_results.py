@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is recorded in results/: little, a row a line, and each file names what made it, of this history."""
 
-import csv
 import json
 import re
 import subprocess
@@ -48,15 +47,6 @@ def test_a_record_is_of_a_commit_that_there_is(path: Path) -> None:
     assert git("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0, "it is not in this repository"
 
 
-def test_predictions_say_that_they_are() -> None:
-    tables = [path for path in FILES if path.suffix == ".csv"]
-    assert tables
-    for path in tables:
-        lines = path.read_text().splitlines()
-        assert lines[0] == "# command: ./lab predict" and "not measured" in lines[1], path
-        assert list(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
 def test_there_is_little() -> None:
     assert sum(path.read_bytes().count(b"\n") for path in FILES) <= MOST_LINES
 
@@ -64,7 +54,6 @@ def test_there_is_little() -> None:
 def test_nothing_is_there_that_nobody_quotes() -> None:
     """Each file is of a kind that tables are made from."""
     known = {*provenance.OF_CPU, "growth.json", "parts.json"}
-    known |= {f"predict-{name}.csv" for name in ("large", "published", "cores")}
     for path in FILES:
         exact = re.fullmatch(r"compare-(?:epyc-7551-kvm-small|three-nodes)-exact\.json", path.name)
         assert path.name in known or exact, path

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands that measure, ./lab predict, and ./lab docs."""
+"""The commands that measure, and ./lab docs."""
 
 from pathlib import Path
 
 import click
 
 from padlab.cli.shared import DEFAULT_MACHINE, command
-from padlab.core import environment
 from padlab.vm import machine as known
 from padlab.vm.machine import Machine
 
@@ -162,25 +161,6 @@ def kit(folder: Path | None, file: Path | None) -> int:
         return making.main(folder)
     assert file
     return importing.main(file)
-
-
-@command(locked=False, based=False)
-def predict() -> int:
-    """Predict deferred init on machines that are not here.
-
-    A model of threads, chunks, memory bandwidth and locks is fitted to the published thread sweeps of
-    six machines, and predicts those and larger ones.  Nothing is booted and nothing is measured: all of it
-    is labelled as predicted, and recorded in results/.  What is assumed about the two kernels is in
-    padlab/predict/data/assumptions.toml.
-
-    \b
-    Example:
-      ./lab predict
-    """
-    environment.need("measure")
-    from padlab.predict import prediction
-
-    return prediction.main()
 
 
 @command(locked=False, based=False)

@@ -35,7 +35,7 @@ GROUPS = {
     "Boot and try": ("boot", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series"),
     "Test": ("test", "models", "mutants", "soak", "fresh"),
-    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "predict", "kit"),
+    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "kit"),
     "Documents": ("docs",),
 }
 

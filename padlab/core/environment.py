@@ -24,7 +24,7 @@ REQUIREMENTS = paths.ROOT / "requirements"
 VENV = paths.SHARED / "venv"
 MADE = "made"  # in a set: what it was made from; in VENV: the Python it was made with
 # set -> what it is for, and the MiB that it takes while pip installs it
-SETS = {"base": ("to run", 100), "measure": ("to fit a model", 400), "dev": ("to test the lab", 300)}
+SETS = {"base": ("to run", 100), "dev": ("to test the lab", 300)}
 _NO_ROOM = "no room on disk"
 _NO_NETWORK = re.compile("(NewConnection|Proxy)Error|NameResolution|Temporary failure|(Connect|Read)Timeout")
 # ./lab compares this with VENV/made: a venv whose Python was replaced by another version has no packages.

@@ -14,9 +14,6 @@ from padlab.docs.form import Table
 TABLES: dict[str, Callable[..., Table]] = {
     "boots": boots.timed,
     "boots-by-threads": boots.by_threads,
-    "predicted": boots.predicted,
-    "predicted-errors": boots.errors,
-    "predicted-cores": boots.cores,
     "instructions": instructions.boots,
     "instructions-per-gib": instructions.per_gib,
     "instructions-bases": instructions.bases,

@@ -6,7 +6,7 @@ docs/measuring.md has the names, and the commands that record.  What depends on 
 of that CPU and how many there are, such as results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded
 on another one is lost.
 
-Every file names its command and, unless it is a prediction, the day (UTC), the Debian source version of the
+Every file names its command, the day (UTC), the Debian source version of the
 kernels, the commit of this repository, and the host's CPU; the accelerator and QEMU's version where guests
 were booted, the compiler where native programs ran.  Those of another base than 6.12 are in results/NAME, and
 their command says which.  A row is a line.  ``./lab docs`` puts what is recorded into the documents.

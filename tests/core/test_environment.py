@@ -74,10 +74,10 @@ def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 class TestNeed:
     def test_installs_once(self, venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        environment.need("measure")
-        assert str(venv / "sets/measure") in sys.path
+        environment.need("base")
+        assert str(venv / "sets/base") in sys.path
         monkeypatch.setattr(environment, "_pip", lambda *_args: pytest.fail("installed again"))
-        environment.need("measure")
+        environment.need("base")
 
     def test_installs_anew_what_has_changed(self, venv: Path) -> None:
         environment.need("dev")
@@ -89,7 +89,7 @@ class TestNeed:
     def test_programs_of_the_environment_find_a_set_that_it_did_not_know_when_made(self, venv: Path) -> None:
         packages = venv / "lib/python3.11/site-packages"
         (packages / "sets.pth").write_text("../../../sets/base\n")
-        environment.need("measure")
+        environment.need("base")
         listed = (packages / "sets.pth").read_text().split()
         assert [(packages / line).resolve() for line in listed] == [
             venv.resolve() / "sets" / name for name in environment.SETS
@@ -106,21 +106,21 @@ class TestNeed:
 
         monkeypatch.setattr(environment, "_pip", half)
         with pytest.raises(type(end)):
-            environment.need("measure")
+            environment.need("base")
         assert list((venv / "sets").iterdir()) == []
 
     def test_leaves_the_packages_of_another_python_alone(
         self, venv: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sys, "prefix", "/usr")
-        environment.need("measure")
+        environment.need("base")
         assert not (venv / "sets").exists()
 
     def test_a_full_disk(self, venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         usage = shutil.disk_usage(venv)._replace(free=1 << 20)
         monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
         with pytest.raises(LabError, match="no room on disk: 0.0 GiB free"):
-            environment.need("measure")
+            environment.need("base")
 
 
 FAKE_PYTHON = """\

@@ -96,7 +96,6 @@ class TestBadInput:
             (["threads-made", "6.0", "x"], "there is no base '6.0'; name one of: 6.12"),
             (["after-parts", "stock", "9"], "what 'after-parts stock 9' is made from is not recorded"),
             (["zeroing", "6.12", "no-cpu"], "results/cpus/no-cpu/hugepages.json cannot be read"),
-            (["predicted", "1pib"], "1pib"),
         ],
     )
     def test_a_marker(self, words: list[str], message: str) -> None:

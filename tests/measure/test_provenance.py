@@ -31,7 +31,7 @@ def test_the_table_of_the_documents_has_the_same_names() -> None:
     names = re.findall(
         r"^\| `results/(cpus/)?(\S+)` \|", (paths.ROOT / "docs/measuring.md").read_text(), re.MULTILINE
     )
-    assert len(names) >= 8
+    assert len(names) >= 7
     for of_cpu, name in names:
         assert bool(of_cpu) == (name.removeprefix("*/") in provenance.OF_CPU), name
 

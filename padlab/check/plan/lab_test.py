@@ -81,7 +81,7 @@ def _run(chosen: list[runner.Check], groups: Sequence[str], again: bool) -> list
 
 
 def _set_up(groups: Sequence[str]) -> Outcome:
-    environment.need("measure", "dev")
+    environment.need("dev")
     packages.ensure(*groups)
     guests.patched_tree()
     return Outcome(1)

@@ -85,9 +85,8 @@ def dialect(path: Path) -> str:
 # Parts that run at the same time, each with what pytest is told to choose it.  They read the
 # tables, hooks and trees of the base in use, which they have from the environment.
 PARTS = {
-    "tests of the lab": ("-m", "not series", f"--ignore={TESTS / 'predict'}", str(TESTS)),
+    "tests of the lab": ("-m", "not series", str(TESTS)),
     "tests of the mailable series": ("-m", "series", str(TESTS / "kernel")),
-    "tests of the predictions": (str(TESTS / "predict"),),
 }
 
 

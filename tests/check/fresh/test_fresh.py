@@ -212,7 +212,7 @@ WANT = "a bare machine must not make a test be skipped"
         (QUICK, 1, ["7 passed, 2 failed, 0 skipped"], 7, ["a test failed"] * 2, 0),
         (QUICK, 0, ["  skipped: x: quilt is not installed", "7 passed, 0 failed, 1 skipped"], 7, [WANT], 0),
         (QUICK, 0, ["  skipped: x: no kernel tree yet", "7 passed, 0 failed, 1 skipped"], 7, [WANT], 0),
-        (QUICK, 0, ["  skipped: could not import 'scipy'", "7 passed, 0 failed, 1 skipped"], 7, [WANT], 0),
+        (QUICK, 0, ["  skipped: could not import 'rich'", "7 passed, 0 failed, 1 skipped"], 7, [WANT], 0),
         (QUICK, 0, ["  skipped: busybox: not found", "7 passed, 0 failed, 1 skipped"], 7, [WANT], 0),
         (QUICK, 0, ["  skipped: this CPU has no AVX-512", "7 passed, 0 failed, 2 skipped"], 7, [], 2),
         (QUICK, 0, [], 0, ["without a sum"], 0),
