@@ -2,12 +2,14 @@
 """What the commands share: the group, one run at a time, and arguments checked as they are read."""
 
 import functools
+import re
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import click
 
 from padlab.core import exclusive, paths
+from padlab.core.errors import LabError
 from padlab.kernel import kconfig
 
 P = ParamSpec("P")
@@ -30,12 +32,22 @@ JOBS = click.option(
 CONFIG = click.Choice([kconfig.PERF, kconfig.DEBUG, kconfig.GDB, kconfig.USERS, kconfig.ARM64, kconfig.S390X])
 
 
+def parse_threads(text: str) -> str:
+    """Check a thread count, N or N%, as the kernel parameter takes it."""
+    match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
+    number, percent = (int(match[1]), match[2]) if match else (0, "")
+    if number < 1 or (percent and number > 100):
+        todo = "give 1 or more threads per node, or 1% to 100% of a node's CPUs"
+        raise LabError(f"--threads {text}", "not a number of threads", todo)
+    return f"{number}{percent}"
+
+
 # As ./lab --help lists them: in the order in which a newcomer meets them.
 GROUPS = {
     "Boot and try": ("boot", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series"),
     "Test": ("test", "models", "mutants", "soak", "fresh"),
-    "Measure": ("compare", "sweep", "growth", "starts", "parts", "bench", "kit"),
+    "Measure": ("compare", "growth", "starts", "parts", "bench", "kit"),
     "Documents": ("docs",),
 }
 

@@ -1,29 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The commands that boot, and those about the kernel tree, packages of it, and the series."""
 
-import re
 import shlex
 import time
 from pathlib import Path
 
 import click
 
-from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, command
+from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, command, parse_threads
 from padlab.core import progress
-from padlab.core.errors import LabError
 from padlab.kernel.kconfig import GDB, PERF, Config
 from padlab.vm import machine as known
 from padlab.vm.machine import Machine
-
-
-def parse_threads(text: str) -> str:
-    """Check a thread count, N or N%, as the kernel parameter takes it."""
-    match = re.fullmatch(r"([0-9]{1,9})(%?)", text)
-    number, percent = (int(match[1]), match[2]) if match else (0, "")
-    if number < 1 or (percent and number > 100):
-        todo = "give 1 or more threads per node, or 1% to 100% of a node's CPUs"
-        raise LabError(f"--threads {text}", "not a number of threads", todo)
-    return f"{number}{percent}"
 
 
 def as_line(words: tuple[str, ...]) -> str:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab sweep``: deferred init by number of threads, as the published tables of 2020 give it.
+"""``./lab compare --threads``: deferred init by number of threads, as the published tables of 2020 give it.
 
-Stock, which always uses all CPUs of a node, comes first.  On a published machine ours has the
-published numbers of threads, with the published times beside its own.  All threads and all pages
-have to be accounted for in each boot.
+Stock, which always uses all CPUs of a node, comes first.  On a published machine the published times are
+beside ours.  All threads and all pages have to be accounted for in each boot.
 """
 
 import csv
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from padlab.core import stats, table
 from padlab.measure import compare
-from padlab.vm import boot, summary
+from padlab.vm import boot
 from padlab.vm.machine import Machine
 
 TABLE = Path(__file__).parent / "data" / "published-deferred-init.csv"
@@ -35,20 +34,11 @@ def published(machine: str) -> tuple[Published, ...]:
 
 
 RUNS = 3
-PERCENTS = (25, 50, 75, 100)  # of a node's CPUs
 
 
-def thread_counts(machine: Machine) -> list[int]:
-    if rows := published(machine.name):
-        return sorted({row.threads for row in rows})
-    cpus = max(node.cpus for node in machine.nodes)
-    return sorted({1, *(summary.threads_of_percent(percent, cpus) for percent in PERCENTS)})
-
-
-def main(machine: Machine) -> int:
+def main(machine: Machine, counts: Sequence[str]) -> int:
     """Boot each row once, several times over, so that drift of the host meets all rows."""
-    rows: list[tuple[str, str | None]] = [("stock", None)]
-    rows += [("patched", str(threads)) for threads in thread_counts(machine)]
+    rows: list[tuple[str, str | None]] = [("stock", None), *(("patched", threads) for threads in counts)]
     taken: dict[tuple[str, str | None], list[compare.Run]] = {row: [] for row in rows}
     ready = {kernel: boot.prepare(kernel) for kernel in compare.KERNELS}
     for number in range(1, RUNS + 1):
@@ -64,12 +54,12 @@ def main(machine: Machine) -> int:
 
 
 def show(name: str, taken: Mapping[tuple[str, str | None], Sequence[compare.Run]]) -> None:
-    """ "saved" is against one thread."""
+    """ "saved" is against the first number of threads."""
     columns = ("kernel", "threads", "boot to init", "deferred init", "saved", "of stock", "published, 2020")
     grid = table.grid(columns, left={"kernel"})
     of_2020 = {str(row.threads): f"{row.deferred_ms:,.0f}" for row in published(name)}
     deferred = {row: stats.summarize([run.deferred_ms for run in runs]) for row, runs in taken.items()}
-    one = deferred["patched", "1"]
+    first = next(deferred[row] for row in taken if row[0] == "patched")
     for (kernel, threads), runs in taken.items():
         own = deferred[kernel, threads]
         grid.add_row(
@@ -77,7 +67,7 @@ def show(name: str, taken: Mapping[tuple[str, str | None], Sequence[compare.Run]
             threads or "all",
             f"{stats.summarize([run.boot_ms for run in runs]).median:,.1f}",
             f"{own.median:,.1f}",
-            "" if kernel == "stock" else f"{100 * (1 - own.median / one.median):.0f} %",
+            "" if kernel == "stock" else f"{100 * (1 - own.median / first.median):.0f} %",
             table.marked(stats.ratio(deferred["stock", None], own)),
             of_2020.get(threads or "", ""),
         )

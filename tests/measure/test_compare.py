@@ -43,7 +43,7 @@ def test_rounding_is_to_nearest_and_one_at_least() -> None:
     ("name", "threads"),
     [("epyc-7551-kvm", [1, 2, 4, 6, 8, 12, 16]), ("one-cpu", [1]), ("three-nodes", [1, 2])],
 )
-def test_a_sweep_is_from_one_thread_to_all(
+def test_a_row_for_each_number_of_threads(
     name: str, threads: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run_of(
@@ -54,7 +54,7 @@ def test_a_sweep_is_from_one_thread_to_all(
 
     monkeypatch.setattr(boot, "prepare", lambda kernel: kernel)
     monkeypatch.setattr(compare, "run_of", run_of)
-    assert sweep.main(machine.load(name)) == 0
+    assert sweep.main(machine.load(name), [str(number) for number in threads]) == 0
     title, _names, stock, *ours = capsys.readouterr().out.splitlines()
     assert "emulated times are no proof of speed" in title
     assert stock.split()[:2] == ["stock", "all"]
