@@ -8,33 +8,53 @@ import click
 from padlab.cli.shared import JOBS, command
 from padlab.core.aptsuite import SUITES
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+
 
 @command(locked=False)  # it takes the lock itself: --list needs none
 @click.argument("globs", nargs=-1, metavar="[GLOB]...")
 @click.option("--quick", is_flag=True, help="Only what needs no kernel build and no boot.")
 @click.option("--full", is_flag=True, help="Also what takes long: hours.")
 @click.option("--again", is_flag=True, help="Run all of it anew, whatever is kept.")
-@click.option("--list", "names", is_flag=True, help="Print the names of the checks, and run none.")
 @click.option(
-    "--json",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the results there, as JSON.",
+    "-k", "words", metavar="EXPR", default="", help="Names that have these: 'memmap and not holes'."
 )
-def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bool, json: Path | None) -> int:
+@click.option("-x", "stop", is_flag=True, help="End at the first failure.")
+@click.option("--lf", "failed", is_flag=True, help="Those that failed when they were last run.")
+@click.option("--durations", metavar="N", type=click.IntRange(0), default=0, help="Print the N slowest.")
+@click.option("--list", "names", is_flag=True, help="Print the names of the checks, and run none.")
+@click.option("--json", metavar="FILE", type=FILE, help="Also write the results there, as JSON.")
+@click.option("--junitxml", metavar="FILE", type=FILE, help="Also write the results there, as JUnit's XML.")
+def test(
+    globs: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    again: bool,
+    words: str,
+    stop: bool,
+    failed: bool,
+    durations: int,
+    names: bool,
+    json: Path | None,
+    junitxml: Path | None,
+) -> int:
     """Run the checks, all of them or some.
 
     They are lint, the lab's own tests, the engine in userspace, KUnit, kselftests, the memory
     maps of stock and patched, and what they cost.
 
     A GLOB chooses those whose names it matches, with *, ? and [...]; a plain word, those
-    whose names have it anywhere.  Upper and lower case are the same.
+    whose names have it anywhere.  Upper and lower case are the same.  -k, -x, --lf, --durations
+    and --junitxml are as pytest has them.
 
     \b
     Examples:
       ./lab test --quick              before each commit, three minutes
       ./lab test                      before a change is sent
       ./lab test --full               everything
+      ./lab test -k kunit             KUnit, under UML and in guests
+      ./lab test -x -k 'memmap and holes'
+      ./lab test --lf                 what failed, again
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_load (debug)'  one kselftest by itself; with --full, also (rt) and (kcsan)
@@ -44,7 +64,8 @@ def test(globs: tuple[str, ...], quick: bool, full: bool, again: bool, names: bo
     if quick and full:
         raise click.UsageError("--quick and --full exclude each other")
 
-    return lab_test.main(globs, quick, full, names, json, again)
+    how = lab_test.How(words, stop, failed, durations, again, json, junitxml)
+    return lab_test.main(globs, quick, full, names, how)
 
 
 def _check_models(globs: tuple[str, ...], full: bool, **_more: object) -> None:

@@ -6,6 +6,7 @@ kept.  The last line has the sums.
 """
 
 import json
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -39,10 +40,12 @@ def tell(report: Report, place: str) -> None:
     progress.result("\n".join(lines))
 
 
-def conclude(reports: Sequence[Report], elapsed: float) -> int:
-    """All of them.  The exit status is 0 if all passed."""
+def conclude(reports: Sequence[Report], elapsed: float, durations: int = 0) -> int:
+    """All of them, and how long the slowest took.  The exit status is 0 if all passed."""
     total = sum((report.outcome for report in reports), Outcome())
-    lines = [f"took {progress.seconds(elapsed)}"]
+    slowest = sorted(reports, key=lambda report: -report.elapsed)[:durations]
+    lines = [f"{progress.seconds(report.elapsed):>12}  {report.name}" for report in slowest]
+    lines.append(f"took {progress.seconds(elapsed)}")
     for report in reports:
         if report.outcome.failures:
             lines += _failures(report, AGAIN_LINES, f"failed in {report.name}")
@@ -70,6 +73,19 @@ def _failures(report: Report, limit: int, title: str) -> list[str]:
 def _cut(lines: list[str], limit: int) -> list[str]:
     shown = [f"      {line}" for line in lines[:limit]]
     return [*shown, f"      ... and {len(lines) - limit} lines more"] if len(lines) > limit else shown
+
+
+def to_junit(reports: Sequence[Report]) -> str:
+    suite = ElementTree.Element("testsuite", name="padlab", tests=str(len(reports)))
+    for report in reports:
+        case = ElementTree.SubElement(suite, "testcase", name=report.name, time=f"{report.elapsed:.1f}")
+        for failure in report.outcome.failures:
+            message, _, text = failure.partition("\n")
+            ElementTree.SubElement(case, "failure", message=message).text = text
+        if not (report.outcome.passed or report.outcome.failures):
+            ElementTree.SubElement(case, "skipped", message="; ".join(report.outcome.skips))
+    suite.set("failures", str(sum(bool(report.outcome.failures) for report in reports)))
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def to_json(reports: Sequence[Report]) -> str:

@@ -72,9 +72,13 @@ class _Running:
 
 
 class Runner:
-    def __init__(self, checks: Sequence[Check], host: Host, again: bool = False) -> None:
-        """``again``: every guest is booted, whatever is kept of earlier runs (kept.py)."""
+    def __init__(self, checks: Sequence[Check], host: Host, again: bool = False, stop: bool = False) -> None:
+        """``again``: every guest is booted, whatever is kept of earlier runs (kept.py).
+
+        ``stop``: the first failure ends all.
+        """
         self._again = again
+        self._stop = stop
         self._host = host
         self._todo = list(enumerate(checks, start=1))
         self._count = len(checks)
@@ -86,6 +90,8 @@ class Runner:
         """All of them.  ``reports`` has those that have ended, also when this is interrupted."""
         try:
             while self._todo or self._running:
+                if self._stop and any(report.outcome.failures for report in self.reports):
+                    break
                 self._start_what_fits()
                 self._wait()
                 self._end_what_is_late()

@@ -39,6 +39,28 @@ def choose(
     return [check for check in (*checks, *singles) if check.name in chosen]
 
 
+def having(checks: Sequence[Check], words: str) -> list[Check]:
+    """Those whose names have ``words``, which and, or, not and parentheses join, as pytest's -k has them."""
+    chosen = [check for check in checks if _has(words, check.name)]
+    if not chosen:
+        first = next(iter(re.findall(r"[^\s()]+", words)), "")
+        raise _no_such(first, [check.name for check in checks], "test -k", "check")
+    return chosen
+
+
+def _has(words: str, name: str) -> bool:
+    def value(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        return word if word in ("and", "or", "not") else str(word in name.lower())
+
+    try:
+        # All that is left are True, False, the three operators and parentheses.
+        return bool(eval(re.sub(r"[^\s()]+", value, words), {"__builtins__": {}}))
+    except SyntaxError as err:
+        todo = "join words by and, or, not and parentheses"
+        raise LabError(f"test -k {words}", "that is no expression", todo) from err
+
+
 def named(globs: Sequence[str], items: Mapping[str, T], command: str, kind: str) -> list[T]:
     """Those of ``items`` that any of ``globs`` names, all without any, for ``./lab COMMAND``."""
     for glob in globs:

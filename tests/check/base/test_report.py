@@ -2,6 +2,7 @@
 """What is reported of checks: as they end, at the end, and as JSON."""
 
 import json
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,3 +76,18 @@ def test_json_has_a_check_a_line() -> None:
     text = report.to_json([GOOD, BAD])
     assert [row["name"] for row in json.loads(text)] == [GOOD.name, BAD.name]
     assert len(text.splitlines()) == 4 and json.loads(text)[1]["failed"]
+
+
+def test_the_slowest(capsys: pytest.CaptureFixture[str]) -> None:
+    report.conclude((GOOD, BAD, SKIPPED), 61, durations=2)
+    assert capsys.readouterr().out.splitlines()[:2] == ["  1 min 06 s  bad", "       2.5 s  good"]
+
+
+def test_junit() -> None:
+    suite = ElementTree.fromstring(report.to_junit((GOOD, BAD, SKIPPED)))
+    assert suite.attrib == {"name": "padlab", "tests": "3", "failures": "1"}
+    good, bad, skipped = suite
+    assert good.attrib == {"name": "good", "time": "2.5"} and not list(good)
+    (failure,) = bad
+    assert (failure.tag, failure.get("message"), failure.text) == ("failure", "case: reason", "more")
+    assert [(child.tag, child.get("message")) for child in skipped] == [("skipped", "needs 9 GiB")]

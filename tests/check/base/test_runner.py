@@ -312,3 +312,11 @@ def test_an_interrupt_ends_all(tmp_path: Path, signum: int) -> None:
     assert "Traceback" not in err
     assert out == ""  # no other check was started
     assert not any(Path(f"/proc/{pid}").exists() for pid in children)
+
+
+def test_the_first_failure_may_end_all() -> None:
+    runs = Runner(
+        [check("good"), check("refuses", refuse), check("never", crash)], replace(HOST, cores=1), stop=True
+    )
+    runs.run()
+    assert [told.name for told in runs.reports] == ["good", "refuses"]

@@ -4,12 +4,15 @@
 import contextlib
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from padlab.check.base import runner
 from padlab.check.base.runner import Check
 from padlab.check.plan import lab_test, plan, selection
+from padlab.check.plan.lab_test import How
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
@@ -104,7 +107,55 @@ def test_list_prints_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        lab_test.main(["lint"], json=tmp_path / "no/such/folder.json")
+        lab_test.main(["lint"], how=How(json=tmp_path / "no/such/folder.json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("memmap and HOLES", ["memmap oracle, holes"]),
+        ("lint and not (python or shell)", []),
+        ("smt-numa or one-cpu and kunit", ["KUnit, smt-numa (perf)"]),
+    ],
+)
+def test_words_as_pytest_has_them(words: str, found: list[str]) -> None:
+    names = ["memmap oracle, holes", "lint of python", "KUnit, smt-numa (perf)", "lint of shell"]
+    checks = [Check(name, Outcome, 1.0) for name in names]
+    if found:
+        assert [check.name for check in selection.having(checks, words)] == found
+    else:
+        with pytest.raises(LabError, match="test -k lint: no check has that name, nearest are 'lint'"):
+            selection.having(checks, words)
+
+
+def test_words_that_are_no_expression() -> None:
+    with pytest.raises(LabError, match="that is no expression; join words by and, or, not"):
+        selection.having([Check("a b", Outcome, 1.0)], "a b")
+
+
+def test_what_failed_is_run_again_until_it_passes(
+    alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran, bad = [], {"b", "c"}
+
+    def outcome(name: str) -> Outcome:
+        ran.append(name)
+        return Outcome(0, ("it does not",)) if name in bad else Outcome(1)
+
+    checks = [Check(name, partial(outcome, name), 60.0) for name in "abc"]
+    monkeypatch.setattr(paths, "BUILD", tmp_path)
+    monkeypatch.setattr(lab_test, "checks", lambda *_args: checks)
+    monkeypatch.setattr(lab_test, "_set_up", lambda _groups: Outcome(1))
+    monkeypatch.setattr(runner, "this_host", lambda _checks: runner.Host(1, 1000, False))
+    assert lab_test.main(quick=True) == 1
+    bad.remove("b")
+    ran.clear()
+    assert lab_test.main(quick=True, how=How(failed=True)) == 1 and ran == ["b", "c"]
+    bad.clear()
+    ran.clear()
+    assert lab_test.main(quick=True, how=How(failed=True, words="c")) == 0 and ran == ["c"]
+    ran.clear()
+    assert lab_test.main(quick=True, how=How(failed=True, stop=True)) == 0 and ran == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +181,8 @@ def test_a_failed_set_up_is_told_and_nothing_else_runs(
         raise LabError("installing quilt", "the network is down", "check it")
 
     monkeypatch.setattr(lab_test.packages, "ensure", refuse)
-    assert lab_test.main(["lint"], json=tmp_path / "x.json") == 1
+    monkeypatch.setattr(paths, "BUILD", tmp_path)
+    assert lab_test.main(["lint"], how=How(json=tmp_path / "x.json")) == 1
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "0 passed, 1 failed"
     assert "installing quilt: the network is down; check it" in out[-2]
@@ -143,9 +195,11 @@ def test_results_are_written(
     checks = [Check("good", lambda: Outcome(1), 60), Check("bad", lambda: Outcome(0, ("no",)), 60)]
     monkeypatch.setattr(lab_test, "checks", lambda *_args: checks)
     monkeypatch.setattr(lab_test, "_set_up", lambda _groups: Outcome(1))
-    assert lab_test.main(json=tmp_path / "x.json") == 1
+    monkeypatch.setattr(paths, "BUILD", tmp_path)
+    assert lab_test.main(how=How(json=tmp_path / "x.json", junitxml=tmp_path / "x.xml")) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"
     assert (tmp_path / "x.json").read_text().count('"name"') == 2
+    assert (tmp_path / "x.xml").read_text().count("<testcase ") == 2
 
 
 def test_what_ci_runs_of_another_base() -> None:
