@@ -415,13 +415,14 @@ static bool mt_counts_threads(struct mt_trial *t)
 	return t->ret >= mt_nr_threads(t) && t->ret <= mt_max_threads(t);
 }
 
+/* For padata_mt_boot_backend only: after boot, the scheduler may move a helper. */
 static bool mt_stays_on_cpus(struct mt_trial *t)
 {
 	unsigned int i;
 
 	for (i = 0; i < mt_nr_chunks(t); i++) {
 		t->bad = &t->chunks[i];
-		if (t->on_cpus && t->bad->task != t->caller &&
+		if (t->on_cpus && !t->backend && t->bad->task != t->caller &&
 		    !cpumask_test_cpu(t->bad->cpu, &t->cpus))
 			return false;
 	}

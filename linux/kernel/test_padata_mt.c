@@ -439,6 +439,7 @@ static void test_check_job(struct test_job *tj)
 
 static int test_do_scoped(struct test_job *tj)
 {
+	struct lock_class_key *key = tj->job.max_chunk ? &test_bounded_key : &test_key;
 	bool reclaim = tj->desc->reclaim;
 	unsigned int flags;
 	int ret;
@@ -446,8 +447,10 @@ static int test_do_scoped(struct test_job *tj)
 	flags = memalloc_flags_save(tj->desc->scope);
 	if (reclaim)
 		fs_reclaim_acquire(GFP_KERNEL);
-	ret = padata_mt_do_job(&tj->job, tj->job.max_chunk ? &test_bounded_key : &test_key,
-			       &tj->backend);
+	if (tj->desc->rules == TEST_NOW && !tj->desc->on_cpus)
+		ret = padata_do_multithreaded_key(&tj->job, key);
+	else
+		ret = padata_mt_do_job(&tj->job, key, &tj->backend);
 	if (reclaim)
 		fs_reclaim_release(GFP_KERNEL);
 	memalloc_flags_restore(flags);
