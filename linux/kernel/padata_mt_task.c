@@ -55,10 +55,7 @@ static bool padata_mt_task_may_have_help(const struct padata_mt_team *team)
 	return !padata_mt_task_is_limited(team) || sched_task_has_quota(team->caller, ns);
 }
 
-/*
- * A thread of the job is on @cpu: the next one goes where it shares no cache with it.  When all
- * caches have a thread, one more in each is next.
- */
+/* A thread of the job is on @cpu: the next one goes where it shares no cache with it. */
 static void padata_mt_task_spread(struct padata_mt_where *where, int cpu)
 {
 	int other;
@@ -67,8 +64,6 @@ static void padata_mt_task_spread(struct padata_mt_where *where, int cpu)
 		if (cpus_share_cache(cpu, other))
 			cpumask_clear_cpu(other, &where->spread);
 	}
-	if (cpumask_empty(&where->spread))
-		cpumask_copy(&where->spread, &where->free);
 }
 
 static void padata_mt_task_begin_search(struct padata_mt_where *where)
@@ -167,6 +162,9 @@ static int padata_mt_task_choose_cpu(struct padata_mt_team *team)
 		if (cpu < 0)
 			continue;
 		cpumask_clear_cpu(cpu, &where->free);
+		/* All caches that are as near have a thread: begin with one more in each. */
+		if (!cpumask_test_cpu(cpu, &where->spread))
+			cpumask_copy(&where->spread, &where->free);
 		padata_mt_task_spread(where, cpu);
 		return cpu;
 	}

@@ -14,6 +14,7 @@ From the cheapest:
                         mutants, if it is the faulty kernel that the check boots
     kunit               KUnit in a guest
     test_NAME           a guest in which that kselftest runs and nothing else
+    caches:test_NAME    the same with several caches in a node
     debug:...           the two before with the debug kernel, which takes longer
 
 A detector builds what it needs with a mutant in it, or without one, and can then run.  Programs are built
@@ -121,8 +122,9 @@ def _booted(name: str, config: Config, boot: Boot, faulty: bool = False) -> Dete
 
 
 def _of_guest(name: str) -> Detector:
-    kind = name.removeprefix("debug:")
-    config = DEBUG if name != kind else PERF
+    caches = name.startswith("caches:")
+    kind = name.removeprefix("debug:").removeprefix("caches:")
+    config = DEBUG if name.startswith("debug:") else PERF
     reads: tuple[str, ...]
     if kind == "kunit":
         boot, reads = partial(suites.kunit, config), _KUNIT
@@ -130,6 +132,8 @@ def _of_guest(name: str) -> Detector:
         boot, reads = partial(suites.kunit_refused), _KUNIT
     elif kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
         boot = partial(suites.selftest, kind, config)
+        if caches:
+            boot = partial(suites.selftests_of, "caches", config, only=kind)
         programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
         reads = (f"{_SELFTESTS}{kind}.sh", f"{_SELFTESTS}functions.sh", _MODULE, *programs)
     else:

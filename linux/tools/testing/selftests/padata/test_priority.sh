@@ -58,10 +58,10 @@ end()
 }
 
 # helped SIZE JOB...: as start, until all its CPUs but one have a helper: one that is not idle at
-# the moment has none
+# the moment has none, and the scheduler may have two on a CPU, of which one leaves
 helped()
 {
-	for _ in 1 2 3 4 5 6 7 8; do
+	for _ in $(seq 40); do
 		start "$@"
 		! have_helpers || return 0
 		end
