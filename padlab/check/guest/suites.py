@@ -135,6 +135,10 @@ def selftest(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
     return _judged(guests.boot(SMT, kernel, config, "selftest", append, limit_s))
 
 
+def on_caches(name: str, config: Config, kernel: str, limit_s: float) -> Outcome:
+    return selftests_of("caches", config, kernel, name, limit_s)
+
+
 def kunit(config: Config, kernel: str = "patched", limit_s: float | None = None) -> Outcome:
     append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
     return _judged(guests.boot(guests.machine_of(config), kernel, config, "kunit", append, limit_s))

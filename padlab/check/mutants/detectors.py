@@ -131,9 +131,7 @@ def _of_guest(name: str) -> Detector:
     elif name == "debug:kunit-refused":
         boot, reads = partial(suites.kunit_refused), _KUNIT
     elif kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
-        boot = partial(suites.selftest, kind, config)
-        if caches:
-            boot = partial(suites.selftests_of, "caches", config, only=kind)
+        boot = partial(suites.on_caches if caches else suites.selftest, kind, config)
         programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
         reads = (f"{_SELFTESTS}{kind}.sh", f"{_SELFTESTS}functions.sh", _MODULE, *programs)
     else:
