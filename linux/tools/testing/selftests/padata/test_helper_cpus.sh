@@ -157,8 +157,9 @@ spread_first()
 # spread_again NODE NR: the first NR helpers are in different caches, and so are the next NR
 spread_again()
 {
-	spread_first cache "$1" "$2" &&
-		[ "$(echo "$places" | head -n $((2 * $2)) | tail -n "$2" | sort -u | wc -l)" = "$2" ]
+	spread_first cache "$1" "$2" || return 1
+	next=$(echo "$places" | head -n $((2 * $2)) | tail -n "$2")
+	[ "$(echo "$next" | sort -u | wc -l)" = "$2" ]
 }
 
 one_for_a_cpu()
