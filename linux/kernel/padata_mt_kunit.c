@@ -39,6 +39,7 @@
 #include <linux/workqueue.h>
 
 #include "padata_mt.h"
+#include "test_padata_mt_cpus.h"
 
 /* Random jobs per rule. */
 #define MT_JOBS			1000
@@ -86,7 +87,7 @@ struct mt_trial {
 
 	struct padata_mt_job	asked;		/* @job, as it was before the run */
 	struct task_struct	*caller;
-	struct padata_mt_backend backend_on_cpus;
+	struct test_padata_mt_cpus some;
 	int			ret;
 	bool			returned;
 	int			stragglers;	/* threads inside after the return */
@@ -199,42 +200,11 @@ static void mt_wait_for_stragglers(struct mt_trial *t)
 		fsleep(1000);
 }
 
-/* Helpers on t->cpus only: as the back end in question, but for CPUs that are not among them. */
-static const struct padata_mt_backend *mt_backend(const struct mt_trial *t)
+static const struct padata_mt_backend *mt_backend(struct mt_trial *t)
 {
-	return t->backend ?: &padata_mt_boot_backend;
-}
+	const struct padata_mt_backend *backend = t->backend ?: &padata_mt_boot_backend;
 
-static unsigned int mt_prepare_on_cpus(struct padata_mt_team *team, unsigned int nr)
-{
-	const struct mt_trial *t = team->job->fn_arg;
-
-	return mt_backend(t)->prepare(team, min(nr, cpumask_weight(&t->cpus)));
-}
-
-static int mt_choose_cpu_on_cpus(struct padata_mt_team *team)
-{
-	const struct mt_trial *t = team->job->fn_arg;
-	bool last;
-	int cpu;
-
-	do {
-		last = cpumask_empty(&team->where->free);
-		cpu = mt_backend(t)->choose_cpu(team);
-		if (cpu < 0 || cpumask_test_cpu(cpu, &t->cpus))
-			return cpu;
-	} while (!last);
-	return -1;
-}
-
-static const struct padata_mt_backend *mt_set_backend(struct mt_trial *t)
-{
-	if (!t->on_cpus || !mt_backend(t)->prepare)
-		return mt_backend(t);
-	t->backend_on_cpus = *mt_backend(t);
-	t->backend_on_cpus.prepare = mt_prepare_on_cpus;
-	t->backend_on_cpus.choose_cpu = mt_choose_cpu_on_cpus;
-	return &t->backend_on_cpus;
+	return t->on_cpus ? test_padata_mt_on_cpus(&t->some, backend, &t->cpus) : backend;
 }
 
 static void mt_run(struct mt_trial *t)
@@ -253,7 +223,7 @@ static void mt_run(struct mt_trial *t)
 	init_completion(&t->all_here);
 
 	t->ret = padata_mt_do_job(&t->job, &mt_keys[!!t->job.max_chunk][t->depth],
-				  mt_set_backend(t));
+				  mt_backend(t));
 
 	WRITE_ONCE(t->returned, true);
 	t->stragglers = atomic_read(&t->inside);

@@ -100,7 +100,8 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "../kernel/padata_mt.h"
+#include "padata_mt.h"
+#include "test_padata_mt_cpus.h"
 
 /* Bitmaps have a bit for every unit, so that no check relies on another one. */
 #define TEST_MAX_SIZE		((unsigned long)SZ_16M)
@@ -157,7 +158,7 @@ struct test_desc {
 struct test_job {
 	const struct test_desc	*desc;
 	struct padata_mt_job	job;
-	struct padata_mt_backend backend;
+	struct test_padata_mt_cpus some;
 	struct task_struct	*caller;
 	unsigned long		*seen;		/* a bit for every unit */
 	atomic_long_t		*units;		/* for every CPU */
@@ -214,38 +215,6 @@ static void test_inner_fn(unsigned long start, unsigned long end, void *arg)
 static const struct padata_mt_backend *test_backend(const struct test_job *tj)
 {
 	return tj->desc->rules == TEST_BOOT ? &padata_mt_boot_backend : padata_mt_runtime_backend();
-}
-
-static unsigned int test_prepare(struct padata_mt_team *team, unsigned int nr)
-{
-	const struct test_job *tj = team->job->fn_arg;
-
-	return test_backend(tj)->prepare(team, min(nr, cpumask_weight(&tj->desc->cpus)));
-}
-
-/* One of cpus= that the back end chooses sooner or later. */
-static int test_choose_cpu(struct padata_mt_team *team)
-{
-	const struct test_job *tj = team->job->fn_arg;
-	bool last;
-	int cpu;
-
-	do {
-		last = cpumask_empty(&team->where->free);
-		cpu = test_backend(tj)->choose_cpu(team);
-		if (cpu < 0 || cpumask_test_cpu(cpu, &tj->desc->cpus))
-			return cpu;
-	} while (!last);
-	return -1;
-}
-
-static void test_set_backend(struct test_job *tj)
-{
-	tj->backend = *test_backend(tj);
-	if (!tj->desc->on_cpus || !tj->backend.prepare)
-		return;
-	tj->backend.prepare = test_prepare;
-	tj->backend.choose_cpu = test_choose_cpu;
 }
 
 static void test_nest(struct test_job *tj)
@@ -440,6 +409,7 @@ static void test_check_job(struct test_job *tj)
 static int test_do_scoped(struct test_job *tj)
 {
 	struct lock_class_key *key = tj->job.max_chunk ? &test_bounded_key : &test_key;
+	const struct padata_mt_backend *backend = test_backend(tj);
 	bool reclaim = tj->desc->reclaim;
 	unsigned int flags;
 	int ret;
@@ -447,10 +417,12 @@ static int test_do_scoped(struct test_job *tj)
 	flags = memalloc_flags_save(tj->desc->scope);
 	if (reclaim)
 		fs_reclaim_acquire(GFP_KERNEL);
+	if (tj->desc->on_cpus)
+		backend = test_padata_mt_on_cpus(&tj->some, backend, &tj->desc->cpus);
 	if (tj->desc->rules == TEST_NOW && !tj->desc->on_cpus)
 		ret = padata_do_multithreaded_key(&tj->job, key);
 	else
-		ret = padata_mt_do_job(&tj->job, key, &tj->backend);
+		ret = padata_mt_do_job(&tj->job, key, backend);
 	if (reclaim)
 		fs_reclaim_release(GFP_KERNEL);
 	memalloc_flags_restore(flags);
@@ -465,7 +437,6 @@ static void test_run_job(struct test_job *tj)
 	tj->caller = current;
 	tj->job = tj->desc->job;
 	tj->job.fn_arg = tj;
-	test_set_backend(tj);
 
 	if (tj->desc->hold)
 		mutex_lock(&test_fn_lock);

@@ -50,8 +50,9 @@ TIERS = ("userspace", "uml", "kernel", "debug")
 _TOP = mutantkernel.PLACE / "tree"
 _HEADERS = ("include/linux", "kernel", "mm")  # what programs include beside the owned files
 _SELFTESTS = "tools/testing/selftests/padata/"
-_KUNIT = ("kernel/padata_mt_kunit.c", "mm/memmap_bulk_kunit.c")
-_MODULE = "kernel/test_padata_mt.c"
+_SOME_CPUS = "kernel/test_padata_mt_cpus.h"
+_KUNIT = ("kernel/padata_mt_kunit.c", _SOME_CPUS, "mm/memmap_bulk_kunit.c")
+_MODULE = ("kernel/test_padata_mt.c", _SOME_CPUS)
 
 # What was built, run for at most so many seconds; and a kernel booted, by its name.
 Run = Callable[[float], Outcome]
@@ -133,7 +134,7 @@ def _of_guest(name: str) -> Detector:
     elif kind.startswith("test_") and (paths.LINUX / _SELFTESTS / f"{kind}.sh").exists():
         boot = partial(suites.on_caches if caches else suites.selftest, kind, config)
         programs = (_SELFTESTS + path.name for path in (paths.LINUX / _SELFTESTS).glob("*.[ch]"))
-        reads = (f"{_SELFTESTS}{kind}.sh", f"{_SELFTESTS}functions.sh", _MODULE, *programs)
+        reads = (f"{_SELFTESTS}{kind}.sh", f"{_SELFTESTS}functions.sh", *_MODULE, *programs)
     else:
         todo = f"use one of those at the top of {paths.shown(Path(__file__))}"
         raise LabError(f"check {name}", "no check of mutants has that name", todo)
@@ -150,7 +151,7 @@ def _read_by_program(tool: native.Tool) -> Callable[[str], bool]:
 
 def _read_by_kernel(*tests: str) -> Callable[[str], bool]:
     """Whether a file is part of the kernel, or one of the ``tests`` that a check runs."""
-    return lambda file: file in tests or not file.startswith(("tools/", _MODULE, *_KUNIT))
+    return lambda file: file in tests or not file.startswith(("tools/", *_MODULE, *_KUNIT))
 
 
 def _fuzz(sanitizer: str, fault: mutant.Mutant | None) -> Run:
