@@ -197,7 +197,6 @@ extern const struct cpumask kernel_siblings[];
 
 #define node_states		((const nodemask_t[]){ { 1 } })
 
-#define NUMA_NO_NODE		(-1)
 #define nr_cpu_ids		64U
 #define cpu_online_mask		(&kernel_setup()->cpus)
 #define workqueue_cpu_allowed(cpu)	true
@@ -206,14 +205,12 @@ extern const struct cpumask kernel_siblings[];
 #define cpu_to_node(cpu)	0
 #define num_online_cpus()	cpumask_weight(cpu_online_mask)
 #define next_node_in(node, mask)	0
-#define numa_node_id()		0
 #define numa_nearest_node(nid, state)	0
 #define sched_numa_find_nth_cpu(cpus, nth, node)	cpumask_first(cpus)
 #define for_each_numa_hop_mask(mask, node) \
 	for ((mask) = cpu_online_mask; (mask); (mask) = NULL)
 
 #define cpumask_copy(to, a)	((to)->bits = (a)->bits)
-#define cpumask_and(to, a, b)	((to)->bits = (a)->bits & (b)->bits)
 #define cpumask_andnot(to, a, b)	((to)->bits = (a)->bits & ~(b)->bits)
 #define cpumask_empty(mask)	(!(mask)->bits)
 #define cpumask_weight(mask)	((unsigned int)__builtin_popcountl((mask)->bits))
@@ -244,14 +241,6 @@ static inline unsigned int cpumask_first(const struct cpumask *mask)
 static inline unsigned int cpumask_first_and(const struct cpumask *a, const struct cpumask *b)
 {
 	return cpumask_first(&(struct cpumask){ a->bits & b->bits });
-}
-
-static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
-{
-	bool was = cpumask_test_cpu(cpu, mask);
-
-	cpumask_clear_cpu(cpu, mask);
-	return was;
 }
 
 #define for_each_cpu(cpu, mask)						\

@@ -56,7 +56,7 @@ def _has(words: str, name: str) -> bool:
     try:
         # All that is left are True, False, the three operators and parentheses.
         return bool(eval(re.sub(r"[^\s()]+", value, words), {"__builtins__": {}}))
-    except SyntaxError as err:
+    except (SyntaxError, TypeError) as err:  # as a call, if a parenthesis follows a word
         todo = "join words by and, or, not and parentheses"
         raise LabError(f"test -k {words}", "that is no expression", todo) from err
 

@@ -2,7 +2,7 @@
 """The engine in userspace: built with sanitizers, run on random jobs, and on bugs it must find.
 
 The programs are those of the patched tree's tools/testing/padata.  Bugs are mutants
-(mutant.py) of copies of the engine or of its header, to show that the programs find them.
+(mutant.py) of copies of the engine, to show that the programs find them.
 """
 
 import os
@@ -24,8 +24,6 @@ BUGS = "engine"
 BUG_JOBS = 200_000  # to find a bug in
 BUG_TRIES = 4
 TOOL = native.Tool("tools/testing/padata", native.ENGINE)
-# What can be replaced, and by which variable of the Makefile.
-_VARIABLES = {"kernel/padata_mt.c": "ENGINE", "include/linux/padata_mt.h": "HEADER"}
 _STALL_S = 5  # without progress, for bugs that hang
 _RUN_LIMIT_S = 900
 _PREFIX = "padata_fuzz: "
@@ -70,8 +68,7 @@ def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
         return native.make(TOOL, program)
     source = paths.BUILD / "bugs" / f"{bug.name}{Path(bug.file).suffix}"
     write(source, mutants.seeded(bug, (tree.ensure_tree("patched") / bug.file).read_text()))
-    variable = f"{_VARIABLES[bug.file]}={source}"
-    return native.make(TOOL, f"{program}-{bug.name}", variable, f"VARIANT={bug.name}")
+    return native.make(TOOL, f"{program}-{bug.name}", f"ENGINE={source}", f"VARIANT={bug.name}")
 
 
 def fuzz(sanitizer: str, jobs: int) -> Outcome:

@@ -128,9 +128,11 @@ def test_words_as_pytest_has_them(words: str, found: list[str]) -> None:
             selection.having(checks, words)
 
 
-def test_words_that_are_no_expression() -> None:
+@pytest.mark.filterwarnings("ignore:.*object is not callable:SyntaxWarning")
+@pytest.mark.parametrize("words", ["a b", "a (b)", "not"])
+def test_words_that_are_no_expression(words: str) -> None:
     with pytest.raises(LabError, match="that is no expression; join words by and, or, not"):
-        selection.having([Check("a b", Outcome, 1.0)], "a b")
+        selection.having([Check("a b", Outcome, 1.0)], words)
 
 
 def test_what_failed_is_run_again_until_it_passes(

@@ -444,15 +444,9 @@ static inline void cpumask_set_cpu(int cpu, struct cpumask *mask)
 	__atomic_fetch_or(&mask->bits[cpu / 64], 1UL << cpu % 64, __ATOMIC_RELAXED);
 }
 
-static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *mask)
-{
-	return __atomic_fetch_and(&mask->bits[cpu / 64], ~(1UL << cpu % 64),
-				  __ATOMIC_RELAXED) >> cpu % 64 & 1;
-}
-
 static inline void cpumask_clear_cpu(int cpu, struct cpumask *mask)
 {
-	cpumask_test_and_clear_cpu(cpu, mask);
+	__atomic_fetch_and(&mask->bits[cpu / 64], ~(1UL << cpu % 64), __ATOMIC_RELAXED);
 }
 
 static inline unsigned int num_online_cpus(void)
