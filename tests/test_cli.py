@@ -179,7 +179,6 @@ class TestLock:
             (["tree", "--update", "--source", "linux.tar.xz"], 2),
             (["kit"], 2),
             (["package", "/dev/null/kernel"], 1),
-            (["models", "no-such"], 1),
             (["mutants", "no-such"], 1),
         ],
     )
@@ -191,7 +190,7 @@ class TestLock:
             cli.main(args)
         assert end.value.code == status
 
-    @pytest.mark.parametrize("command", ["models", "mutants"])
+    @pytest.mark.parametrize("command", ["mutants"])
     def test_a_list_of_names_does_not_wait(
         self, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     ) -> None:

@@ -4,7 +4,7 @@
 import functools
 import re
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
@@ -46,7 +46,7 @@ def parse_threads(text: str) -> str:
 GROUPS = {
     "Boot and try": ("boot", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series"),
-    "Test": ("test", "models", "mutants", "soak", "fresh"),
+    "Test": ("test", "mutants"),
     "Measure": ("compare", "growth", "starts", "parts", "bench", "kit"),
     "Documents": ("docs",),
 }
@@ -106,7 +106,11 @@ _BASE = click.option(
 
 
 def command(
-    *, locked: bool = True, based: bool = True, check: Callable[..., object] | None = None
+    *,
+    locked: bool = True,
+    based: bool = True,
+    check: Callable[..., object] | None = None,
+    context_settings: dict[str, Any] | None = None,
 ) -> Callable[[Callable[P, R]], click.Command]:
     """Make a function a command of that name; ``locked`` ones run one at a time in a clone.
 
@@ -128,6 +132,6 @@ def command(
             with exclusive.held(paths.command(function.__name__)):
                 return function(*args, **options)
 
-        return cli.command()(_BASE(run) if based else run)
+        return cli.command(context_settings=context_settings)(_BASE(run) if based else run)
 
     return add

@@ -63,25 +63,27 @@ def alone(place: Path) -> Iterator[None]:
 
 def _end_leftovers(place: Path) -> None:
     """End what still runs for a run that is gone: nobody else holds the lock now."""
-    left = _marked(place)
-    if not left:
-        return
-    progress.note(f"ending {len(left)} processes that a killed run left behind")
-    for pid in left:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    mark = f"{_HELD}={place}"
+    if left := _marked(mark):
+        progress.note(f"ending {len(left)} processes that a killed run left behind")
+        kill_marked(mark)
+
+
+def kill_marked(mark: str) -> None:
+    """All processes that were started with ``mark`` in their environment, this one apart."""
     deadline = time.monotonic() + _WAIT_S
-    while _marked(place) and time.monotonic() < deadline:
+    while (left := _marked(mark)) and time.monotonic() < deadline:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
 
 
-def _marked(place: Path) -> list[int]:
-    """The processes, this one apart, that were started under the lock ``place``."""
-    mark = f"{_HELD}={place}".encode()
+def _marked(mark: str) -> list[int]:
     marked = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with contextlib.suppress(OSError):
-                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                if mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
                     marked.append(int(entry.name))
     return marked

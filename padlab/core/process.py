@@ -3,7 +3,7 @@
 
 Every child gets a process group of its own, so that make's compilers or
 QEMU's threads go away with it, whatever ends the run: its own end, a time
-limit, Ctrl-C.  Threads can have the children of each counted apart (Scope).
+limit, Ctrl-C.
 """
 
 import contextlib
@@ -11,10 +11,8 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, NoReturn, TypeVar
@@ -40,18 +38,16 @@ def during(variable: ContextVar[T], value: T) -> Iterator[None]:
         variable.reset(token)
 
 
-class Scope:
-    """The children of one activity, which can be ended from another thread."""
+class _Children:
+    """Those that are there, which can be ended all at once from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._live: set[subprocess.Popen[str]] = set()
         self.ended = False
-        self._apart_s = 0.0
-        self._apart: list[float] = []  # since when, each that goes on
 
     def add(self, proc: subprocess.Popen[str]) -> bool:
-        """Whether ``proc`` may run: not when all of this has been ended."""
+        """Whether ``proc`` may run: not after all have been ended."""
         with self._lock:
             self._live.add(proc)
             return not self.ended
@@ -70,36 +66,24 @@ class Scope:
         for proc in live:
             kill(proc)
 
-    @property
-    def apart_s(self) -> float:
-        with self._lock:
-            return self._apart_s + (time.monotonic() - self._apart[0] if self._apart else 0.0)
 
-    @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
-        """The with block is no part of the activity, so its time is counted by itself."""
-        with self._lock:
-            self._apart.append(time.monotonic())
-        try:
-            yield
-        finally:
-            with self._lock:
-                # The first of several that overlap is kept until the last has ended.
-                since = self._apart.pop()
-                if not self._apart:
-                    self._apart_s += time.monotonic() - since
-
-    def entered(self) -> AbstractContextManager[None]:
-        """What this thread spawns in the with block is counted here, too."""
-        return during(_scope, self)
+_children = _Children()
 
 
-_all = Scope()
-_scope: ContextVar[Scope] = ContextVar("scope", default=_all)
+# Is told when something begins that is no part of what this process is to do, and when it ends.
+on_apart: Callable[[bool], None] | None = None
 
 
-def scope() -> Scope:
-    return _scope.get()
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """The time that the with block takes does not count against the limit of a check: a build, say."""
+    if on_apart:
+        on_apart(True)
+    try:
+        yield
+    finally:
+        if on_apart:
+            on_apart(False)
 
 
 @contextlib.contextmanager
@@ -134,10 +118,9 @@ def spawn(
                 raise LabError(what, f"{argv[0]} is not installed", f"install {argv[0]}") from None
             except OSError as err:
                 raise LabError(what, f"cannot start {argv[0]}: {err.strerror}", f"check {argv[0]}") from None
-            scopes = {_all, _scope.get()}
-            may_run = [scope.add(proc) for scope in scopes]
-            stack.callback(_end, proc, scopes)
-        if not all(may_run):
+            may_run = _children.add(proc)
+            stack.callback(_end, proc)
+        if not may_run:
             raise LabError(what, f"{argv[0]} was started after the end", "run it again")
         yield proc
 
@@ -167,10 +150,9 @@ def _signals_deferred() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def _end(proc: subprocess.Popen[str], scopes: set[Scope]) -> None:
+def _end(proc: subprocess.Popen[str]) -> None:
     kill(proc)
-    for scope in scopes:
-        scope.remove(proc)
+    _children.remove(proc)
     if proc.stdout:
         with contextlib.suppress(OSError):
             proc.stdout.close()
@@ -204,11 +186,11 @@ def interrupt_on_signals() -> None:
 
 def kill_all() -> None:
     """End every child that is still there: the last resort on the way out."""
-    _all.end()
+    _children.end()
 
 
 def all_ended() -> bool:
-    return _all.ended
+    return _children.ended
 
 
 def _signal_group(proc: subprocess.Popen[str], signum: int) -> None:

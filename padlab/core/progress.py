@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
@@ -45,7 +45,17 @@ def labelled(label: str) -> AbstractContextManager[None]:
     return during(_label, f"{label} ")
 
 
+# Is given each line, if any: a check's process tells the one that runs all checks what it does.
+listener: Callable[[str], None] | None = None
+
+
+def _tell(line: str) -> None:
+    if listener:
+        listener(line)
+
+
 def note(text: str) -> None:
+    _tell(text)
     console.print(f"{_label.get()}{text}")
 
 
@@ -107,6 +117,7 @@ class Step:
         self._last = self.start
 
     def update(self, text: str) -> None:
+        _tell(f"{self.what}: {text}")
         now = time.monotonic()
         if now - self._last < (_REDRAW_S if self._redrawn else _LINE_EVERY_S):
             return
@@ -118,6 +129,7 @@ class Step:
             console.print(line)
 
     def __enter__(self) -> Step:
+        _tell(self.what)
         if self._redrawn:
             _steps.show(self, self.what)
         else:

@@ -75,11 +75,10 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     ``label`` tells this boot from the others of a series.  In a check, one that is kept is not run
     again: see kept.py.
     """
-    keeper = kept.current()
+    keeper = kept.keeper
     key = _key(spec, build) if keeper else ""
-    if keeper and key and not keeper.again and (logs := kept.find(key, LOGS)):
-        keeper.read.append(key)
-        folder, status = logs
+    if keeper and key and (found := keeper.find(key, LOGS)):
+        folder, status = found
         return BootResult(spec, build, _runs_with(spec)[1], status, *_said(folder), HostClock(), 0.0, folder)
     folder, accel, cmd = set_up(spec, build)
     what = f"booting {spec.kernel} on {spec.machine.name}"

@@ -7,9 +7,9 @@ check reads what is kept instead of booting, and judges it anew.  So a change of
 script boots again, and a change of a judge does not.
 
 What was kept is never the last word on a failure: a check that fails by it is run again with real boots, and
-what it had is dropped (runner.py).
+what it had is dropped (checks/plugin.py).
 
-A check that boots nothing may say itself what it sees (runner.Check): then its verdict is kept.
+A check that boots nothing may say itself what it sees (Needs in checks/declare.py): then its verdict is kept.
 
 A boot's entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is written
 under another name and renamed when it is whole; one that does not agree with its digest is not believed.
@@ -23,12 +23,10 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from padlab.core import paths, process
+from padlab.core import paths
 from padlab.core.outcome import Outcome
 from padlab.core.threads import once
 from padlab.kernel.content import digest, fingerprint
@@ -42,9 +40,9 @@ _PATH = re.compile(r"/[^,=\s]+")
 
 @dataclass
 class Keeper:
-    """The boots of one check.  ``again``: none of them is read from what is kept."""
+    """The boots of one check.  ``since``: none that was written before is read (time.time())."""
 
-    again: bool = False
+    since: float = 0.0
     booted: dict[str, tuple[Path, int]] = field(default_factory=dict)  # key -> logs, exit status
     read: list[str] = field(default_factory=list)  # keys
 
@@ -57,17 +55,24 @@ class Keeper:
         for key in self.read:
             shutil.rmtree(FOLDER / key, ignore_errors=True)
 
+    def find(self, key: str, logs: Sequence[str]) -> tuple[Path, int] | None:
+        """The folder and the guest's exit status of a boot that is kept whole."""
+        folder = FOLDER / key
+        try:
+            if (folder / META).stat().st_mtime < self.since:
+                return None
+            meta = json.loads((folder / META).read_text())
+            if meta["digest"] != _digest(folder, logs):
+                return None
+            os.utime(folder)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        self.read.append(key)
+        return folder, int(meta["exit"])
 
-_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
-
-def current() -> Keeper | None:
-    """That of the check that this thread runs; None outside of checks, where each boot is real."""
-    return _keeper.get()
-
-
-def by(keeper: Keeper) -> AbstractContextManager[None]:
-    return process.during(_keeper, keeper)
+# That of the check that this process runs; None outside of checks, where each boot is real.
+keeper: Keeper | None = None
 
 
 def key_of(command: Sequence[str]) -> str:
@@ -85,19 +90,6 @@ def _named(path: str) -> str:
 def _program(path: str) -> str | None:
     """A program by its content: QEMU's is large, and does not change meanwhile."""
     return fingerprint(Path(path).resolve())
-
-
-def find(key: str, logs: Sequence[str]) -> tuple[Path, int] | None:
-    """The folder and the guest's exit status of a boot that is kept whole."""
-    folder = FOLDER / key
-    try:
-        meta = json.loads((folder / META).read_text())
-        if meta["digest"] != _digest(folder, logs):
-            return None
-        os.utime(folder)
-        return folder, int(meta["exit"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def _digest(folder: Path, logs: Sequence[str]) -> str:

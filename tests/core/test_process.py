@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +14,13 @@ from padlab.core import paths, process
 from padlab.core.errors import LabError
 from tests.conftest import is_gone
 
-
-def test_a_scope_ends_its_own_children_and_starts_no_other() -> None:
-    mine, other = process.Scope(), process.Scope()
-    started = threading.Barrier(3)
-
-    def sleep(scope: process.Scope) -> int:
-        with scope.entered(), process.spawn(["sleep", "30"], what="sleeping") as proc:
-            started.wait(10)
-            return proc.wait()
-
-    with ThreadPoolExecutor(2) as pool:
-        one, two = pool.submit(sleep, mine), pool.submit(sleep, other)
-        started.wait(10)
-        mine.end()
-        assert one.result(10) == -15
-        assert not two.done()
-        other.end()
-        assert two.result(10) == -15
-    with mine.entered(), pytest.raises(LabError, match="true was started after the end"):
-        process.run(["true"], what="nothing")
-    assert process.run(["echo", "yes"], what="something") == "yes\n"
-
-
 ALL = """
 import threading
 from padlab.core import process
 from padlab.core.errors import LabError
 
 def sleep():
-    with process.Scope().entered(), process.spawn(["sleep", "30"], what="sleeping") as proc:
+    with process.spawn(["sleep", "30"], what="sleeping") as proc:
         started.wait(10)
         print(proc.wait())
 

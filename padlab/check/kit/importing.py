@@ -4,9 +4,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from padlab.check.base import guests
+from checks import guests
+from checks.memmap import oracle
 from padlab.check.kit import form, times
-from padlab.check.memmap import oracle
 from padlab.core import git, paths, progress, stats
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from padlab.check.guest import suites
+from checks.selftests import suites
 from padlab.check.kit import form
 from padlab.core import aptsuite, git, packages, paths, process, progress
 from padlab.core.errors import LabError

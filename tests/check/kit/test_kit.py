@@ -12,16 +12,16 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.checks.test_oracle import REPORT
 
-from padlab.check.base import guests
+from checks import guests
 from padlab.check.kit import form, importing, make, times
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.docs import boots, native
 from padlab.kernel import tree
-from tests.check.base.test_ktap import KSELFTEST
-from tests.check.memmap.test_oracle import REPORT
 from tests.conftest import is_gone, write
+from tests.vm.test_ktap import KSELFTEST
 
 SLUG = "intel-family-6-model-207-16cpus"
 KIT = """commit 1234567

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Code of the kernel in userspace: the engine with sanitizers, pages, CPU time of helpers, memblock."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from checks.declare import QUICK, Needs, check, each, row
+from checks.engine import charge, fuzz, memblock
+from padlab.core import threads
+from padlab.core.outcome import Outcome
+from padlab.measure import structpages, zeroing
+
+QUICK_JOBS = 200_000
+JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
+FUZZ = Needs(1200, alone=True)
+NATIVE = Needs(300, mib=2048)
+
+
+@each(
+    "run",
+    [
+        row("struct pages in userspace, all ways", structpages.check_stores, needs=NATIVE, when=QUICK),
+        row("huge pages in userspace are zeroed", zeroing.check, needs=NATIVE, when=QUICK),
+        row("CPU time of helpers in userspace", charge.check, needs=NATIVE, when=QUICK),
+    ],
+)
+def test_native(run: Callable[[], Outcome]) -> Outcome:
+    return run()
+
+
+@each(
+    "sanitizer",
+    (
+        row(f"engine in userspace, {name}", sanitizer, needs=FUZZ, when=QUICK)
+        for sanitizer, name in fuzz.SANITIZERS.items()
+    ),
+)
+def test_engine(sanitizer: str, request: pytest.FixtureRequest) -> Outcome:
+    """Random jobs; nothing may be found."""
+    jobs = QUICK_JOBS if request.config.option.quick else JOBS[sanitizer]
+    return fuzz.fuzz(sanitizer, jobs)
+
+
+@check("engine in userspace finds every seeded fault", Needs(1200, alone=True, sees=fuzz.seen_by_find))
+def test_seeded_faults() -> Outcome:
+    """As many at a time as there are CPUs."""
+    return sum(threads.in_order(fuzz.find, fuzz.bugs().values(), len(os.sched_getaffinity(0))), Outcome())
+
+
+@check("memblock in userspace", Needs(3600, alone=True))
+def test_memblock() -> Outcome:
+    return memblock.check()

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the checks that boot share: kernels and images, each made once, and what a guest said judged.
+
+Each check is a process of its own.  What several need is made by the first, under a file lock.
+"""
+
+import re
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from padlab.core import exclusive, paths, process
+from padlab.core.outcome import Outcome
+from padlab.core.threads import once
+from padlab.kernel import build as builds
+from padlab.kernel import kconfig, tree
+from padlab.vm import boot as boots
+from padlab.vm import channel, initramfs, ktap, machine
+
+# Four CPUs on one node; and eight on two, which the rest of the checks use.
+SMALL = "epyc-7551-kvm-small"
+SMT = "smt-numa"
+# The same of other architectures, which they are called after; s390x has one node.
+ARM64 = "arm64"
+S390X = "s390x"
+
+# The memmap is the same without it, and a boot a good deal shorter.
+KMEMLEAK_OFF = "kmemleak=off"
+
+TEST_ROLES = ("kunit", "selftest")
+TESTS_TAKE = 8  # times the limit of a boot
+
+# Different images have programs and modules in common.
+_making = paths.BUILD / ".making.lock"
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What is booted in place of ``kernel``: one with a fault, for mutants."""
+
+    kernel: str
+    other: str
+    args: tuple[str, ...]
+    limit_s: float
+
+
+_instead: ContextVar[Instead | None] = ContextVar("instead", default=None)
+
+
+def booting_instead(what: Instead) -> AbstractContextManager[None]:
+    """In the with block, for this thread."""
+    return process.during(_instead, what)
+
+
+def instead_of(kernel: str) -> Instead | None:
+    what = _instead.get()
+    return what if what and what.kernel == kernel else None
+
+
+def built(kernel: str, config: kconfig.Config) -> builds.Build:
+    """One process builds in a tree at a time; how long that takes does not count as time of the check."""
+    with process.apart(), exclusive.alone(paths.TREES / f".{kernel}.lock"):
+        return builds.ensure_build(kernel, config)
+
+
+def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> tuple[builds.Build, Path]:
+    build = built(kernel, config)
+    with process.apart(), exclusive.alone(_making):
+        return build, initramfs.ensure(build, role)
+
+
+def machine_of(config: kconfig.Config) -> str:
+    """With eight CPUs, for kernels with that configuration."""
+    return config.arch.name if config.arch.foreign else SMT
+
+
+def boot_limit_s(target: machine.Machine, config: kconfig.Config, role: str, exact: bool = False) -> float:
+    """How long a boot may take: tests go on for some minutes after it."""
+    boot_s = boots.default_limit_s(target, config, exact)
+    return max(TESTS_TAKE * boot_s, boot_s + config.test_s) if role in TEST_ROLES else boot_s
+
+
+def boot(
+    target: str | machine.Machine,
+    kernel: str,
+    config: kconfig.Config = kconfig.PERF,
+    role: str = "boot",
+    append: tuple[str, ...] = (),
+    *,
+    limit_s: float | None = None,
+    threads: str | None = None,
+    exact: bool = False,
+    all_cpus: bool = False,
+    shift: int = 0,
+) -> boots.BootResult:
+    """``target``: by its name if it is in machines/; ``limit_s``: if not what such a boot has.
+
+    The rest is as in a BootSpec.
+    """
+    target = machine.load(target) if isinstance(target, str) else target
+    limit_s = limit_s or boot_limit_s(target, config, role, exact)
+    if other := instead_of(kernel):
+        kernel, append, limit_s = other.other, (*append, *other.args), other.limit_s
+    build, initrd = ready(kernel, role, config)
+    if role == "selftest" and config.test_s != kconfig.TEST_S:
+        append = (*append, f"padlab_limit={config.test_s}")
+    spec = boots.BootSpec(
+        target, kernel, config, threads, exact, all_cpus, shift, append, initrd, time_limit_s=limit_s
+    )
+    return boots.boot(spec, build)
+
+
+def trouble(result: boots.BootResult) -> list[str]:
+    problems = [*result.dmesg.trouble, *(f"the guest says: {value}" for value in result.guest.trouble)]
+    if result.spec.config.watched:
+        checked = set(result.guest.values("checked"))
+        wanted = {"kmemleak", "lockdep"} - ({"kmemleak"} if KMEMLEAK_OFF in result.spec.append else set())
+        problems += [f"the guest did not check {what}" for what in sorted(wanted - checked)]
+    if result.exit and not problems:
+        problems.append(f"what ran in the guest ended with status {result.exit}")
+    return problems
+
+
+def reports(result: boots.BootResult) -> tuple[str, ...]:
+    """What kernel and programs complain of, however these ended."""
+    return (*result.dmesg.trouble, *result.guest.trouble)
+
+
+def new_reports(stock: Iterable[str], patched: Iterable[str]) -> list[str]:
+    of_stock = {_masked(report) for report in stock}
+    return [report for report in dict.fromkeys(patched) if _masked(report) not in of_stock]
+
+
+def _masked(report: str) -> str:
+    return re.sub(r"0x[0-9a-f]+|(?<=pfn:)[0-9a-f]+|\d+", "N", report)
+
+
+def results(result: boots.BootResult) -> Outcome:
+    return Outcome(log=result.guest_log) + of_guest(result.guest)
+
+
+def of_guest(guest: channel.Guest) -> Outcome:
+    total = Outcome()
+    for name, lines in guest.ktap.items():
+        total += ktap.parse(lines, patched_tree()).named(name)
+    return total
+
+
+@once
+def patched_tree() -> Path:
+    return tree.ensure_tree("patched")

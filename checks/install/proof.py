@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A check of ./lab test --full: a kit does its work in a root that has nothing else, without a network."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from checks.install import bareroot
+from padlab.check.kit import importing, make, times
+from padlab.core import process
+from padlab.core.outcome import Outcome, judge
+
+MINUTES = 3
+ROOM = 2 << 30
+_OUT = "/root/out.txt"
+_FOLDERS = ("bin", "dev", "kit", "proc", "root", "sys", "tmp", "usr/bin")
+_BUSYBOX = "/kit/busybox"
+
+
+def check() -> Outcome:
+    """How much it gets done in its time is up to the host; what it says has to be whole, and right."""
+    bareroot.prepared(ROOM)
+    place = Path(tempfile.mkdtemp(prefix="kit-", dir=bareroot.ROOTS))
+    try:
+        make.main(place / "made")
+        root = bareroot.Root(place / "root", {place / "made": "/kit"})
+        for name in _FOLDERS:
+            root.inside(name).mkdir(parents=True)
+        for name in ("bin/sh", "usr/bin/env"):  # by which a root is entered
+            root.inside(name).symlink_to(_BUSYBOX)
+        root.inside("root/.host-environment").touch()
+        return _judged(_run(root))
+    finally:
+        bareroot.remove(place)
+
+
+def _run(root: bareroot.Root) -> times.Run:
+    entered = root.command("/root", [_BUSYBOX, "ash", "/kit/run", "--minutes", str(MINUTES), "--out", _OUT])
+    spaces = bareroot.namespaces()
+    cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+    command = ["taskset", "-c", cpus, *spaces, "unshare", "--net", *entered[len(spaces) :]]
+    process.run(command, what="a kit in a root of its own", timeout=MINUTES * 120)
+    return times.read(root.inside(_OUT))
+
+
+def _judged(run: times.Run) -> Outcome:
+    total = judge([] if run.file.ended else ["the run did not come to its end"])
+    total += Outcome(len(list(times.records(run))), skips=tuple(importing.missing(run)))
+    for name, outcome in importing.outcomes(run.file):
+        total += outcome.named(name)
+    return total

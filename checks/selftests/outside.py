@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kselftests that nobody here wrote, on stock and patched: does each program end as well on patched?
+
+What counts is how a program ends, and how many of its cases pass.  Some depend on time, and fail
+now and then on stock, too.  So programs that were worse on patched run again on both kernels, up to
+``TRIES`` times in all; one is worse if its best try on patched is worse than its best on stock.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checks import guests
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import othertests
+from padlab.kernel.kconfig import DEBUG, OUTSIDE
+from padlab.vm.boot import BootResult
+from padlab.vm.channel import Guest
+
+MACHINE = "outside"
+CONFIG = OUTSIDE
+ROLE = "outside"
+TRIES = 3
+# Jobs on all huge pages: thresholds of patched, for zeroing and for copies.
+LEAST_KIB = 1024
+# Its programs touch huge pages enough for jobs.
+WITH_JOBS = "mm"
+_BOOT_LIMIT_S = 300
+# Of the sum of the programs' limits, each of which is several times what it takes.
+_LIMIT_SHARE = 0.5
+_PASSED = re.compile(r"^(?:# )?ok \d+\b(?!.*# SKIP)")
+_SKIPPED = 4  # exit status
+
+
+@dataclass(frozen=True, order=True)
+class Ran:
+    ending: int  # 2 is good, 1 skipped, 0 any other
+    passed: int  # cases, of those that print TAP
+
+    def __str__(self) -> str:
+        return f"{('fails', 'is skipped', 'passes')[self.ending]}, {self.passed} cases pass"
+
+
+def suites() -> list[str]:
+    return list(dict.fromkeys(map(othertests.suite_of, othertests.programs())))
+
+
+def names(suite: str) -> list[str]:
+    return [name for name in othertests.programs() if othertests.suite_of(name) == suite]
+
+
+def limit_s(chosen: Sequence[str]) -> float:
+    programs = othertests.programs()
+    return _BOOT_LIMIT_S + _LIMIT_SHARE * sum(programs[name].limit_s for name in chosen)
+
+
+def statuses(guest: Guest) -> dict[str, int]:
+    return {name: int(value) for name, value in (said.split(" ") for said in guest.values("status"))}
+
+
+def read(guest: Guest) -> dict[str, Ran]:
+    return {
+        name: Ran({0: 2, _SKIPPED: 1}.get(status, 0), sum(map(bool, map(_PASSED.match, guest.ktap[name]))))
+        for name, status in statuses(guest).items()
+    }
+
+
+def jobs(guest: Guest) -> int:
+    """In which a helper took part."""
+    return sum(int(said.split(" ")[1]) for said in guest.values("jobs"))
+
+
+def arguments(kernel: str, chosen: Sequence[str]) -> tuple[str, ...]:
+    threshold = (f"padlab_threshold={LEAST_KIB}",) if kernel == "patched" else ()
+    return (f"padlab_programs={','.join(chosen)}", *threshold)
+
+
+def _boot(kernel: str, chosen: Sequence[str]) -> BootResult:
+    result = guests.boot(MACHINE, kernel, CONFIG, ROLE, arguments(kernel, chosen), limit_s=limit_s(chosen))
+    if missing := [name for name in chosen if name not in statuses(result.guest)]:
+        what = f"test programs on {kernel}"
+        raise LabError(what, f"{missing[0]} did not run", "see the log", log=result.guest_log)
+    return result
+
+
+def check(suite: str) -> Outcome:
+    """A case for each program, skipped if it passes nowhere."""
+    chosen = todo = names(suite)
+    stock: dict[str, Ran] = {}
+    patched: dict[str, Ran] = {}
+    of_stock: list[str] = []
+    of_ours: list[str] = []
+    shared = 0
+    for _ in range(TRIES):
+        theirs, ours = _boot("stock", todo), _boot("patched", todo)
+        stock, patched = best(stock, read(theirs.guest)), best(patched, read(ours.guest))
+        of_stock += guests.reports(theirs)
+        of_ours += guests.reports(ours)
+        shared += jobs(ours.guest)
+        todo = [name for name in todo if patched[name] < stock[name]]
+        if not todo:
+            break
+    problems = [f"{name}: {stock[name]} on stock; {patched[name]} on patched" for name in todo]
+    problems += guests.new_reports(of_stock, of_ours)
+    if suite == WITH_JOBS and not shared:
+        problems.append("no helper took part in any job, so none of them was tested")
+    fine = [name for name in chosen if name not in todo]
+    skips = tuple(f"{name}: {stock[name]} on stock" for name in fine if not stock[name].ending)
+    return Outcome(len(fine) - len(skips), tuple(problems), skips, ours.guest_log)
+
+
+def best(before: dict[str, Ran], now: dict[str, Ran]) -> dict[str, Ran]:
+    return before | {name: max(ran, before.get(name, ran)) for name, ran in now.items()}
+
+
+STRESS_CONFIG = DEBUG
+# Not MACHINE: pages of 1 GiB at boot are the end of stock's kernel if it checks page
+# flags (VM_BUG_ON_PAGE in hugetlb_folio_init_tail_vmemmap()).
+STRESS_MACHINE = guests.SMT
+STRESS_ROLE = "stress"
+SECONDS = 20  # for each stressor
+STRESSORS = 8  # and one that only newer versions have
+STRESS_LIMIT_S = 1800
+
+# What stress-ng ends with.
+_GOOD = 0
+_WORDS = {1: "wrong use", 2: "failed", 3: "no resources", 4: "not to be had here", 124: "did not end"}
+
+
+def stress_problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]:
+    wrong = [f"{name}: stock: {_word(status)}" for name, status in stock.items() if status != _GOOD]
+    wrong += [
+        f"{name}: patched: {_word(status)}, and passes on stock"
+        for name, status in patched.items()
+        if status != _GOOD and stock.get(name) == _GOOD
+    ]
+    for kernel, ran in (("stock", stock), ("patched", patched)):
+        if len(ran) < STRESSORS:
+            wrong.append(f"{kernel}: {len(ran)} of {STRESSORS} stressors ran")
+    return wrong
+
+
+def _word(status: int) -> str:
+    return f"{_WORDS.get(status, 'ended')} (status {status})"
+
+
+def _boot_stress(kernel: str) -> BootResult:
+    append = ["hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF]
+    if kernel == "patched":
+        append.append(f"padlab_threshold={LEAST_KIB}")
+    return guests.boot(
+        STRESS_MACHINE, kernel, STRESS_CONFIG, STRESS_ROLE, tuple(append), limit_s=STRESS_LIMIT_S
+    )
+
+
+def stress() -> Outcome:
+    stock, patched = _boot_stress("stock"), _boot_stress("patched")
+    wrong = stress_problems(statuses(stock.guest), statuses(patched.guest))
+    outcome = judge([*wrong, *guests.trouble(patched)], patched.log)
+    return outcome + Outcome(sum(status == _GOOD for status in statuses(patched.guest).values()))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots and verdicts that are cached: what a check does with them, and what becomes of a failure."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checks import cached
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.vm import kept
+
+LOGS = ("console.log", "guest.log")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "boots")
+    monkeypatch.setattr(kept, "VERDICTS", tmp_path / "verdicts")
+
+
+def boots(place: Path, console: str, wants: str) -> Callable[[], Outcome]:
+    """A check of one boot that says ``console``, and has to say ``wants``."""
+
+    def check() -> Outcome:
+        keeper = kept.keeper
+        assert keeper
+        if logs := keeper.find("key", LOGS):
+            said = (logs[0] / "console.log").read_text()
+        else:
+            place.mkdir(exist_ok=True)
+            (place / "console.log").write_text(console)
+            (place / "guest.log").write_text("done 0\n")
+            keeper.booted["key"] = place, 0
+            said = console
+        return judge([] if wants in said else [f"does not say {wants}"])
+
+    return check
+
+
+def test_what_passed_is_not_booted_again(tmp_path: Path) -> None:
+    good = Outcome(1)
+    assert cached.run(boots(tmp_path / "a", "good", "good")) == (good, "")
+    assert cached.run(boots(tmp_path / "b", "good", "good")) == (good, "1 boots cached")
+    assert not (tmp_path / "b").exists()
+    assert cached.run(boots(tmp_path / "b", "good", "good"), since=time.time() + 1) == (good, "")
+    assert (tmp_path / "b").exists()
+
+
+def test_a_failure_by_what_is_cached_is_tried_with_a_boot(tmp_path: Path) -> None:
+    cached.run(boots(tmp_path / "a", "good", "good"))
+    time.sleep(0.01)
+    assert cached.run(boots(tmp_path / "b", "better", "better")) == (Outcome(1), "")
+    found = kept.Keeper().find("key", LOGS)
+    assert found and (found[0] / "console.log").read_text() == "better"
+
+
+def test_a_failure_leaves_nothing_cached(tmp_path: Path) -> None:
+    assert cached.run(boots(tmp_path / "a", "bad", "good"))[0].failures
+    assert kept.Keeper().find("key", LOGS) is None
+    cached.run(boots(tmp_path / "a", "good", "good"))
+    assert cached.run(boots(tmp_path / "b", "worse", "better"))[0].failures
+    assert kept.Keeper().find("key", LOGS) is None
+
+
+def test_a_verdict_is_cached_while_what_it_sees_is_the_same() -> None:
+    runs: list[str] = []
+
+    def run(seen: str, outcome: Outcome) -> tuple[Outcome, str]:
+        def check() -> Outcome:
+            runs.append(seen)
+            return outcome
+
+        return cached.run(check, sees=lambda: seen)
+
+    assert run("a", Outcome(2, skips=("s",)))[1] == ""
+    assert run("a", Outcome(0, ("bad",))) == (Outcome(2, skips=("s",)), "cached")
+    assert run("b", Outcome(0, ("bad",)))[0].failures
+    assert run("b", Outcome(0, ("bad",)))[0].failures
+    assert runs == ["a", "b", "b"]
+
+
+def test_a_check_that_cannot_say_what_it_sees_is_run() -> None:
+    def refuse() -> str:
+        raise LabError("spin", "it is not there", "install it")
+
+    assert cached.run(lambda: Outcome(1), sees=refuse) == (Outcome(1), "")

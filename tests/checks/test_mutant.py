@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Mutants: each can be seeded, checks that exist are to notice it, and runs are judged right."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from checks import expected, names
+from checks.mutants import detectors, mutant, mutants
+from checks.mutants.detectors import Detector
+from checks.mutants.mutant import Mutant
+from checks.mutants.mutants import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log, Verdict
+from padlab.core import paths
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
+from padlab.kernel import tree
+from padlab.kernel.owned import owned_files
+
+OURS = mutant.all_of()
+# Where faults are most likely to do harm after boot.
+AFTER_BOOT = {
+    "kernel/padata_mt_task.c",
+    "kernel/sched/charge.c",
+    "mm/folio_zero.c",
+    "arch/x86/mm/zero_pages.c",
+}
+
+FAULT = Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", ("asan",), id="engine/b")
+
+
+def test_there_are_enough() -> None:
+    assert len({fault.id for fault in OURS}) == len(OURS) >= 100
+    assert sum(fault.file in AFTER_BOOT for fault in OURS) >= 30
+    tested = (
+        "tools/",
+        "kernel/test_",
+        "include/trace/",
+        "kernel/padata_mt_kunit.c",
+        "mm/memmap_bulk_kunit.c",
+    )
+    code = {name for name in owned_files() if name.endswith(".c") and not name.startswith(tested)}
+    assert code <= {fault.file for fault in OURS}
+
+
+@pytest.mark.parametrize("file", sorted({fault.file for fault in OURS}))
+def test_each_can_be_seeded(file: str) -> None:
+    source = (tree.ensure_tree("patched") / file).read_text()
+    for fault in OURS:
+        if fault.file == file:
+            assert mutant.seeded(fault, source) != source
+
+
+def test_no_two_are_the_same() -> None:
+    assert len({fault.key for fault in OURS}) == len(OURS)
+
+
+@pytest.mark.parametrize("name", sorted({name for fault in OURS for name in fault.checks}))
+def test_the_checks_exist(name: str) -> None:
+    check = detectors.named(name)
+    assert check.tier in detectors.TIERS and not expected.why_left_out(name)
+    assert any(map(check.reads, owned_files()))
+
+
+def test_tests_are_read_by_those_who_run_them() -> None:
+    suites = {"KUnit, smt-numa (perf)": True, detectors.UML: True}
+    for name, suite in {**suites, detectors.FENCES: False, "test_load (perf)": False}.items():
+        assert detectors.named(name).reads("kernel/padata_mt_kunit.c") is suite
+        assert detectors.named(name).reads("kernel/padata_mt.c")
+
+
+def test_programs_are_of_what_they_are_made_of() -> None:
+    """A program can notice nothing in a file that it does not read."""
+    for fault in OURS:
+        for check in mutants.checks_of(fault):
+            assert check.tier != "userspace" or check.reads(fault.file), f"{fault.id}: {check.name}"
+
+
+@pytest.mark.parametrize("name", ["test_nothing", "oracle", "memmap oracle, nowhere"])
+def test_checks_that_do_not_exist(name: str) -> None:
+    with pytest.raises(LabError, match="no check has that name"):
+        detectors.named(name)
+
+
+def test_cheap_checks_come_first() -> None:
+    asan, tsan = detectors.FUZZ
+    given = ("KUnit, smt-numa (debug)", "test_load (perf)", detectors.UML, asan)
+    checks = mutants.checks_of(replace(FAULT, checks=given))
+    assert [check.name for check in checks] == list(reversed(given))
+    bug = replace(FAULT, checks=(asan, tsan), build="tsan")
+    assert [check.name for check in mutants.checks_of(bug)] == [tsan, asan]
+
+
+def test_a_mutant_is_seeded_once() -> None:
+    assert mutant.seeded(FAULT, "x\na\ny\n") == "x\nb\ny\n"
+    for source in ("x\n", "a\na\n"):
+        with pytest.raises(LabError, match="times in kernel/padata_mt.c, not once"):
+            mutant.seeded(FAULT, source)
+    with pytest.raises(LabError, match="new text is the old one"):
+        mutant.seeded(replace(FAULT, new="a\n"), "a\n")
+
+
+TABLE = "file='f.c'\nchecks=['asan']\n[mutants.a]\nwhy='w'\nold='o'\nnew='n'\n"
+
+
+def test_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew=''\nfile='g.c'\nchecks=['zero']\n")
+    assert mutant.load(path) == [
+        Mutant("w", "o", "n", "f.c", ("asan",), id="t/a"),
+        Mutant("w", "p", "", "g.c", ("zero",), id="t/b"),
+    ]
+
+
+def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, own = (tmp_path / folder / mutant.FOLDER for folder in ("shared", "own/checks"))
+    for folder in (shared, own):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(paths, "CHECKS", tmp_path / "shared")
+    monkeypatch.setattr(paths, "OWN", tmp_path / "own")
+    (shared / "t.toml").write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew='n'\n")
+    (own / "t.toml").write_text("[mutants]\na=false\n[mutants.b]\nold='q'\n")
+    (own / "s.toml").write_text(TABLE)
+    assert [(fault.id, fault.old, fault.new) for fault in mutant.all_of()] == [
+        ("s/a", "o", "n"),
+        ("t/b", "q", "n"),
+    ]
+    with pytest.raises(LabError, match=r"not once; correct it in .*own/checks/mutants/t.toml"):
+        mutant.seeded(mutant.of_table("t")[0], "")
+
+
+class Checks:
+    """Checks that notice what they are told to, and note on what they were run."""
+
+    def __init__(self) -> None:
+        self.noticing: dict[str, set[str]] = {}
+        self.ran: list[tuple[str, str]] = []
+
+    def named(self, name: str) -> Detector:
+        def build(fault: Mutant | None) -> Callable[[float], Outcome]:
+            if fault and fault.new == "does not compile":
+                raise LabError("building", "1 error", "mend it")
+
+            def run(_limit_s: float) -> Outcome:
+                self.ran.append((name, fault.name if fault else ""))
+                noticed = (fault.name if fault else "") in self.noticing.get(name, set())
+                return judge(["noticed"] if noticed else [])
+
+            return run
+
+        return Detector(name, "userspace" if name == "cheap" else "kernel", build, lambda _file: True)
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
+    checks = Checks()
+    monkeypatch.setattr(detectors, "named", checks.named)
+    monkeypatch.setattr(mutants, "_sources", lambda check: check.name)
+    return checks
+
+
+def of(name: str, **fields: str) -> Mutant:
+    return replace(FAULT, id=f"engine/{name}", old=name, checks=("dear", "cheap"), **fields)
+
+
+def tried(log: Log, *chosen: Mutant, tiers: tuple[str, ...] = detectors.TIERS) -> mutants.Run:
+    run = mutants.Run(log)
+    for tier in tiers:
+        run.try_all(chosen, tier)
+    return run
+
+
+def outcomes(log: Log, *chosen: Mutant) -> list[tuple[str, str]]:
+    verdicts = [log.verdict(fault, mutants.checks_of(fault)) for fault in chosen]
+    return [(verdict.outcome, verdict.by) for verdict in verdicts]
+
+
+def test_a_run(checks: Checks, tmp_path: Path) -> None:
+    checks.noticing = {"cheap": {"a"}, "dear": {"a", "b"}}
+    chosen = of("a"), of("b"), of("c"), of("d", equivalent="nobody can tell")
+    log = Log(tmp_path / "kept.json")
+    tried(log, *chosen, tiers=("userspace",))
+    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (OPEN, ""), (OPEN, ""), (EQUIVALENT, "")]
+    tried(log, *chosen)
+    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (KILLED, "dear"), (SURVIVED, ""), (EQUIVALENT, "")]
+    assert checks.ran == [
+        *(("cheap", name) for name in ("", "a", "b", "c")),
+        *(("dear", name) for name in ("", "b", "c")),
+    ]
+
+
+def test_one_check_that_notices_is_enough(checks: Checks, tmp_path: Path) -> None:
+    checks.noticing = {"first": {"a"}, "second": {"a"}}
+    tried(Log(tmp_path / "kept.json"), replace(of("a"), checks=("first", "second")))
+    assert [name for name, fault in checks.ran if fault] == ["first"]
+
+
+def test_what_is_known_is_kept(checks: Checks, tmp_path: Path) -> None:
+    checks.noticing = {"cheap": {"a"}}
+    chosen = of("a"), of("b")
+    tried(Log(tmp_path / "kept.json"), *chosen)
+    ran = len(checks.ran)
+    log = Log(tmp_path / "kept.json")
+    tried(log, *chosen)
+    assert len(checks.ran) == ran
+    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (SURVIVED, "")]
+    tried(log, replace(chosen[0], new="another fault"))
+    assert len(checks.ran) == ran + 1
+
+
+def test_a_check_that_fails_without_a_mutant(checks: Checks, tmp_path: Path) -> None:
+    checks.noticing = {"cheap": {""}}
+    with pytest.raises(LabError, match="check cheap: without a mutant: noticed"):
+        tried(Log(tmp_path / "kept.json"), of("a"))
+
+
+def test_what_does_not_compile_is_not_killed(checks: Checks, tmp_path: Path) -> None:
+    log = Log(tmp_path / "kept.json")
+    fault = of("a", new="does not compile")
+    run = tried(log, fault)
+    assert list(run.broken) == ["engine/a"]
+    assert outcomes(log, fault) == [(OPEN, "")]
+    assert mutants.conclude([], run.broken, 1.0) == 1
+
+
+def test_the_exit_status(checks: Checks, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    verdicts = [Verdict("engine/a", "w", outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
+    assert mutants.conclude(verdicts, {}, 1.0) == 0
+    assert mutants.conclude([*verdicts, Verdict("engine/b", "w", SURVIVED)], {}, 1.0) == 1
+    said = capfd.readouterr().err
+    assert "engine/b survives: w" in said
+    assert "4 mutants: 1 killed, 1 equivalent, 1 survived, 1 not decided" in said
+
+
+def test_a_mutant_is_chosen_by_table_or_name() -> None:
+    chosen = {fault.id: fault for fault in (of("a"), of("ab"), replace(FAULT, id="charge/c"))}
+    named = partial(names.choose, items=chosen, command="mutants", kind="mutant")
+    assert [fault.id for fault in named(["charge/*"])] == ["charge/c"]
+    assert [fault.id for fault in named(["/a"])] == ["engine/a", "engine/ab"]
+    assert named([]) == list(chosen.values())
+    with pytest.raises(LabError, match="nearest: 'charge/c'"):
+        named(["charge/d"])
+
+
+def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
+    check = Detector("cheap", "userspace", lambda _one: lambda _limit: Outcome(1), lambda _file: False)
+    attempt = Attempt(True, "said", 1.0)
+    Log(tmp_path / "kept.json").keep(check, FAULT, attempt)
+    assert Log(tmp_path / "kept.json").find(check, FAULT) == attempt
+    assert Log(tmp_path / "kept.json").find(check, None) is None
+    (tmp_path / "kept.json").write_text('{"cheap": {"key": {"noticed": true}}}')  # of another version
+    assert Log(tmp_path / "kept.json").find(check, FAULT) is None
+
+
+def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what differs is written, so that make does again what it has to."""
+    monkeypatch.setattr(detectors, "_TOP", tmp_path)
+    fault = next(fault for fault in OURS if fault.file == "mm/folio_zero.c")
+    place = tmp_path / fault.file
+    detectors._bare_tree(None)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.c")}
+    detectors._bare_tree(fault)
+    good = owned_files()[fault.file].read_text()
+    assert place.read_text() == mutant.seeded(fault, good)
+    changed = [path for path, then in times.items() if path.stat().st_mtime_ns != then]
+    assert changed == [place]
+    detectors._bare_tree(None)
+    assert place.read_text() == good
