@@ -146,7 +146,7 @@ def tree(kernel: str, update: bool, source: Path | None, discard: bool) -> None:
 def refresh(own: str) -> None:
     """Write edits of the tree back to linux/ and patches/.
 
-    The tree is build/trees/patched; the table of docs/hooks.md is written, too.  Owned files
+    The tree is build/trees/patched; the table of docs/core-edits.md is written, too.  Owned files
     go to linux/, hooked ones through quilt to the patch that edits them.  To hook another
     file, let quilt know before you edit it (it finds the series by itself in the tree):
 
