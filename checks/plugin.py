@@ -130,7 +130,8 @@ class Sums:
                 raise pytest.UsageError(str(names.unknown(word, self.collected, "test -k", "check")))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when != "call" and not report.failed:
+        if report.when != "call":
+            self.failed += report.failed  # a fixture
             return
         said: dict[str, Any] = dict(report.user_properties)
         self.passed += said.get("passed", 0)

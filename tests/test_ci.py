@@ -13,7 +13,7 @@ from padlab.core.errors import AbsentError
 GOOD = "echo 5 passed, 0 failed"
 BRIEF = "echo 3 passed, 0 failed"
 NOTE = "Linux 7.3: not tested, the package index does not have it"
-BARE = ("fresh --suite bookworm", "fresh --suite trixie")
+BARE = ("test --full bare bookworm", "test --full bare trixie")
 
 
 def run(place: Path, count: int = 0, **commands: str) -> tuple[list[str], int]:
@@ -91,7 +91,7 @@ def test_an_index_without_the_other_base_is_told_and_fails_nothing(tmp_path: Pat
 def test_bare_roots_take_turns(tmp_path: Path, count: int) -> None:
     run(tmp_path, count)
     called = (tmp_path / "calls").read_text().splitlines()
-    assert [call for call in called if "fresh" in call] == [f"lab {BARE[count % 2]}"]
+    assert [call for call in called if "bare" in call] == [f"lab {BARE[count % 2]}"]
 
 
 def test_says_what_took_how_long(tmp_path: Path) -> None:
