@@ -142,10 +142,7 @@ def results(result: boots.BootResult) -> Outcome:
 
 
 def of_guest(guest: channel.Guest) -> Outcome:
-    total = Outcome()
-    for name, lines in guest.ktap.items():
-        total += ktap.parse(lines, patched_tree()).named(name)
-    return total
+    return ktap.of_guest(guest, patched_tree())
 
 
 @once

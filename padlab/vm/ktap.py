@@ -19,12 +19,18 @@ from typing import Any
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.threads import once
+from padlab.vm import channel
 
 _SKIP_ALL = re.compile(r"^1\.\.0\s+#\s*SKIP\s*(?P<reason>.*)$", re.IGNORECASE)
 _BAIL_OUT = re.compile(r"^Bail out!\s*(?P<reason>.*)$")
 _SKIP = re.compile(r"^\s*ok \d+ (?:- )?(?P<name>.*?)\s+# SKIP\s*(?P<reason>.*)$")
 _PLAN = re.compile(r"^\s*1\.\.\d+")
 _MAX_REASON = 4  # lines of a failed case's output that say why
+
+
+def of_guest(guest: channel.Guest, tree: Path) -> Outcome:
+    outcomes = (parse(lines, tree).named(name) for name, lines in guest.ktap.items())
+    return sum(outcomes, Outcome())
 
 
 def parse(lines: Iterable[str], tree: Path) -> Outcome:
