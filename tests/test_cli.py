@@ -178,6 +178,7 @@ class TestLock:
             (["boot", "--machine", "arm64", "--config", "perf"], 1),
             (["tree", "--update", "--source", "linux.tar.xz"], 2),
             (["kit"], 2),
+            (["record", "starts", "--large"], 2),
             (["package", "/dev/null/kernel"], 1),
             (["mutants", "no-such"], 1),
         ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands that measure, and ./lab docs."""
+"""The commands that measure."""
 
 from pathlib import Path
 
@@ -51,58 +51,6 @@ def compare(machines: tuple[Machine, ...], exact: bool, threads: tuple[str, ...]
 
 
 @command()
-@click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
-def growth(large: bool) -> int:
-    """Count what a boot costs for each GiB of memory; check it.
-
-    Stock and patched are booted on one CPU with 64 and with 256 GiB, counting guest instructions.  The
-    exit status is 1 if one of the goals is not reached.  With --large, the result is recorded in
-    results/growth.json.
-
-    \b
-    Examples:
-      ./lab growth
-      ./lab growth --large
-    """
-    from padlab.measure import growth as growths
-
-    return growths.main(large)
-
-
-@command()
-def parts() -> int:
-    """Count what a boot costs after each part of the series.
-
-    For a base whose series is mailed in parts.  Each kernel, and stock, is booted on one
-    CPU, counting guest instructions, on the machines of ./lab growth.  The result is recorded
-    in parts.json of results/ and the base.
-
-    \b
-    Example:
-      ./lab parts --base 7.3
-    """
-    from padlab.measure import parts as measured
-
-    return measured.main()
-
-
-@command()
-def starts() -> int:
-    """Trace how the helpers of deferred init start.
-
-    On machines of 4, 16 and 64 CPUs, recorded in starts.json of results/ and the CPU.  The exit
-    status is 1 if ours had to make a thread for a helper.
-
-    \b
-    Example:
-      ./lab starts
-    """
-    from padlab.measure import starts as helpers
-
-    return helpers.main()
-
-
-@command()
 @click.argument("what", type=click.Choice(["memmap", "hugepages"]), required=False)
 @click.option("--check", is_flag=True, help="Is ours as fast as it has to be?  Nothing is recorded.")
 @click.option("--quick", is_flag=True, help="A few rounds; nothing is recorded.")
@@ -131,6 +79,40 @@ def bench(what: str | None, check: bool, quick: bool) -> int:
     if check:
         return benches.check(what, quick)
     return hugepages.main(quick) if what == "hugepages" else benches.main(quick)
+
+
+def _check_record(what: str, large: bool) -> None:
+    if large and what != "growth":
+        raise click.UsageError(f"--large is for growth: not with {what}")
+
+
+@command(check=_check_record)
+@click.argument("what", type=click.Choice(["growth", "parts", "starts"]))
+@click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
+def record(what: str, large: bool) -> int:
+    """Count what a boot costs, or how helpers start; check and record it.
+
+    \b
+    growth   what a boot costs for each GiB: stock and patched, on one CPU with 64 and with 256 GiB,
+             counting guest instructions; with --large, recorded in results/growth.json
+    parts    the same after each part of the series, for a base that has it in parts; recorded in
+             parts.json of results/ and the base
+    starts   how the helpers of deferred init start, traced on machines of 4, 16 and 64 CPUs;
+             recorded in starts.json of results/ and the CPU
+
+    The exit status is 1 if a goal of growth is not reached, or if ours had to make a thread for a helper.
+
+    \b
+    Examples:
+      ./lab record growth
+      ./lab record growth --large
+      ./lab record parts --base 7.3
+      ./lab record starts
+    """
+    from padlab.measure import growth, parts, starts
+
+    mains = {"growth": lambda: growth.main(large), "parts": parts.main, "starts": starts.main}
+    return mains[what]()
 
 
 def _check_kit(folder: Path | None, file: Path | None) -> None:
@@ -163,22 +145,3 @@ def kit(folder: Path | None, file: Path | None) -> int:
         return making.main(folder)
     assert file
     return importing.main(file)
-
-
-@command(locked=False, based=False)
-@click.option("--check", is_flag=True, help="Only say which documents are not up to date.")
-def docs(check: bool) -> int:
-    """Renew the tables of documents and messages.
-
-    Figures are put from results/ into README, docs/ and the messages of the series.
-
-    A table is between two lines that name it: see padlab/docs/tables.py for the names.  With
-    --check nothing is written, and the exit status is 1 if a table is not up to date.
-
-    \b
-    Example:
-      ./lab docs
-    """
-    from padlab.docs import tables
-
-    return tables.main(check=check)

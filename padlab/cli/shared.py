@@ -47,15 +47,12 @@ GROUPS = {
     "Boot and try": ("boot", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series"),
     "Test": ("test", "mutants"),
-    "Measure": ("compare", "growth", "starts", "parts", "bench", "kit"),
+    "Measure": ("compare", "bench", "record", "kit"),
     "Documents": ("docs",),
 }
 
 
 class Commands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for group in GROUPS.values() for name in group if name in self.commands]
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.commands))
         for title, group in GROUPS.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab growth``: what a boot costs for each GiB, and for each page below 4 GiB.
+"""``./lab record growth``: what a boot costs for each GiB, and for each page below 4 GiB.
 
 Exact mode: stock and patched are booted on one CPU with two sizes of memory, and every part of the boot that
 grows is told apart by the kernel's own messages, whose stamps count instructions (phases.py).  Parts that
@@ -199,7 +199,7 @@ def show(growth: Growth, build: Build) -> None:
 
 def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
     return {
-        **provenance.provenance("./lab growth --large", build, growth.accel),
+        **provenance.provenance("./lab record growth --large", build, growth.accel),
         "unit": "millions of guest instructions",
         "per_gib_from_to": list(SIZES_GIB),
         "goals": [{**asdict(goal), "ok": goal.ok} for goal in goals(growth)],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab parts``: what a boot costs after each part of the series, beside stock.
+"""``./lab record parts``: what a boot costs after each part of the series, beside stock.
 
 Exact mode: stock, and a kernel with the first part, with the first two, and so on, are
-booted on one CPU, as ``./lab growth`` does with stock and the whole series.  Where parts.toml
+booted on one CPU, as ``./lab record growth`` does with stock and the whole series.  Where parts.toml
 says so, there is a kernel for each step of a part.
 
 All but stock are built in one tree, one after the other: only what a part changes is compiled.
@@ -106,7 +106,7 @@ def show(boots: Mapping[str, Boots], build: Build) -> None:
 def as_dict(boots: Mapping[str, Boots], build: Build, accel: Accel) -> dict[str, Any]:
     pages = more_pages(boots)
     return {
-        **provenance.provenance("./lab parts", build, accel),
+        **provenance.provenance("./lab record parts", build, accel),
         "unit": "guest instructions; of boots: millions",
         "per_gib_from_to": list(SIZES_GIB),
         "figures": {name: of_kernel.figures(pages) for name, of_kernel in boots.items()},

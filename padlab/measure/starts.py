@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab starts``: how the helpers of deferred init come to work, ours and stock's.
+"""``./lab record starts``: how the helpers of deferred init come to work, ours and stock's.
 
 Both kernels start helpers as work items, so the kernel's own trace events tell
 when each was queued and when it was first run, and which threads had to be made
@@ -75,7 +75,7 @@ def main() -> int:
             of[kernel], result = measure(target, ready[kernel])
         all_starts[target.name] = of
     data = {
-        **provenance.provenance("./lab starts", result.build, result.accel),
+        **provenance.provenance("./lab record starts", result.build, result.accel),
         "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
     }
     provenance.record("starts.json", data)

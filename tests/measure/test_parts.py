@@ -63,7 +63,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
     monkeypatch.setattr(steps, "read_parts", lambda: parts_of_it)
     monkeypatch.setattr(parts.boot, "prepare", prepare)
     monkeypatch.setattr(parts, "measure", measure)
-    monkeypatch.setattr(parts.provenance, "provenance", lambda *_args: {"command": "./lab parts"})
+    monkeypatch.setattr(parts.provenance, "provenance", lambda *_args: {"command": "./lab record parts"})
     return booted
 
 

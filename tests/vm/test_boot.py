@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec import structs
 
-from padlab.cli.tree import parse_threads
+from padlab.cli.shared import parse_threads
 from padlab.core import paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel.build import Build

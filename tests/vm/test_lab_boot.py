@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from padlab import cli
-from padlab.cli.tree import as_line
+from padlab.cli.boot import as_line
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
