@@ -14,9 +14,9 @@ def counts(text: str | None) -> tuple[str, ...]:
     return tuple(parse_threads(word) for word in text.split(",")) if text else ()
 
 
-def _check_compare(exact: bool, as_json: bool, threads: tuple[str, ...], **_more: object) -> None:
-    if threads and (exact or as_json):
-        raise click.UsageError("--threads is for a table of times: not with --exact, nor with --json")
+def _check_compare(exact: bool, threads: tuple[str, ...], **_more: object) -> None:
+    if threads and exact:
+        raise click.UsageError("--exact is with one CPU: not with --threads")
 
 
 @command(check=_check_compare)
@@ -42,12 +42,8 @@ def compare(machines: tuple[Machine, ...], exact: bool, threads: tuple[str, ...]
       ./lab compare --machine epyc-7551-kvm --threads 1,2,4,8,16
     """
     from padlab.measure import compare as compares
-    from padlab.measure import sweep
 
-    machines = machines or (known.load(DEFAULT_MACHINE),)
-    if threads:
-        return max(sweep.main(machine, threads) for machine in machines)
-    return compares.main(machines, exact, as_json)
+    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact, as_json, threads)
 
 
 @command()

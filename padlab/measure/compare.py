@@ -2,16 +2,19 @@
 """``./lab compare``: stock and patched side by side, in one run.
 
 Both are booted in turn, and each figure's median and spread are printed, with the ratio of the medians last.
-Times need several boots of each, and a pair that is thrown away.
+Times need several boots of each, and a pair that is thrown away.  Ours may be booted with several numbers of
+threads; stock always uses all CPUs of a node.  On a published machine the times of 2020 are beside ours.
 
 In exact mode, instructions are counted, which must be equal to the digit over two boots of each; a kernel for
 which they are not is a failure of the comparison.  Stock does not print how many pages it initialised.  Its
 count is taken from ours: the machine is the same and both defer by the same rule.
 """
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from padlab.core import stats, table
@@ -25,7 +28,9 @@ from padlab.vm.machine import Machine
 
 KERNELS = ("stock", "patched")
 RUNS = 5
+SWEEP_RUNS = 3
 EXACT_RUNS = 2
+PUBLISHED = Path(__file__).parent / "data" / "published-deferred-init.csv"
 
 
 @dataclass(frozen=True)
@@ -48,46 +53,52 @@ class Figure:
 @dataclass(frozen=True)
 class Comparison:
     machine: Machine
+    threads: str | None  # of ours
     accel: Accel
     figures: tuple[Figure, ...]
     pages: int | None
     differing: tuple[str, ...]  # exact mode: kernels whose runs were not equal
 
 
-def main(machines: Sequence[Machine], exact: bool = False, as_json: bool = False) -> int:
+def main(
+    machines: Sequence[Machine], exact: bool = False, as_json: bool = False, threads: Sequence[str] = ()
+) -> int:
     """Compare on each machine.  Exact counts are recorded; the exit status is 1 if runs differ there."""
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"][0]
-    comparisons = [measure(machine, ready, exact) for machine in machines]
-    records = [as_dict(comparison, build) for comparison in comparisons]
-    for comparison, record in zip(comparisons, records, strict=True):
-        if exact:
-            provenance.record(f"compare-{comparison.machine.name}-exact.json", record)
-        if not as_json:
-            show(comparison, build)
+    comparisons = [measure(machine, ready, exact, threads) for machine in machines]
+    records = [as_dict(each, build) for of_machine in comparisons for each in of_machine]
+    for record in records if exact else ():
+        provenance.record(f"compare-{record['machine']}-exact.json", record)
     if as_json:
         print(json.dumps(records, indent=2))
-    return int(any(comparison.differing for comparison in comparisons))
+    else:
+        for of_machine in comparisons:
+            show(of_machine, build)
+    return int(any(record["differing"] for record in records))
 
 
-def measure(machine: Machine, ready: dict[str, boot.Ready], exact: bool) -> Comparison:
-    """Boot both kernels in turn, so that drift of the host meets both."""
-    runs: list[Run] = []
+def measure(
+    machine: Machine, ready: dict[str, boot.Ready], exact: bool, threads: Sequence[str] = ()
+) -> list[Comparison]:
+    """Boot all in turn, so that drift of the host meets all of them; ours once for each of ``threads``."""
+    ours = threads or (None,)
+    taken: dict[tuple[str, str | None], list[Run]] = {}
     # Exact counts do not depend on how warm the host is.
-    first, last = (1, EXACT_RUNS) if exact else (0, RUNS)
-    for number in range(first, last + 1):
-        for kernel in KERNELS:
-            label = f"run {number} of {last}" if number else "warm-up"
-            run, accel = run_of("comparing", machine, ready[kernel], label, exact=exact)
+    last = EXACT_RUNS if exact else SWEEP_RUNS if threads else RUNS
+    for number in range(1 if exact or threads else 0, last + 1):
+        for kernel, count in (("stock", None), *(("patched", count) for count in ours)):
+            label = f"{count} threads, " * bool(count) + (f"run {number} of {last}" if number else "warm-up")
+            run, accel = run_of(machine, ready[kernel], label, exact=exact, threads=count)
             if number:
-                runs.append(run)
-    return compare(machine, runs, accel)
+                taken.setdefault((kernel, count), []).append(run)
+    return [compare(machine, taken["stock", None], taken["patched", count], accel, count) for count in ours]
 
 
-def run_of(what: str, machine: Machine, ready: boot.Ready, label: str, **how: Any) -> tuple[Run, Accel]:
+def run_of(machine: Machine, ready: boot.Ready, label: str, **how: Any) -> tuple[Run, Accel]:
     """Boot; the boot's figures, and what ran it.  One without figures, or with wrong ones, is an error."""
     result = boot.boot_ready(machine, ready, label, **how)
-    told, spec, what = summary.describe(result), result.spec, f"{what} on {machine.name}"
+    told, spec, what = summary.describe(result), result.spec, f"comparing on {machine.name}"
     if not told.ok:
         threads = f" --threads {spec.threads}" if spec.threads else ""
         todo = f"look closer: ./lab boot --machine {machine.name} --kernel {spec.kernel}{threads}"
@@ -99,15 +110,18 @@ def run_of(what: str, machine: Machine, ready: boot.Ready, label: str, **how: An
     return Run(spec.kernel, told.deferred_ms, told.boot_ms, pages), result.accel
 
 
-def compare(machine: Machine, runs: Iterable[Run], accel: Accel) -> Comparison:
-    by_kernel = stats.group(runs, lambda run: run.kernel)
-    pages = by_kernel["patched"][0].pages
-    differing = tuple(k for k in KERNELS if accel.exact and len(set(by_kernel[k])) > 1)
+def compare(
+    machine: Machine, stock: Sequence[Run], patched: Sequence[Run], accel: Accel, threads: str | None = None
+) -> Comparison:
+    pages = patched[0].pages
+    runs = dict(zip(KERNELS, (stock, patched), strict=True))
+    differing = tuple(kernel for kernel in KERNELS if accel.exact and len(set(runs[kernel])) > 1)
     figures = []
     for name, unit, value in _values(accel.exact, pages):
-        stock, patched = (stats.summarize([value(run) for run in by_kernel[k]]) for k in KERNELS)
-        figures.append(Figure(name, unit, stock, patched, stats.ratio(stock, patched, exact=accel.exact)))
-    return Comparison(machine, accel, tuple(figures), pages, differing)
+        of_stock, ours = (stats.summarize([value(run) for run in runs[kernel]]) for kernel in KERNELS)
+        ratio = stats.ratio(of_stock, ours, exact=accel.exact)
+        figures.append(Figure(name, unit, of_stock, ours, ratio))
+    return Comparison(machine, threads, accel, tuple(figures), pages, differing)
 
 
 def _values(exact: bool, pages: int | None) -> list[tuple[str, str, Callable[[Run], float]]]:
@@ -124,34 +138,51 @@ def _values(exact: bool, pages: int | None) -> list[tuple[str, str, Callable[[Ru
     return values
 
 
-def show(comparison: Comparison, build: Build) -> None:
-    console, machine, exact = table.console(), comparison.machine, comparison.accel.exact
+def published(machine: str) -> dict[str, float]:
+    """By threads, "0" for stock, a machine's deferred init in ms; empty if it was not published."""
+    with PUBLISHED.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["machine"] == machine]
+    return {row["threads"]: float(row["deferred_init_ms"]) for row in rows}
+
+
+def show(comparisons: Sequence[Comparison], build: Build) -> None:
+    """Of one machine: a row for stock, and one for each number of threads of ours."""
+    console, first = table.console(), comparisons[0]
+    machine, exact = first.machine, first.accel.exact
     console.print(f"[bold]{machine.name}[/]: {machine.summary()}; {source.name_of(build.source_version)}")
-    console.print(comparison.accel.described, markup=False)
-    grid = table.grid(("", "kernel", "n", "median", "min", "max", ""), left={"", "kernel"})
-    for figure in comparison.figures:
-        for kernel, figures in (("stock", figure.stock), ("patched", figure.patched)):
-            spread = (figures.median, figures.low, figures.high)
-            cells = [f"{value:,.{3 if exact else 1}f}" for value in spread]
-            grid.add_row(figure.name, kernel, str(figures.n), *cells, figure.unit)
-        value = figure.ratio.value
-        grid.add_row("", "[bold]ratio[/]", "", "none" if value is None else f"[bold]{value:.3f}[/]")
+    console.print(f"{first.accel.described}; medians of {first.figures[0].stock.n}", markup=False)
+    times = {} if exact else published(machine.name)
+    names = [name for figure in first.figures for name in (f"{figure.name}, {figure.unit}", "of stock")]
+    names += ["published, 2020"] * bool(times)
+    grid = table.grid(("kernel", "threads", *names), left={"kernel"})
+
+    def spread(of: stats.Summary) -> str:
+        median, low, high = (f"{value:,.{3 if exact else 1}f}" for value in (of.median, of.low, of.high))
+        return median if exact and low == high else f"{median} ({low} to {high})"
+
+    def add(kernel: str, threads: str | None, cells: Iterable[tuple[str, str]], key: str) -> None:
+        last = [f"{times[key]:,.0f}"] if key in times else []
+        grid.add_row(kernel, threads or "all", *(word for pair in cells for word in pair), *last)
+
+    add("stock", None, ((spread(figure.stock), "") for figure in first.figures), "0")
+    for each in comparisons:
+        cells = ((spread(figure.patched), table.marked(figure.ratio)) for figure in each.figures)
+        add("patched", each.threads, cells, each.threads or "")
     console.print(grid)
-    for figure in comparison.figures:
-        if figure.ratio.noise:
-            console.print(f"[yellow]warning:[/] {figure.name}: the ratio means nothing: {figure.ratio.noise}")
-    if comparison.pages is not None:
-        console.print(f"{comparison.pages:,} deferred pages, as ours counts them; stock's are the same")
+    for noise in sorted({x.ratio.noise for each in comparisons for x in each.figures if x.ratio.noise}):
+        console.print(f"[yellow]{table.OPEN}[/] such a ratio means nothing: {noise}")
+    if first.pages is not None:
+        console.print(f"{first.pages:,} deferred pages, as ours counts them; stock's are the same")
     for kernel in KERNELS if exact else ():
-        equal = kernel not in comparison.differing
+        equal = kernel not in first.differing
         console.print(f"{kernel}: {'equal to the digit' if equal else '[red]the runs differ[/]'}")
 
 
 def as_dict(comparison: Comparison, build: Build) -> dict[str, Any]:
-    name, accel = comparison.machine.name, comparison.accel
+    name, accel, threads = comparison.machine.name, comparison.accel, comparison.threads
     command = f"./lab compare --machine {name}" + " --exact" * accel.exact
     return {
-        **provenance.provenance(command, build, accel),
+        **provenance.provenance(f"{command} --threads {threads}" if threads else command, build, accel),
         "machine": name,
         "deferred_pages": comparison.pages,
         "differing": list(comparison.differing),

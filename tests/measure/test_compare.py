@@ -6,31 +6,32 @@ from pathlib import Path
 
 import pytest
 
-from padlab.core import stats
+from padlab.core import stats, table
 from padlab.core.errors import LabError
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import PERF
-from padlab.measure import compare, provenance, sweep
+from padlab.measure import compare, provenance
 from padlab.measure.compare import Run
 from padlab.vm import boot, machine, summary
 from tests.conftest import EMULATED, EXACT
+from tests.vm.test_machine import published_rows
 
 BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
 EPYC = machine.load("epyc-7551-kvm")
 
 
-def runs(stock: list[float], patched: list[float], pages: int = 1000) -> list[Run]:
-    return [
-        *(Run("stock", ms, 10 * ms, None) for ms in stock),
-        *(Run("patched", ms, 10 * ms, pages) for ms in patched),
+def runs(stock: list[float], patched: list[float], pages: int = 1000) -> tuple[list[Run], list[Run]]:
+    return [Run("stock", ms, 10 * ms, None) for ms in stock], [
+        Run("patched", ms, 10 * ms, pages) for ms in patched
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in machine.names() if sweep.published(name)])
-def test_percentages_are_rounded_as_published(name: str) -> None:
-    cpus = machine.load(name).nodes[0].cpus
-    for row in sweep.published(name):
-        assert summary.threads_of_percent(row.percent, cpus) == row.threads
+def test_percentages_are_rounded_as_published() -> None:
+    rows = [row for row in published_rows() if row["threads"] != "0"]
+    assert len(rows) > 20
+    for row in rows:
+        cpus = machine.load(row["machine"]).nodes[0].cpus
+        assert summary.threads_of_percent(int(row["node_pct"]), cpus) == int(row["threads"])
 
 
 def test_rounding_is_to_nearest_and_one_at_least() -> None:
@@ -47,47 +48,54 @@ def test_a_row_for_each_number_of_threads(
     name: str, threads: list[int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run_of(
-        _what: str, _machine: object, kernel: str, _label: str, threads: str | None
+        _machine: object, ready: boot.Ready, _label: str, exact: bool, threads: str | None
     ) -> tuple[Run, object]:
         ms = 1000.0 / int(threads) if threads else 2000.0
-        return Run(kernel, ms, 2 * ms, 5), EMULATED
+        return Run(ready[0].kernel, ms, 2 * ms, 5), EMULATED
 
-    monkeypatch.setattr(boot, "prepare", lambda kernel: kernel)
+    monkeypatch.setattr(boot, "prepare", lambda kernel: (replace(BUILD, kernel=kernel), Path("initrd")))
     monkeypatch.setattr(compare, "run_of", run_of)
-    assert sweep.main(machine.load(name), [str(number) for number in threads]) == 0
-    title, _names, stock, *ours = capsys.readouterr().out.splitlines()
-    assert "emulated times are no proof of speed" in title
-    assert stock.split()[:2] == ["stock", "all"]
+    assert compare.main([machine.load(name)], threads=[str(number) for number in threads]) == 0
+    _title, accel, _names, stock, *ours, pages = capsys.readouterr().out.splitlines()
+    assert accel.endswith("emulated times are no proof of speed: --exact counts instructions; medians of 3")
+    published = {
+        row["threads"]: row["deferred_init_ms"] for row in published_rows() if row["machine"] == name
+    }
+    of_2020 = [f"{float(published[number]):,.0f}" for number in ("0", "1") if published]
+    of_stock = "2,000.0 (2,000.0 to 2,000.0) 4,000.0 (4,000.0 to 4,000.0)"
+    assert stock.split() == ["stock", "all", *of_stock.split(), *of_2020[:1]]
     assert [int(line.split()[1]) for line in ours] == threads
-    published_ms = [f"{row.deferred_ms:,.0f}" for row in sweep.published(name) if row.threads == 1]
-    assert ours[0].split() == ["patched", "1", "2,000.0", "1,000.0", "0", "%", "0.50", *published_ms[:1]]
+    own = "1,000.0 (1,000.0 to 1,000.0) 0.50 2,000.0 (2,000.0 to 2,000.0) 0.50"
+    assert ours[0].split() == ["patched", "1", *own.split(), *of_2020[1:]]
+    assert pages.startswith("5 deferred pages")
 
 
 def test_timed_comparison(capsys: pytest.CaptureFixture[str]) -> None:
-    comparison = compare.compare(EPYC, runs([10, 11, 12], [5, 6, 7]), EMULATED)
+    comparison = compare.compare(EPYC, *runs([10, 11, 12], [5, 6, 7]), EMULATED)
     assert [figure.name for figure in comparison.figures] == ["deferred init", "boot to init"]
     assert comparison.figures[0].ratio == stats.Ratio(6 / 11, None)
-    compare.show(compare.compare(EPYC, runs([10, 11, 12], [9, 10, 11]), EMULATED), BUILD)
+    compare.show([compare.compare(EPYC, *runs([10, 11, 12], [9, 10, 11]), EMULATED)], BUILD)
     said = capsys.readouterr().out
-    assert "warning: deferred init: the ratio means nothing: the ranges overlap" in said
+    assert f" 0.91{table.OPEN} " in said
+    assert f"\n{table.OPEN} such a ratio means nothing: the ranges overlap\n" in said
 
 
 def test_exact_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
-    comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0151]), EXACT)
+    comparison = compare.compare(EPYC, *runs([0.0302, 0.0302], [0.0151, 0.0151]), EXACT)
     per_page = comparison.figures[0]
     assert per_page.unit == "instructions"
     assert (per_page.stock.median, per_page.patched.median) == pytest.approx((30.2, 15.1))
     assert per_page.ratio.value == pytest.approx(0.5)
-    compare.show(comparison, BUILD)
+    compare.show([comparison], BUILD)
     assert "stock: equal to the digit" in capsys.readouterr().out
-    comparison = compare.compare(EPYC, runs([0.0302, 0.0302], [0.0151, 0.0152]), EXACT)
+    comparison = compare.compare(EPYC, *runs([0.0302, 0.0302], [0.0151, 0.0152]), EXACT)
     assert comparison.differing == ("patched",)
-    compare.show(comparison, BUILD)
+    compare.show([comparison], BUILD)
     assert "patched: the runs differ" in capsys.readouterr().out
 
 
 def test_exact_without_deferred_pages() -> None:
-    comparison = compare.compare(machine.load("tiny"), runs([0.0, 0.0], [0.0, 0.0], pages=0), EXACT)
+    comparison = compare.compare(machine.load("tiny"), *runs([0.0, 0.0], [0.0, 0.0], pages=0), EXACT)
     assert [figure.name for figure in comparison.figures] == ["deferred init", "boot to init"]
     assert comparison.figures[0].ratio.value is None
 
@@ -103,17 +111,13 @@ def test_only_exact_runs_are_recorded_and_fail_if_they_differ(
 ) -> None:
     monkeypatch.setattr(provenance.paths, "RESULTS", tmp_path)
     monkeypatch.setattr(boot, "prepare", lambda kernel: (replace(BUILD, kernel=kernel), Path("initrd")))
-    booted = runs([0.0302, 0.0302], [0.0151, last])
+    booted = dict(zip(compare.KERNELS, runs([0.0302, 0.0302], [0.0151, last]), strict=True))
 
     def run_of(
-        _what: str, _machine: object, ready: boot.Ready, _label: str, exact: bool
+        _machine: object, ready: boot.Ready, _label: str, exact: bool, **_how: object
     ) -> tuple[Run, object]:
-        kernel = ready[0].kernel
-        if not exact:
-            return booted[0 if kernel == "stock" else 2], EMULATED
-        run = next(run for run in booted if run.kernel == kernel)
-        booted.remove(run)
-        return run, EXACT
+        of_kernel = booted[ready[0].kernel]
+        return (of_kernel.pop(), EXACT) if exact else (of_kernel[0], EMULATED)
 
     monkeypatch.setattr(compare, "run_of", run_of)
     assert compare.main([EPYC]) == 0 and "deferred init" in capsys.readouterr().out

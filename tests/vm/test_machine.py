@@ -10,7 +10,7 @@ import pytest
 from padlab.core.errors import LabError
 from padlab.core.paths import MACHINES
 from padlab.kernel import kconfig
-from padlab.measure import sweep
+from padlab.measure import compare
 from padlab.vm import machine
 
 GOOD = 'description = "d"\nkind = "odd"\n'
@@ -18,7 +18,7 @@ NODE = "[[node]]\nmib = 2048\ncpus = 1\n"
 
 
 def published_rows() -> list[dict[str, str]]:
-    with sweep.TABLE.open() as file:
+    with compare.PUBLISHED.open() as file:
         return list(csv.DictReader(file))
 
 
