@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands that boot, and make packages of what is booted."""
+"""The commands that boot, judge a boot again, and make packages of what is booted."""
 
 import shlex
 import time
@@ -99,6 +99,25 @@ def boot(
     config = _config_of(machine, config, gdb)
     spec = BootSpec(machine, kernel, config, threads, exact, append=append, gdb=gdb)
     return lab_boot.main(spec, shell, command, json, dry_run)
+
+
+@command(locked=False)
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--json", is_flag=True, help="Print the result as JSON.")
+def judge(folder: Path, json: bool) -> int:
+    """Judge a kept boot again, from what it left in build/boots.
+
+    Prints what ./lab boot printed at its end, without the host's times, and the results of tests that ran
+    in the guest.  The exit status is 1 if one of them failed, if the kernel complained, or if the guest did
+    not end well.
+
+    \b
+    Example:
+      ./lab judge build/boots/20261130-081510-smt-numa-patched-debug
+    """
+    from padlab.vm import judge as judges
+
+    return judges.main(folder, json)
 
 
 def _check_package(directory: Path, **_more: object) -> None:

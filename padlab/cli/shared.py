@@ -44,7 +44,7 @@ def parse_threads(text: str) -> str:
 
 # As ./lab --help lists them: in the order in which a newcomer meets them.
 GROUPS = {
-    "Boot and try": ("boot", "package"),
+    "Boot and try": ("boot", "judge", "package"),
     "Change the kernel": ("tree", "build", "refresh", "series"),
     "Test": ("test", "mutants"),
     "Measure": ("compare", "bench", "record", "kit"),

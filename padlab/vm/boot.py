@@ -59,6 +59,11 @@ class BootResult:
         return self.folder / watch.GUEST
 
     @property
+    def trouble(self) -> tuple[str, ...]:
+        """What kernel and programs complain of, however these ended."""
+        return (*self.dmesg.trouble, *self.guest.trouble)
+
+    @property
     def deferred_ms(self) -> float | None:
         """How long deferred init took by the guest's clock.
 
@@ -79,14 +84,15 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     key = _key(spec, build) if keeper else ""
     if keeper and key and (found := keeper.find(key, LOGS)):
         folder, status = found
-        return BootResult(spec, build, _runs_with(spec)[1], status, *_said(folder), HostClock(), 0.0, folder)
+        accel = _runs_with(spec)[1]
+        return BootResult(spec, build, accel, status, *read_logs(folder), HostClock(), 0.0, folder)
     folder, accel, cmd = set_up(spec, build)
     what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
     clock = HostClock()
     with progress.step(f"{what} ({label})" if label else what) as step:
         end = watch.run(cmd, what, folder, spec.limit_s, step.update, clock)
-        said = _said(folder)
+        said = read_logs(folder)
         status = watch.check_end(what, end, *said, spec.limit_s, folder)
     if keeper and key:
         keeper.booted[key] = folder, status
@@ -99,7 +105,7 @@ def boot_ready(machine: Machine, ready: Ready, label: str = "", **how: Any) -> B
     return boot(BootSpec(machine, build.kernel, build.config, initrd=initrd, **how), build, label)
 
 
-def _said(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
+def read_logs(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
     console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
     return dmesg.parse(console), channel.Guest(guest)
 

@@ -86,7 +86,7 @@ def _command(spec: boots.BootSpec, build: builds.Build) -> int:
     result = boots.boot(spec, build)
     for line in result.guest.values("out"):
         print(line)
-    for trouble in (*result.dmesg.trouble, *result.guest.trouble):
+    for trouble in result.trouble:
         progress.note(f"the kernel says: {trouble}")
     return result.exit
 

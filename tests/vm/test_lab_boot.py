@@ -137,7 +137,7 @@ class TestCommand:
         prepared = []
 
         def booted(spec: boot.BootSpec, build: Build) -> SimpleNamespace:
-            return SimpleNamespace(guest=guest, exit=7, dmesg=SimpleNamespace(trouble=()))
+            return SimpleNamespace(guest=guest, exit=7, trouble=())
 
         monkeypatch.setattr(boot, "prepare", lambda *args: prepared.append(args) or (build, Path("/i.cpio")))
         monkeypatch.setattr(boot, "boot", booted)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A boot judged again by its folder: as after the boot, with the results of tests, and what is no boot."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from padlab import cli
+from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome
+from padlab.vm import judge, ktap
+
+DATA = Path(__file__).parent.parent / "data"
+COMMAND = (
+    "qemu-system-x86_64 -accel tcg,thread=multi -kernel /lab/build/trees/patched/obj-perf/arch/x86/boot/bzImage"
+    " -initrd /lab/build/initramfs/{role}-0123.cpio -append 'console=ttyS0 deferred_init_threads=50% quiet'\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "20261130-081510-three-nodes-patched-perf-2"
+    folder.mkdir()
+    shutil.copy(DATA / "patched-three-nodes.log", folder / "console.log")
+    shutil.copy(DATA / "patched-three-nodes.guest.log", folder / "guest.log")
+    (folder / "command").write_text(COMMAND.format(role="boot"))
+    return folder
+
+
+def say(folder: Path, text: str, role: str = "selftest") -> None:
+    (folder / "guest.log").write_text(text)
+    (folder / "command").write_text(COMMAND.format(role=role))
+
+
+def test_as_after_the_boot(folder: Path) -> None:
+    result = judge.read(folder)
+    spec = result.spec
+    assert (spec.machine.name, spec.kernel, spec.config.name, spec.threads) == (
+        "three-nodes", "patched", "perf", "50%",
+    )  # fmt: skip
+    assert result.exit == 0 and result.accel.emulated and not spec.exact
+    assert [line.pages for line in result.dmesg.nodes] == [294912, 491520, 131072]
+    command = (folder / "command").read_text()
+    (folder / "command").write_text(command.replace("50%", "1000%") + " -icount shift=0\n")
+    spec = judge.read(folder).spec
+    assert spec.exact and spec.threads is None
+
+
+def test_the_summary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judge.main(folder)
+    out = capsys.readouterr().out
+    assert out.startswith("node 0 initialised, 294912 pages in 22ms, 2 threads\n")
+    assert (
+        "2 threads of 1 expected (does not add up)" in out
+        and " by the guest's clock" in out
+        and "wall time" not in out
+        and "1,016,263 managed" in out
+    )
+    judge.main(folder, as_json=True)
+    data = json.loads(capsys.readouterr().out)
+    assert (data["machine"], data["source_version"], data["tests"]) == ("three-nodes", None, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "role", "status"),
+    [
+        ("running a\nktap a ok\ndone 0\n", "selftest", 0),
+        ("running a\nktap a bad\ndone 0\n", "selftest", 1),
+        ("running a\nktap a ok\ntrouble kmemleak: 3 objects leaked\ndone 0\n", "selftest", 1),
+        ("out hello\ndone 3\n", "command", 1),
+        ("done 0\n", "boot", 1),  # nothing of its pages
+    ],
+)
+def test_status(
+    said: str,
+    role: str,
+    status: int,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcomes = {"ok": Outcome(2, skips=("one: no",)), "bad": Outcome(1, ("one: 1 is not 2",))}
+    monkeypatch.setattr(ktap, "parse", lambda lines, _tree: outcomes[lines[0]])
+    say(folder, said, role)
+    assert judge.main(folder) == status
+    out = capsys.readouterr().out
+    if "ktap a ok" in said:
+        assert out.endswith("\ntests: 2 passed, 0 failed, 1 skipped\n  skipped: a: one: no\n")
+        assert "pages  " not in out.replace("deferred pages", "") and "does not add up" not in out
+    if "bad" in said:
+        assert out.endswith("\ntests: 1 passed, 1 failed, 0 skipped\n  failed: a: one: 1 is not 2\n")
+    assert out.startswith("hello\n") == said.startswith("out")
+
+
+def test_a_guest_that_did_not_end_well(folder: Path) -> None:
+    say(folder, "cpus 4\n")
+    with pytest.raises(LabError, match="stopped before it was done; the last that it reported is 'cpus 4'"):
+        judge.read(folder)
+    say(folder, "done 0\n")
+    shutil.copy(DATA / "panic.log", folder / "console.log")
+    with pytest.raises(LabError, match="the kernel panicked"):
+        judge.read(folder)
+
+
+def test_what_is_no_boot(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(LabError, match="no such machine"):
+        judge.read(folder.rename(folder.with_name("20261130-081510-drawn-patched-perf")))
+    with pytest.raises(SystemExit) as end:
+        cli.main(["judge", str(folder)])
+    assert end.value.code == 1
+    why = "command cannot be read: No such file or directory. Give a folder of build/boots.\n"
+    assert capsys.readouterr().err == f"lab: judging {folder}: {why}"
+    folder.mkdir()
+    say(folder, "")
+    (folder / "console.log").write_text("")
+    (folder / "command").write_text("ls\n")
+    with pytest.raises(LabError, match="does not boot a kernel"):
+        judge.read(folder)
