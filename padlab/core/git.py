@@ -26,10 +26,10 @@ def commit(root: Path = paths.ROOT) -> str:
     return f"{name}-dirty" if changed else name
 
 
-def commit_time(root: Path = paths.ROOT) -> str:
+def commit_time() -> str:
     """When the last commit was made, UTC, as a number that grows from commit to commit; 0 if unknown."""
     try:
-        return _git(root, "log", "-1", "--format=%cd", "--date=format-local:%Y%m%d%H%M%S").strip()
+        return _git(paths.ROOT, "log", "-1", "--format=%cd", "--date=format-local:%Y%m%d%H%M%S").strip()
     except LabError:
         return "0"
 

@@ -264,7 +264,7 @@ def make(
             raise LabError(what, "no room on disk", todo, log=err.log, detail=err.detail) from None
 
 
-def compiler_errors(lines: list[str], limit: int = 40) -> list[str]:
+def compiler_errors(lines: list[str]) -> list[str]:
     """What the compiler, linker or modpost said about errors, out of make's output."""
     shown: list[str] = []
     block: list[str] = []
@@ -275,4 +275,4 @@ def compiler_errors(lines: list[str], limit: int = 40) -> list[str]:
             block = []
         else:
             block.append(line)
-    return shown[:limit]
+    return shown[:40]

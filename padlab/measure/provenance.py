@@ -34,9 +34,9 @@ def path_of(name: str) -> Path:
     return paths.RESULTS / CPUS / host.cpu_slug() / name if name in OF_CPU else paths.RESULTS / name
 
 
-def of_cpus(name: str, base: str | None = None) -> dict[str, Path]:
-    """By CPU, in order, where a result that depends on it has been recorded for a base, or the one in use."""
-    top = paths.results_of(base or paths.BASE) / CPUS
+def of_cpus(name: str, base: str) -> dict[str, Path]:
+    """By CPU, in order, where a result that depends on it has been recorded for a base."""
+    top = paths.results_of(base) / CPUS
     return {path.parent.name: path for path in sorted(top.glob(f"*/{name}"))}
 
 
