@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.checks.test_oracle import REPORT
 
 from checks import guests
 from padlab.check.kit import form, importing, make, times
@@ -20,6 +19,7 @@ from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.docs import boots, native
 from padlab.kernel import tree
+from tests.checks.test_oracle import REPORT
 from tests.conftest import is_gone, write
 from tests.vm.test_ktap import KSELFTEST
 
