@@ -50,10 +50,9 @@ class Variant:
 
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
-# and stock with what of it is for stock, too: memory that can be mirrored.
-_FAULTS = tuple(
-    paths.table(f"faults/{path.name}") for path in sorted((paths.CHECKS / "faults").glob("*.patch"))
-)
+# and stock with what of it is for stock, too: memory that can be mirrored.  Each of these patches
+# is for all bases: its context is of lines that they have in common.
+_FAULTS = tuple(sorted((paths.CHECKS / "faults").glob("*.patch")))
 _FOR_STOCK = "mirrored-memory.patch"
 VARIANTS: dict[str, Variant] = {
     "patched": Variant(),
