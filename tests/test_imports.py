@@ -9,7 +9,7 @@ import pytest
 
 from padlab.core import paths
 
-ORDER = ("core", "kernel", "vm", "measure", "docs", "check")
+ORDER = ("core", "kernel", "vm", "measure", "kit", "docs", "check")
 MAX_LINES = 350
 PADLAB = paths.ROOT / "padlab"
 

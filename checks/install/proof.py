@@ -5,10 +5,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from checks.install import bareroot
-from padlab.check.kit import importing, make, times
+from checks.install import bareroot, verdict
 from padlab.core import process
 from padlab.core.outcome import Outcome, judge
+from padlab.kit import importing, make, times
 
 MINUTES = 3
 ROOM = 2 << 30
@@ -46,6 +46,6 @@ def _run(root: bareroot.Root) -> times.Run:
 def _judged(run: times.Run) -> Outcome:
     total = judge([] if run.file.ended else ["the run did not come to its end"])
     total += Outcome(len(list(times.records(run))), skips=tuple(importing.missing(run)))
-    for name, outcome in importing.outcomes(run.file):
+    for name, outcome in verdict.outcomes(run.file):
         total += outcome.named(name)
     return total

@@ -120,24 +120,25 @@ def _check_kit(folder: Path | None, file: Path | None) -> None:
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)
 @click.option("--import", "file", metavar="FILE", type=click.Path(path_type=Path), help="Of a kit's run.")
 def kit(folder: Path | None, file: Path | None) -> int:
-    """Measure and check on a machine where nothing is installed.
+    """Measure on a machine where nothing is installed.
 
     Makes a folder of at most 40 MiB that runs on any x86-64 Linux, without root and network: native
-    benches of all bases, kernels of the base in use, their tests, and a QEMU to boot them.  On the
-    other machine, its script DIR/run takes as long as it is given, and writes one text file.
+    benches of all bases, kernels of the base in use, and a QEMU to boot them.  On the other machine,
+    its script DIR/run takes as long as it is given, and writes one text file.
 
     With --import, such a file is checked, its times are recorded in the folder of its CPU in results/,
-    and what its tests found is printed.  The exit status is 1 if one of them failed.
+    and its memory maps, stock's and ours, are compared.  The exit status is 1 if they differ.
 
     \b
     Examples:
       ./lab kit /tmp/kit              then copy it, and there: kit/run --minutes 8
       ./lab kit --import padata-kit-big-20261127T213000Z.txt
     """
-    from padlab.check.kit import importing
-    from padlab.check.kit import make as making
+    from checks.install import verdict
+    from padlab.kit import importing
+    from padlab.kit import make as making
 
     if folder:
         return making.main(folder)
     assert file
-    return importing.main(file)
+    return verdict.show(importing.main(file).file)

@@ -36,6 +36,7 @@ class BootSpec:
     time_limit_s: float | None = None
     disk: Path | None = None  # as well
     gdb: bool = False  # waits for a debugger, and is not in time for anything
+    prealloc: bool = False  # its memory is provided before it starts
 
     @property
     def name(self) -> str:
@@ -92,6 +93,9 @@ EXACT_ARGS = ("nokaslr", "loglevel=4", "trace_clock=x86-tsc", "trace_event=sched
 # Translated code; QEMU's default is a share of the host's memory.
 TB_CACHE_MIB = 256
 
+# By as many threads as QEMU starts for that at most, which it does only on so many CPUs.
+PREALLOC = "prealloc=on,prealloc-threads=16"
+
 # QEMU waits for a debugger before the guest's first instruction.
 GDB_ARGS = ("-s", "-S")
 GDB_TARGET = "localhost:1234"
@@ -130,9 +134,10 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
     one_cpu = accel.exact and not spec.all_cpus
     args += [*_board(machine), *_accel(accel, spec.shift)]
     args += ["-smp", _smp(machine, one_cpu), "-m", _memory(machine)]
+    provided = PREALLOC if spec.prealloc else "reserve=off"
     for i, node in enumerate(machine.nodes):
         if node.mib:
-            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,reserve=off"]
+            args += ["-object", f"memory-backend-ram,id=mem{i},size={node.mib}M,{provided}"]
     args += _numa(machine, one_cpu)
     for i, node in enumerate(machine.nodes):
         for j, distance in enumerate(node.distances):

@@ -25,8 +25,6 @@ ALLOWED = {
     "checks/cached.py": (1, "which boots are of this run"),
     "checks/mutants/mutants.py": (4, REPORTED),
     "checks/boot/test_costs.py": (2, "instructions: of boots in exact mode"),
-    "padlab/check/kit/run.sh": (4, f"{REPORTED}; a run ends by its time"),
-    "padlab/check/kit/times.py": (1, REPORTED),
     # Guests
     "padlab/guest/boot.sh": (1, REPORTED),
     "padlab/guest/users.sh": (1, "between looks at what is awaited"),

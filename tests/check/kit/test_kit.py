@@ -13,15 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from checks import guests
-from padlab.check.kit import form, importing, make, times
+from checks.install import verdict
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.docs import boots, native
-from padlab.kernel import tree
+from padlab.kit import form, importing, make, times
+from padlab.vm import machine, qemu
 from tests.checks.test_oracle import REPORT
 from tests.conftest import is_gone, write
-from tests.vm.test_ktap import KSELFTEST
 
 SLUG = "intel-family-6-model-207-16cpus"
 KIT = """commit 1234567
@@ -31,7 +30,7 @@ source-6.12 linux-source-6.12 6.12.117-1
 config perf
 qemu 10.0.2
 compiler gcc 12.2.0
-phases natives,boots,tests,oracle
+phases natives,boots,oracle
 """
 HOST = """cpus 16
 nodes 2
@@ -122,7 +121,7 @@ def file(tmp_path: Path) -> Path:
 
 def imported(file: Path, data: bytes, capsys: pytest.CaptureFixture) -> tuple[int, str]:
     file.write_bytes(data)
-    return importing.main(file), capsys.readouterr().out
+    return verdict.show(importing.main(file).file), capsys.readouterr().out
 
 
 class TestForm:
@@ -134,10 +133,10 @@ class TestForm:
                 b"initialised, 901",
                 "the body of section 'boots gib=16 kernel=patched round=1'",
             ),
-            (b"bytes: ", b"bytes: 9", "the head of section 'kit'"),
-            (b"status: 137", b"status: x", "the head of section 'natives base=6.12 program=zero_bench'"),
+            (b"bytes: ", b"bytes: 9", "no head of a section is at byte 13"),
+            (b"status: 137", b"status: x", "no head of a section is at byte "),
             (b"\n", b"\r\n", "no file of a kit's run"),
-            (b"padata-kit 2", b"padata-kit 1", "it has format 1, and this commit reads format 2"),
+            (b"padata-kit 2", b"padata-kit 1", "or has another format than 2"),
             (b"== kit", b"== tik", "it does not begin with section 'kit'"),
         ],
     )
@@ -150,17 +149,11 @@ class TestForm:
         for length in range(len(b"padata-kit 2\n") + len(section("kit", KIT)), len(data), 17):
             file = form.parse(data[:length], "x")
             assert file.sections == whole.sections[: len(file.sections)] and not file.ended
-            left = len(data[:length]) - len(b"padata-kit 2\n")
-            assert bool(file.cut) == (left != sum(len(_as_written(one)) for one in file.sections))
-        assert whole.ended and not whole.cut
+        assert whole.ended
 
     def test_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(LabError, match="No such file"):
             form.read(tmp_path / "none")
-
-
-def _as_written(one: form.Section) -> bytes:
-    return section(one.name, one.body, one.status, one.command)
 
 
 class TestImport:
@@ -169,7 +162,7 @@ class TestImport:
     ) -> None:
         status, said = imported(file, ran(), capsys)
         assert status == 0 and said.count(": recorded\n") == 3 and "note: this commit is " in said
-        assert "nothing is there of: tests, oracle" in said
+        assert "nothing is there of: oracle" in said
         rows = boots.timed("6.12", SLUG).rows
         assert rows[0] == ["16 GiB, the node's line", "24 (24 to 24)", "12 (12 to 12)", "0.50"]
         assert len(rows) == 2  # of 64 GiB only stock was booted
@@ -182,10 +175,9 @@ class TestImport:
 
     def test_twice(self, file: Path, results: Path, capsys: pytest.CaptureFixture) -> None:
         imported(file, ran(), capsys)
-        before = {path: path.stat().st_mtime_ns for path in results.rglob("*.json")}
-        _, said = imported(file, ran(), capsys)
-        assert said.count("imported before, nothing is changed") == 3
-        assert {path: path.stat().st_mtime_ns for path in results.rglob("*.json")} == before
+        before = {path: path.read_text() for path in results.rglob("*.json")}
+        imported(file, ran(), capsys)
+        assert {path: path.read_text() for path in results.rglob("*.json")} == before
 
     def test_what_the_lab_has_recorded_stays(
         self, file: Path, results: Path, capsys: pytest.CaptureFixture
@@ -195,38 +187,62 @@ class TestImport:
         assert "bench.json: not replaced, it is of ./lab bench; remove it" in said
 
     def test_of_a_killed_run(self, file: Path, results: Path, capsys: pytest.CaptureFixture) -> None:
-        cut = ran(guest_of("tests", "role=kunit", "ktap a ok"), end=False)[:-5]
-        status, said = imported(file, cut, capsys)
-        assert status == 0 and "section tests role=kunit of=guest" in said
-        assert "kunit: not complete" in said and "the run was ended before its end" in said
+        status, said = imported(file, ran(maps("cut"), end=False)[:-5], capsys)
+        assert status == 0 and "memory map, cut: a guest was ended before its end" in said
+        assert "the run was ended before its end" in said
 
-    def test_verdicts(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(guests, "patched_tree", lambda: tree.ensure_tree("stock"))
-        ktap = "".join(f"ktap test_jobs {line}\n" for line in KSELFTEST.strip().splitlines())
-        bad = ktap.replace("ok 1 jobs", "not ok 1 jobs")
+    def test_of_a_kit_that_ran_tests(self, file: Path, results: Path, capsys: pytest.CaptureFixture) -> None:
+        """Older kits did, which is no longer of interest."""
+        status, said = imported(file, ran(section("tests role=kunit of=guest", "ktap a not ok")), capsys)
+        assert status == 0 and said.count(": recorded\n") == 3
+
+    def test_verdicts(self, file: Path, capsys: pytest.CaptureFixture) -> None:
+        warned = section("oracle machine=warned kernel=stock of=console", "[ 1.000000] WARNING: CPU: 1\n")
         file.write_bytes(
             ran(
-                guest_of("tests", "role=kunit", f"{ktap}done 0\n"),
-                guest_of("tests", "role=selftest", f"{bad}done 1\n"),
-                guest_of("tests", "role=other", f"{ktap}done 0\n", "[ 1.000000] WARNING: CPU: 1\n"),
                 maps("same"),
                 maps("other", REPORT.replace("hash=5963", "hash=5964")),
                 maps("cut", REPORT.replace("done 0\n", "")),
+                maps("warned") + warned,
                 section("natives base=6.12 program=zero_bench", "zero_bench: FAILED: not zero\n", 1),
             )
         )
-        outcomes = dict(importing.outcomes(form.read(file)))
-        found = {name: (one.passed > 0, len(one.failures)) for name, one in outcomes.items()}
+        whole = form.read(file)
+        found = {name: (one.passed, len(one.failures)) for name, one in verdict.outcomes(whole)}
         assert found == {
-            "natives base=6.12 program=zero_bench": (False, 1),
-            "kunit": (True, 0),
-            "selftest": (True, 1),
-            "other": (True, 1),
-            "memory map, same": (True, 0),
-            "memory map, other": (False, 1),
-            "memory map, cut": (False, 0),
+            "natives base=6.12 program=zero_bench": (0, 1),
+            "memory map, same": (1, 0),
+            "memory map, other": (0, 1),
+            "memory map, cut": (0, 0),
+            "memory map, warned": (0, 1),
         }
-        assert importing.show(list(outcomes.items())) == 1
+        assert verdict.show(whole) == 1
+        assert "memory maps that are as stock's: 1\n" in capsys.readouterr().out
+
+
+class TestCommandLines:
+    """QEMU's, which are written with the kit: nothing in the script says what a guest has."""
+
+    def words(self, tmp_path: Path, name: str) -> list[str]:
+        make.write_guests(tmp_path)
+        return (tmp_path / "qemu" / name).read_text().splitlines()
+
+    def test_of_a_machine_are_the_labs(self, tmp_path: Path) -> None:
+        words = self.words(tmp_path, "oracle-smt-numa-patched-kvm")
+        spec = qemu.BootSpec(machine.load("smt-numa"), "patched", initrd=Path("../kit/oracle-patched.cpio"))
+        ports = qemu.Ports("file:patched.console", "file:patched.guest")
+        assert words == qemu.command(spec, Path("../kit/patched"), "", make.ACCELS[0], ports)[1:]
+        listed = (tmp_path / "oracle").read_text()
+        assert " smt-numa\n" in listed and "efi" not in listed and "arm64" not in listed
+
+    @pytest.mark.parametrize(
+        ("name", "crowded"), [("few-stock-tcg", False), ("many-stock-tcg", True), ("many-stock-kvm", False)]
+    )
+    def test_of_a_guest_as_large_as_its_host(self, tmp_path: Path, name: str, crowded: bool) -> None:
+        words = self.words(tmp_path, f"boot-{name}")
+        assert "@CPUS@,sockets=1,cores=@CPUS@,threads=1" in words and "@MIB@M" in words
+        assert f"memory-backend-ram,id=mem0,size=@MIB@M,{qemu.PREALLOC}" in words
+        assert words[-1].endswith(" @MORE@") and ("nolapic_timer" in words[-1]) == crowded
 
 
 # The script, in a kit whose programs are scripts
@@ -244,8 +260,8 @@ def kit(tmp_path: Path, installed: None) -> Path:
     with tarfile.open(place / make.ARCHIVE, "w:xz") as tar:
         tar.add(inside, ".")
     digest = hashlib.sha256((place / make.ARCHIVE).read_bytes()).hexdigest()
-    conf = "FORMAT=2 COMMIT=1234567 BASE=6.12 BASES=6.12 MOST_CPUS=255 UNPACKED_MIB=1"
-    write(place / "conf", f"{conf} ARCHIVE_SHA256={digest}\n")
+    write(place / "conf", f"FORMAT=2 BASES=6.12 UNPACKED_MIB=1 ARCHIVE_SHA256={digest}\n")
+    write(place / "made", "commit 1234567\n")
     shutil.copy(make.SCRIPT, place / "run")
     shutil.copy("/bin/busybox", place / "busybox")
     return place
@@ -264,7 +280,6 @@ def started(kit: Path, *args: str) -> subprocess.Popen[str]:
     ("args", "says"),
     [
         (["--minutes", "x"], "--minutes x: it is no number of minutes from 1 on."),
-        (["--phases", "natives,fly"], "there is no phase 'fly'."),
         (["--fly"], "--fly: there is no such option."),
         (["--out"], "--out: its value is missing."),
         (["--out", "none/x.txt"], "none/x.txt: it is there already, or cannot be written."),
@@ -277,27 +292,20 @@ def test_bad_input_is_answered_in_a_line(kit: Path, args: list[str], says: str) 
     assert not list(kit.parent.glob("padata-kit-*"))
 
 
-@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
-def test_a_run_that_is_ended_leaves_what_is_complete(kit: Path, signum: int) -> None:
-    out, work = kit.parent / "out.txt", kit.parent / f"padata-kit-{os.getuid()}"
-    run = started(kit, "--phases", "natives", "--out", str(out))
-    while not (bench := work / "here/pid-of-bench").exists() or not bench.read_text():
+def test_a_run_that_is_ended_leaves_what_is_complete(kit: Path) -> None:
+    out = kit.parent / "out.txt"
+    run, pid = started(kit, "--out", str(out)), 0
+    while not pid:
         assert run.poll() is None
         time.sleep(0.1)
-    pid = int(bench.read_text())
-    other, _ = started(kit, "--out", "second.txt").communicate(timeout=60)
-    assert "is using it" in other and not (kit.parent / "second.txt").exists()
-    run.send_signal(signum)
-    said, _ = run.communicate(timeout=60) if signum == signal.SIGTERM else ("", run.wait(60))
+        pid = int(
+            "".join(bench.read_text() for bench in kit.parent.glob("padata-kit-*/here/pid-of-bench")) or 0
+        )
+    run.send_signal(signal.SIGTERM)
+    said, _ = run.communicate(timeout=60)
     file = form.read(out)
-    kinds = [section.kind for section in file.sections]
-    assert kinds == ["kit", "host", "natives", "natives"] and not file.ended
+    assert [section.kind for section in file.sections] == ["kit", "host", "natives", "natives"]
     assert [section.body for section in file.sections[2:]] == [zeroed(3) + "\n"] * 2
-    assert "--copy" in file.sections[3].command
-    if signum == signal.SIGTERM:
-        assert f"What is complete is in {out}" in said and is_gone(pid) and not work.exists()
-    else:
-        os.kill(pid, signal.SIGKILL)
-        third = started(kit, "--phases", "oracle", "--minutes", "1", "--out", "third.txt")
-        assert "which a killed run has left behind" in third.communicate(timeout=60)[0]
-        assert third.returncode == 0 and form.read(kit.parent / "third.txt").ended and not work.exists()
+    assert "--copy" in file.sections[3].command and not file.ended
+    assert f"what is complete is in {out}" in said and is_gone(pid)
+    assert not list(kit.parent.glob("padata-kit-*"))

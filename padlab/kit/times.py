@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from padlab.check.kit import form
 from padlab.core import host, stats
 from padlab.core.errors import LabError
+from padlab.kit import form
 from padlab.measure import bench, structpages, tools, zeroing
 from padlab.vm import dmesg
 
@@ -64,48 +64,34 @@ def _facts(text: str) -> dict[str, str]:
 
 
 def records(run: Run) -> Iterator[tuple[str, str, Record]]:
+    """The base, the file's name and the record of each."""
     hugepages: dict[str, Record] = {}
     for section in run.file.of("natives"):
         base, program = section.words["base"], section.words["program"]
-        said = tools.said(whole_rounds(section), f"{program}: ")
+        said = tools.said(_whole_rounds(section), f"{program}: ")
         if said.failure or not said.reference:
             continue
         made = run.made(section.command, base) | {"compiler": run.kit["compiler"]}
         if program == "memmap_bench":
             yield base, "bench.json", {**made, "benches": bench.benches([structpages.parse(said)])}
         else:
-            copies = "--copy" in section.command.split()
+            kind = "native_copies" if "--copy" in section.command.split() else "native"
             rows = zeroing.rows(zeroing.parse(said).timings)
-            of_base = hugepages.setdefault(base, made)
-            of_base["native_copies" if copies else "native"] = [asdict(row) for row in rows]
-    for base, record in hugepages.items():
-        if "native" in record:
-            yield base, "hugepages.json", record
-    if booted := list(_boots(run)):
+            hugepages.setdefault(base, made)[kind] = [asdict(row) for row in rows]
+    yield from ((base, "hugepages.json", record) for base, record in hugepages.items() if "native" in record)
+    if boots := list(_boots(run)):
         base, command = run.kit["base"], run.file.of("boots")[0].command
         made = run.made(command.partition(" -m ")[0], base)
         made["accelerator"] = "kvm" if "-accel kvm" in command else "tcg, a thread for each CPU"
         made |= {"config": run.kit["config"], "qemu": run.kit["qemu"], "unit": UNIT}
-        yield base, "boots.json", {**made, "boots": booted, "threads": list(_sweep(run))}
+        yield base, "boots.json", {**made, "boots": boots, "threads": list(_sweep(run))}
 
 
-def whole_rounds(section: form.Section) -> list[str]:
+def _whole_rounds(section: form.Section) -> list[str]:
     """The lines of a program, without those of a round that its time has cut."""
     lines = section.body.splitlines()
     begun = [at for at, line in enumerate(lines) if _REFERENCE.match(line)]
     return lines if section.status == 0 or not begun else lines[: begun[-1]]
-
-
-def _timed(run: Run, kind: str, key: str) -> dict[tuple[int, str], list[dmesg.Dmesg]]:
-    """Logs of boots that came to init, by GiB and another word of the section's name."""
-    by = stats.group(run.file.of(kind), lambda section: (int(section.words["gib"]), section.words[key]))
-    logs = {group: [dmesg.parse(one.body) for one in same if not one.status] for group, same in by.items()}
-    good = {group: [log for log in same if log.nodes and _to_init(log)] for group, same in logs.items()}
-    return {group: same for group, same in good.items() if same}
-
-
-def _to_init(log: dmesg.Dmesg) -> float | None:
-    return None if log.panic else log.boot_ms
 
 
 def _boots(run: Run) -> Iterator[Record]:
@@ -117,13 +103,26 @@ def _boots(run: Run) -> Iterator[Record]:
             yield {**row, **_both(logs)}
 
 
-def _both(logs: list[dmesg.Dmesg]) -> Record:
-    deferred = stats.summarize([max(node.ms for node in log.nodes) for log in logs])
-    to_init = stats.summarize([ms for log in logs if (ms := _to_init(log))])
-    return {"deferred_ms": asdict(deferred), "boot_ms": asdict(to_init)}
-
-
 def _sweep(run: Run) -> Iterator[Record]:
     """Boots of ours by threads."""
     for (gib, threads), logs in _timed(run, "sweep", "threads").items():
         yield {"gib": gib, "kernel": "patched", "threads": int(threads), **_both(logs)}
+
+
+def _timed(run: Run, kind: str, key: str) -> dict[tuple[int, str], list[dmesg.Dmesg]]:
+    """Logs of boots that came to init, by GiB and another word of the section's name."""
+    ended = [section for section in run.file.of(kind) if section.status == 0]
+    by = stats.group(ended, lambda section: (int(section.words["gib"]), section.words[key]))
+    logs = {group: [dmesg.parse(section.body) for section in same] for group, same in by.items()}
+    good = {group: [log for log in same if log.nodes and _to_init(log)] for group, same in logs.items()}
+    return {group: same for group, same in good.items() if same}
+
+
+def _to_init(log: dmesg.Dmesg) -> float | None:
+    return None if log.panic else log.boot_ms
+
+
+def _both(logs: list[dmesg.Dmesg]) -> Record:
+    deferred = stats.summarize([max(node.ms for node in log.nodes) for log in logs])
+    to_init = stats.summarize([ms for log in logs if (ms := _to_init(log))])
+    return {"deferred_ms": asdict(deferred), "boot_ms": asdict(to_init)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The file that a kit's run leaves: sections, each written when it was whole (run.sh).
+"""The file that a kit's run leaves: sections, each written when it was whole (kit/run.sh).
 
     padata-kit 2
     == boots gib=16 kernel=stock round=1
@@ -22,11 +22,11 @@ from padlab.core.errors import LabError
 
 FORMAT = 2
 FIRST, LAST = "kit", "end"
+_MAGIC = f"padata-kit {FORMAT}\n".encode()
 _HEAD = re.compile(
     rb"== (?P<name>[^\n]+)\ncommand: (?P<command>[^\n]*)\nstatus: (?P<status>\d+)\n"
     rb"bytes: (?P<bytes>\d+)\nsha256: (?P<sha256>[0-9a-f]{64})\n"
 )
-_MAGIC = re.compile(rb"padata-kit (\d+)\n")
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,7 @@ class Section:
 
 @dataclass(frozen=True)
 class File:
-    """``cut``: the name of a section that the end of the file cuts, "" if there is none."""
-
     sections: tuple[Section, ...]
-    cut: str
-    sha256: str
 
     def of(self, kind: str) -> list[Section]:
         return [section for section in self.sections if section.kind == kind]
@@ -72,31 +68,23 @@ def read(path: Path) -> File:
 
 def parse(data: bytes, what: str) -> File:
     """An error if the file is damaged, but not if it just ends early, as that of a run that was killed."""
-    magic = _MAGIC.match(data)
-    if magic is None:
-        raise LabError(what, "it is no file of a kit's run", "give the file that its run script has written")
-    if int(magic[1]) != FORMAT:
-        why = f"it has format {int(magic[1])}, and this commit reads format {FORMAT}"
-        raise LabError(what, why, "import it with the commit that made the kit")
-    sections, at, cut = [], magic.end(), ""
-    while at < len(data):
-        head = _HEAD.match(data, at)
-        name = data[at:].split(b"\n", 1)[0].decode(errors="replace").removeprefix("== ")
-        end = head.end() + int(head["bytes"]) if head else len(data)
-        if head is None or len(data) <= end:
-            # A cut is only where nothing comes after it.
-            if _HEAD.search(data, head.end() if head else at):
-                raise _damaged(what, f"the head of section {name!r} is not as it was written")
-            cut = name or "?"
-            break
+    if not data.startswith(_MAGIC):
+        why = f"it is no file of a kit's run, or has another format than {FORMAT}"
+        raise LabError(what, why, "give the file as run has written it, to the commit that made the kit")
+    sections, at = [], len(_MAGIC)
+    while (head := _HEAD.match(data, at)) and (end := head.end() + int(head["bytes"])) < len(data):
         body, at = data[head.end() : end], end + 1
+        name, command, text = (
+            part.decode(errors="replace") for part in (head["name"], head["command"], body)
+        )
         if hashlib.sha256(body).hexdigest() != head["sha256"].decode() or data[end:at] != b"\n":
             raise _damaged(what, f"the body of section {name!r} is not what its digest says")
-        command, status = head["command"].decode(errors="replace"), int(head["status"])
-        sections.append(Section(name, command, status, body.decode(errors="replace")))
+        sections.append(Section(name, command, int(head["status"]), text))
+    if _HEAD.search(data, at + 1):  # what is cut is the last one
+        raise _damaged(what, f"no head of a section is at byte {at}")
     if not sections or sections[0].name != FIRST:
         raise _damaged(what, f"it does not begin with section {FIRST!r}")
-    return File(tuple(sections), cut, hashlib.sha256(data).hexdigest())
+    return File(tuple(sections))
 
 
 def _damaged(what: str, why: str) -> LabError:
