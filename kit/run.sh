@@ -132,7 +132,7 @@ natives() {
 	for base in $BASES; do
 		for args in "zero_bench --min-kib=1024" "zero_bench --min-kib=1024 --copy" memmap_bench; do
 			program=${args%% *} share=$(($(left) / count)) count=$((count - 1)) free=$(free_mib)
-			[ $share -ge 5 ] || continue
+			[ $share -ge 5 ] || { say "$args of $base: left out, there is no time" && continue; }
 			# As much memory as can be gone through a few times.
 			mib=$((free < 4096 ? 256 : 1024))
 			[ "$program" = zero_bench ] || mib=$((share < 25 ? 512 : share < 50 ? 1024 : 2048))

@@ -2,6 +2,7 @@
 """What a kit's run has written, whole and damaged: read, recorded and judged; and the script that writes it."""
 
 import hashlib
+import itertools
 import os
 import shlex
 import shutil
@@ -24,12 +25,12 @@ from tests.conftest import is_gone, write
 
 SLUG = "intel-family-6-model-207-16cpus"
 KIT = """commit 1234567
-run 2026-11-27
 base 6.12
 source-6.12 linux-source-6.12 6.12.117-1
 config perf
 qemu 10.0.2
 compiler gcc 12.2.0
+run 2026-11-27
 phases natives,boots,oracle
 """
 HOST = """cpus 16
@@ -97,14 +98,11 @@ def ran(*more: bytes, end: bool = True) -> bytes:
     return b"padata-kit 2\n" + b"".join(sections) + (section("end", "done\n") if end else b"")
 
 
-def guest_of(kind: str, words: str, guest: str, console: str = "") -> bytes:
-    return section(f"{kind} {words} of=console", console) + section(f"{kind} {words} of=guest", guest)
-
-
 def maps(machine: str, patched: str = REPORT) -> bytes:
     return b"".join(
-        guest_of("oracle", f"machine={machine} kernel={kernel}", said)
-        for kernel, said in (("stock", REPORT), ("patched", patched))
+        section(f"oracle machine={machine} kernel={kernel} of={of}", text)
+        for kernel, guest in (("stock", REPORT), ("patched", patched))
+        for of, text in (("console", ""), ("guest", guest))
     )
 
 
@@ -248,20 +246,37 @@ class TestCommandLines:
 # The script, in a kit whose programs are scripts
 
 
+WAITS = "echo $$ >pid-of-bench; exec sleep 1000"
+# Its first argument is the kernel.
+QEMU = """cat "../kit/$1.txt" >"$1.console"
+echo "oracle $*" >"$1.guest"
+"""
+
+
 @pytest.fixture
 def kit(tmp_path: Path, installed: None) -> Path:
-    """Its benches say what the ones above do; memmap_bench waits for ever before."""
-    inside, place = tmp_path / "inside", tmp_path / "kit"
+    """Its benches say what the ones above do; memmap_bench waits for ever."""
+    return made(tmp_path, WAITS)
+
+
+def made(top: Path, memmap_bench: str) -> Path:
+    inside, place = top / "inside", top / "kit"
     place.mkdir()
-    write(inside / "oracle/machines", "")
     write(inside / "zero_bench-6.12", f"#!/bin/sh\necho {shlex.quote(zeroed(3))}\n", 0o755)
-    waits = '#!/bin/sh\n[ "$1" = --help ] || { echo $$ >pid-of-bench; exec sleep 1000; }\n'
-    write(inside / "memmap_bench-6.12", waits, 0o755)
+    write(inside / "memmap_bench-6.12", f'#!/bin/sh\n[ "$1" = --help ] || {{ {memmap_bench}; }}\n', 0o755)
+    write(inside / "qemu.sh", QEMU)
+    write(inside / "oracle", "1 tiny\n1000000000 large\n")
+    for kernel, accel in itertools.product(times.KERNELS, ("kvm", "tcg")):
+        write(inside / f"{kernel}.txt", booted(kernel))
+        write(inside / f"qemu/oracle-tiny-{kernel}-{accel}", f"{kernel}\n")
+        for size in make.SIZES:
+            write(inside / f"qemu/boot-{size}-{kernel}-{accel}", f"{kernel}\n@CPUS@ of @MIB@M\n@MORE@\n")
     with tarfile.open(place / make.ARCHIVE, "w:xz") as tar:
         tar.add(inside, ".")
     digest = hashlib.sha256((place / make.ARCHIVE).read_bytes()).hexdigest()
-    write(place / "conf", f"FORMAT=2 BASES=6.12 UNPACKED_MIB=1 ARCHIVE_SHA256={digest}\n")
-    write(place / "made", "commit 1234567\n")
+    conf = "FORMAT=2 BASES=6.12 QEMU='sh ../kit/qemu.sh' MOST_CPUS=3 UNPACKED_MIB=1"
+    write(place / "conf", f"{conf} ARCHIVE_SHA256={digest}\n")
+    write(place / "made", KIT.partition("run ")[0])
     shutil.copy(make.SCRIPT, place / "run")
     shutil.copy("/bin/busybox", place / "busybox")
     return place
@@ -309,3 +324,21 @@ def test_a_run_that_is_ended_leaves_what_is_complete(kit: Path) -> None:
     assert "--copy" in file.sections[3].command and not file.ended
     assert f"what is complete is in {out}" in said and is_gone(pid)
     assert not list(kit.parent.glob("padata-kit-*"))
+
+
+def test_a_whole_run(tmp_path: Path, installed: None) -> None:
+    place, out = made(tmp_path, f"echo {shlex.quote(initialised())}"), tmp_path / "out.txt"
+    said, _ = started(place, "--out", str(out)).communicate(timeout=300)
+    run = times.read(out)
+    assert run.file.ended and not list(importing.missing(run)), said
+    assert not list(tmp_path.glob("padata-kit-*"))
+    assert [name for _, name, _ in times.records(run)] == ["bench.json", "hugepages.json", "boots.json"]
+    first, cpus = run.file.of("boots")[0], min(len(os.sched_getaffinity(0)), 3)
+    assert f" stock {cpus} of {int(first.words['gib']) * 1024}M" in first.command
+    threads = [section.words["threads"] for section in run.file.of("sweep") if "round=1" in section.name]
+    assert threads == ["1", "2", "3"][:cpus]
+    assert "deferred_init_threads=1" in run.file.of("sweep")[0].command
+    assert {section.words["machine"] for section in run.file.of("oracle")} == {"tiny"}
+    assert "oracle: large: left out" in said
+    bodies = {section.words["kernel"]: section.body for section in run.file.of("oracle")}
+    assert bodies == {kernel: f"oracle {kernel}\n" for kernel in times.KERNELS}
