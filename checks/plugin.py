@@ -1,43 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ./lab test adds to pytest: checks run side by side, each in a process of its own, within its limits.
+"""What ./lab test adds to pytest: which checks run, what is cached of them, and sums of their cases.
 
-- Which checks run: declare.py, expected.py, and the names that the user gives.
-- A check's process is forked from pytest's when the host has the CPUs and the memory for it, in the order in
-  which checks were collected.  One that is to be ``alone`` waits until nothing else runs, and holds back
-  those after it.  One that reaches its time limit is killed with all that it started.
-- A check returns an Outcome, whose cases are counted in the last line.
-- What guests said is cached (padlab/vm/kept.py).  A check that fails by that boots them.
+Which run is up to declare.py, expected.py, and the names that the user gives.  Each has a process of its own
+(processes.py).  A check returns an Outcome, whose cases are counted in the last line.  What guests said is
+cached (cached.py).
 """
 
-import multiprocessing
-import multiprocessing.connection
-import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from checks import cached, expected, guests, names
-from checks.declare import FULL, NAMED, QUICK, Needs
-from padlab.core import exclusive, host, packages, paths, process, progress
+from checks.declare import FULL, NAMED, QUICK
+from checks.processes import Loop, name, needs
+from padlab.core import exclusive, host, packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.vm import accel, emulator, kept
+from padlab.vm import kept
 
-APART_LIMIT_S = 3600.0  # for what is no part of a check, such as a kernel that it needs
-GRACE_S = 30.0  # for a process that is told to end
-_SHOWN_S = 30.0  # where a line cannot be redrawn
-_MARK = "PADLAB_CHECK"  # in the environment of all that a check starts
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
 GROUPS = (*QUICK_GROUPS, "models", "qemu", "arm64", "qemu-arm64")
 FULL_ROOM = 20 << 30  # on disk, for kernels and packages
-_fork = multiprocessing.get_context("fork")
-Connection = multiprocessing.connection.Connection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,18 +46,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.name = [arg for arg in config.args if not Path(arg.partition("::")[0]).exists()]
     files = [arg for arg in config.args if arg not in config.option.name]
     config.args = files or [str(paths.ROOT / folder) for folder in config.getini("testpaths")]
-
-
-def needs(item: pytest.Item) -> Needs:
-    mark = item.get_closest_marker("needs")
-    assert mark
-    wanted: Needs = mark.args[0]
-    return wanted
-
-
-def name(item: pytest.Item) -> str:
-    """What a check is called: its row's name, without that of the function."""
-    return item.name.partition("[")[2].removesuffix("]")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -183,43 +158,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
     return True
 
 
-@dataclass
-class Running:
-    item: pytest.Item
-    process: Any
-    connection: Connection
-    start: float = field(default_factory=time.monotonic)
-    apart_s: float = 0.0
-    apart_since: float = 0.0
-    doing: str = ""
-    reports: list[pytest.TestReport] = field(default_factory=list)
-    late: bool = False
-
-    @property
-    def deadline(self) -> float:
-        apart_s = self.apart_s + (time.monotonic() - self.apart_since if self.apart_since else 0.0)
-        return self.start + needs(self.item).limit_s + min(apart_s, APART_LIMIT_S)
-
-    def take(self, kind: str, what: Any) -> None:
-        if kind == "doing":
-            self.doing = what
-        elif kind == "report":
-            self.reports.append(what)
-        elif what:
-            self.apart_since = time.monotonic()
-        else:
-            self.apart_s += time.monotonic() - self.apart_since
-            self.apart_since = 0.0
-
-    def end(self) -> None:
-        """Its process, and whatever that has left behind."""
-        self.process.terminate()
-        self.process.join(GRACE_S)
-        self.process.kill()
-        self.process.join()
-        exclusive.kill_marked(f"{_MARK}={self.process.pid}")
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     config = session.config
@@ -249,158 +187,3 @@ def set_up(config: pytest.Config) -> None:
         host.check_room(paths.BUILD, FULL_ROOM, paths.command("test --full"))
     packages.ensure(*QUICK_GROUPS if config.option.quick else GROUPS)
     guests.patched_tree()
-
-
-@dataclass(frozen=True)
-class Host:
-    """What there is for checks.  ``wide``: a guest takes a core for each of its CPUs."""
-
-    cores: int
-    mib: int
-    wide: bool = False
-
-    def fits(self, wanted: Needs, others: list[Needs]) -> bool:
-        """Whether a check may run beside ``others``; by itself, any may."""
-        if not others:
-            return True
-        if wanted.alone or any(other.alone for other in others):
-            return False
-        together = [*others, wanted]
-        cores = sum(min(one.cpus, self.cores) if self.wide else 1 for one in together)
-        return cores <= self.cores and sum(one.mib for one in together) <= self.mib
-
-
-class Loop:
-    def __init__(self, session: pytest.Session) -> None:
-        self._session = session
-        self._todo = list(session.items)
-        self._running: list[Running] = []
-        wide = any(needs(item).cpus > 1 for item in self._todo)
-        wide = wide and accel.choose(emulator.ensure()).parallel
-        cores = session.config.option.cores or len(os.sched_getaffinity(0))
-        self._host = Host(cores, host.free_mib(), wide)
-        self._status = Status(session.config)
-
-    def run(self) -> None:
-        while self._todo or self._running:
-            if self._session.shouldfail:
-                raise self._session.Failed(self._session.shouldfail)
-            self._start_what_fits()
-            self._wait()
-            for running in self._running:
-                if time.monotonic() > running.deadline:
-                    running.late = True
-                    running.end()
-            self._status.show(self._running, len(self._todo))
-
-    def end(self) -> None:
-        self._status.erase()
-        for running in self._running:
-            running.end()
-
-    def _start_what_fits(self) -> None:
-        for item in list(self._todo):
-            others = [needs(running.item) for running in self._running]
-            if self._host.fits(needs(item), others):
-                self._todo.remove(item)
-                ours, theirs = _fork.Pipe(duplex=False)
-                child = _fork.Process(target=_work, args=(theirs, item))
-                child.start()
-                theirs.close()
-                self._running.append(Running(item, child, ours))
-            elif needs(item).alone:
-                break
-
-    def _wait(self) -> None:
-        """For a second at most, so that what is late is seen."""
-        by_connection = {running.connection: running for running in self._running}
-        for connection in multiprocessing.connection.wait(list(by_connection), 1.0):
-            running = by_connection[connection]  # type: ignore[index]
-            try:
-                running.take(*running.connection.recv())
-            except (EOFError, OSError):  # its process has ended
-                running.process.join()
-                self._running.remove(running)
-                self._report(running)
-
-    def _report(self, running: Running) -> None:
-        status = running.process.exitcode
-        exclusive.kill_marked(f"{_MARK}={running.process.pid}")
-        reports = running.reports
-        if running.late or status:
-            limit = f"it took longer than its limit of {needs(running.item).limit_s:g} s"
-            why = limit if running.late else process.describe_status(["its process"], status)
-            reports = [report for report in reports if report.when == "setup"] + [_failed(running, why)]
-        self._status.erase()
-        hook = self._session.config.hook
-        for report in reports:
-            hook.pytest_runtest_logreport(report=report)
-
-
-def _failed(running: Running, why: str) -> pytest.TestReport:
-    item, now = running.item, time.time()
-    took = time.monotonic() - running.start
-    doing = f"; last: {running.doing}" if running.doing else ""
-    return pytest.TestReport(
-        item.nodeid,
-        item.location,
-        dict.fromkeys(item.keywords, 1),
-        "failed",
-        f"{why}{doing}",
-        "call",
-        duration=took,
-        start=now - took,
-        stop=now,
-    )
-
-
-def _work(connection: Connection, item: pytest.Item) -> None:
-    """A check's process."""
-    os.setpgrp()  # Ctrl-C is for pytest's own, which ends the others
-    process.interrupt_on_signals()
-    os.environ[_MARK] = str(os.getpid())
-    progress.listener = lambda line: connection.send(("doing", line))
-    process.on_apart = lambda begins: connection.send(("apart", begins))
-    # Files for output that it does not share with other processes.
-    capture = item.config.pluginmanager.getplugin("capturemanager")
-    capture.stop_global_capturing()
-    capture.start_global_capturing()
-    try:
-        for report in runtestprotocol(item, log=False, nextitem=None):
-            connection.send(("report", report))
-    except KeyboardInterrupt:
-        os._exit(130)
-    finally:
-        process.kill_all()
-
-
-class Status:
-    """What is running: a line that is redrawn on a terminal, and else one now and then."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._reporter = config.pluginmanager.getplugin("terminalreporter")
-        self._writer = config.get_terminal_writer()
-        self._drawn = False
-        self._last = time.monotonic()
-
-    def show(self, all_running: list[Running], waiting: int) -> None:
-        now = time.monotonic()
-        parts = []
-        for running in all_running:
-            took = progress.seconds(round(now - running.start))
-            parts.append(f"{name(running.item)}, {took}" + (f": {running.doing}" if running.doing else ""))
-        line = f"{len(parts)} running, {waiting} waiting: {' | '.join(parts)}"
-        if self._writer.hasmarkup:
-            self.erase()
-            self._reporter.ensure_newline()
-            self._writer.write(line[: self._writer.fullwidth - 1], flush=True)
-            self._drawn = True
-        elif parts and now - self._last > _SHOWN_S:
-            self._last = now
-            self._reporter.ensure_newline()
-            self._writer.line(line)
-
-    def erase(self) -> None:
-        if self._drawn:
-            self._writer.write("\r\x1b[K")
-            self._drawn = False

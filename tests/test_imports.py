@@ -9,8 +9,9 @@ import pytest
 
 from padlab.core import paths
 
-ORDER = ("core", "kernel", "vm", "measure", "kit", "docs", "check")
+ORDER = ("core", "kernel", "vm", "measure", "kit", "docs", "checks")
 MAX_LINES = 350
+OURS = ("padlab", "checks")
 PADLAB = paths.ROOT / "padlab"
 
 
@@ -23,18 +24,19 @@ def name_of(path: Path) -> str:
 # All modules of the lab, but for what runs in guests.
 NAMES = {
     name_of(path): path
-    for path in sorted(PADLAB.rglob("*.py"))
-    if path.relative_to(PADLAB).parts[0] != "guest"
+    for top in (PADLAB, paths.CHECKS)
+    for path in sorted(top.rglob("*.py"))
+    if path.relative_to(top).parts[0] != "guest"
 }
 MODULES = list(NAMES.values())
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules of padlab that ``path`` imports, wherever in it: for type checkers only, too."""
+    """The modules of the lab that ``path`` imports, wherever in it: for type checkers only, too."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("padlab"))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("padlab"):
+            yield from (alias.name for alias in node.names if alias.name.startswith(OURS))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OURS):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 yield inner if inner in NAMES else str(node.module)
@@ -43,6 +45,8 @@ def imports(path: Path) -> Iterator[str]:
 def package(module: str) -> str:
     """The package of a module, "" for those of padlab itself (the command line)."""
     parts = module.split(".")
+    if parts[0] == "checks":
+        return "checks"
     return parts[1] if len(parts) > 1 and parts[1] in ORDER else ""
 
 

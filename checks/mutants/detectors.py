@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from checks import ARGUMENTS, guests, names, plugin
+from checks import ARGUMENTS, guests, names, processes
 from checks.engine import charge, fuzz, search, spin
 from checks.mutants import mutant, mutantkernel
 from checks.selftests import suites
@@ -98,7 +98,7 @@ def _items() -> dict[str, Any]:
             self.items: dict[str, Any] = {}
 
         def pytest_itemcollected(self, item: pytest.Item) -> None:
-            self.items[plugin.name(item)] = item
+            self.items[processes.name(item)] = item
 
     collector = Collector()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -107,7 +107,7 @@ def _items() -> dict[str, Any]:
 
 
 def _of_guest(name: str, item: Any) -> Detector:
-    needs = plugin.needs(item)
+    needs = processes.needs(item)
     reads: tuple[str, ...] = ()
     if name.startswith("KUnit"):
         reads = _KUNIT
@@ -226,7 +226,7 @@ def _fences(fault: mutant.Mutant | None) -> Run:
 
 
 def _boot(item: Any, fault: mutant.Mutant | None) -> Run:
-    needs = plugin.needs(item)
+    needs = processes.needs(item)
     kernel = mutantkernel.built(fault, lambda name: guests.built(name, needs.config), base=needs.kernel)
     return _run(kernel, lambda: item.obj(**item.callspec.params), needs.kernel)
 

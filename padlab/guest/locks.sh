@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Role "locks": how often zone->lock was taken while deferred init ran, from the
-# trace of the boot (see padlab/check/guest/costs.py).  Messages of the kernel are in it, too,
+# trace of the boot (see checks/boot/test_costs.py).  Messages of the kernel are in it, too,
 # and tell when that was.
 
 echo 0 >/sys/kernel/tracing/tracing_on

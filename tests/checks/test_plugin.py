@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from checks.declare import Needs
-from checks.plugin import Host
+from checks.processes import Host
 from padlab.core import paths
 
 HEAD = """
@@ -34,13 +34,13 @@ def wait_for(name):
 CONFTEST = """
 import contextlib
 import pathlib
-from checks import plugin
+from checks import plugin, processes
 from padlab.vm import accel, kept
 
 here = pathlib.Path(__file__).parent
 plugin.set_up = lambda config: None
 plugin.exclusive.held = lambda command: contextlib.nullcontext()
-plugin.GRACE_S = 5
+processes.GRACE_S = 5
 kept.FOLDER, kept.VERDICTS = here / "boots", here / "verdicts"
 """
 
