@@ -190,7 +190,7 @@ timed() { # name of the section, kernel, GiB, kernel argument
 
 sizes() { # in GiB, of guests whose memory can be provided before they start
 	most=$(($(free_mib) * 9 / 10240 - 1)) fit=''
-	[ "$accel" = kvm ] || most=$((most < guest_cpus * 4 ? most : guest_cpus * 4)) # in seconds
+	[ "$accel" = kvm ] || most=$((most < guest_cpus * 2 ? most : guest_cpus * 2)) # in seconds
 	for gib in 960 256 64 16 8 4 2 1; do
 		[ $gib -gt $most ] || { [ $gib -lt 16 ] && [ -n "$fit" ]; } || fit="$gib $fit"
 	done
