@@ -17,7 +17,7 @@ from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
 from padlab.vm import boot as boots
-from padlab.vm import channel, initramfs, ktap, machine
+from padlab.vm import initramfs, ktap, machine
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
@@ -138,11 +138,7 @@ def _masked(report: str) -> str:
 
 
 def results(result: boots.BootResult) -> Outcome:
-    return Outcome(log=result.guest_log) + of_guest(result.guest)
-
-
-def of_guest(guest: channel.Guest) -> Outcome:
-    return ktap.of_guest(guest, patched_tree())
+    return Outcome(log=result.guest_log) + ktap.of_guest(result.guest, patched_tree())
 
 
 @once
