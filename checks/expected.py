@@ -45,4 +45,7 @@ def left_out(names: Iterable[str]) -> list[str]:
     for name in names:
         if why := why_left_out(name):
             by_reason.setdefault(why, []).append(name)
-    return [f"left out on Linux {paths.BASE}, as {why}: {'; '.join(left)}" for why, left in by_reason.items()]
+    return [
+        f"left out on Linux {paths.base().name}, as {why}: {'; '.join(left)}"
+        for why, left in by_reason.items()
+    ]

@@ -32,9 +32,6 @@ KMEMLEAK_OFF = "kmemleak=off"
 TEST_ROLES = ("kunit", "selftest")
 TESTS_TAKE = 8  # times the limit of a boot
 
-# Different images have programs and modules in common.
-_making = paths.BUILD / ".making.lock"
-
 
 @dataclass(frozen=True)
 class Instead:
@@ -61,13 +58,14 @@ def instead_of(kernel: str) -> Instead | None:
 
 def built(kernel: str, config: kconfig.Config) -> builds.Build:
     """One process builds in a tree at a time; how long that takes does not count as time of the check."""
-    with process.apart(), exclusive.alone(paths.TREES / f".{kernel}.lock"):
+    with process.apart(), exclusive.alone(paths.base().trees / f".{kernel}.lock"):
         return builds.ensure_build(kernel, config)
 
 
 def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> tuple[builds.Build, Path]:
     build = built(kernel, config)
-    with process.apart(), exclusive.alone(_making):
+    # Different images have programs and modules in common.
+    with process.apart(), exclusive.alone(paths.base().build / ".making.lock"):
         return build, initramfs.ensure(build, role)
 
 

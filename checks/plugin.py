@@ -184,6 +184,6 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 def set_up(config: pytest.Config) -> None:
     if config.option.full and not config.option.name:
-        host.check_room(paths.BUILD, FULL_ROOM, paths.command("test --full"))
+        host.check_room(paths.base().build, FULL_ROOM, paths.command("test --full"))
     packages.ensure(*QUICK_GROUPS if config.option.quick else GROUPS)
     guests.patched_tree()

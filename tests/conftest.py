@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What several test files share."""
 
+import dataclasses
+import functools
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,13 +49,17 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+def set_base(monkeypatch: pytest.MonkeyPatch, known: str = "", **fields: object) -> None:
+    """Have a test work on the base ``known``, that in use if none is named, with other values of some fields."""
+    of_it = dataclasses.replace(paths.Base.named(known) if known else paths.base(), **fields)
+    monkeypatch.setattr(paths, "base", lambda: of_it)
+
+
 @pytest.fixture
 def default_base(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what only base 6.12 has, and in made-up clones, where no other base has a folder."""
     monkeypatch.setenv(paths.BASE_VARIABLE, paths.DEFAULT_BASE)
-    monkeypatch.setattr(paths, "BASE", paths.DEFAULT_BASE)
-    monkeypatch.setattr(paths, "OWN", None)
-    monkeypatch.setattr(paths, "RESULTS", paths.RECORDED)
+    monkeypatch.setattr(paths, "base", functools.partial(paths.Base.named, paths.DEFAULT_BASE))
 
 
 @pytest.fixture
@@ -73,6 +79,6 @@ def installed() -> None:
 @pytest.fixture(scope="session")
 def kernel_tree(installed: None) -> None:
     """For tests on the real kernel source."""
-    assert state.read_state(paths.TREES / "patched"), (
+    assert state.read_state(paths.base().trees / "patched"), (
         "there is no kernel tree; run ./lab test, which makes it"
     )

@@ -41,11 +41,6 @@ class TestHelp:
         text = cli.cli.commands[command].help
         assert f"./lab {command}" in text
 
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_a_base_wherever_there_is_a_kernel(self, command: str) -> None:
-        options = {option for parameter in cli.cli.commands[command].params for option in parameter.opts}
-        assert ("--base" in options) == (command != "docs")
-
     def test_from_any_directory(self, tmp_path: Path) -> None:
         assert lab("--help", cwd=tmp_path).returncode == 0
 
@@ -85,11 +80,11 @@ class TestBadInput:
 
 class TestErrors:
     def test_one_line_then_details_then_log(self, capsys: pytest.CaptureFixture) -> None:
-        log = paths.LOGS / "build.log"
+        log = paths.base().logs / "build.log"
         LabError("building", "gcc failed", "fix it", log=log, detail=["f.c:1: error: e"]).tell()
         text = capsys.readouterr().err
         assert text.startswith("lab: building: gcc failed. Fix it.\n  f.c:1: error: e\nlog: ")
-        assert text.endswith(f"{paths.shown(paths.BUILD)}/logs/build.log\n")
+        assert text.endswith(f"{paths.shown(paths.base().build)}/logs/build.log\n")
 
     @pytest.mark.parametrize(
         ("error", "status", "said"),

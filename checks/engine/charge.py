@@ -13,7 +13,6 @@ from padlab.kernel import native
 from padlab.measure import tools
 
 PROGRAM = "charge_check"
-LOG = paths.LOGS / "charge-check.log"
 TOOL = native.Tool("tools/testing/sched_charge", ("kernel/sched/charge.c", "kernel/sched/charge.h"))
 
 
@@ -22,9 +21,9 @@ def check() -> Outcome:
 
 
 def check_program(program: Path) -> Outcome:
-    lines = tools.run(
-        program, what="CPU time of helpers in userspace", log=LOG, limit_s=tools.CHECK_LIMIT_S
-    ).lines
+    log = paths.base().logs / "charge-check.log"
+    what = "CPU time of helpers in userspace"
+    lines = tools.run(program, what=what, log=log, limit_s=tools.CHECK_LIMIT_S).lines
     for line in lines:
         progress.note(line)
-    return Outcome(sum(line.startswith("checked ") for line in lines), log=LOG)
+    return Outcome(sum(line.startswith("checked ") for line in lines), log=log)

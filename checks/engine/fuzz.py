@@ -65,7 +65,7 @@ def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
     program = f"padata_fuzz-{sanitizer}"
     if bug is None:
         return native.make(TOOL, program)
-    source = paths.BUILD / "bugs" / f"{bug.name}{Path(bug.file).suffix}"
+    source = paths.base().build / "bugs" / f"{bug.name}{Path(bug.file).suffix}"
     write(source, mutants.seeded(bug, (tree.ensure_tree("patched") / bug.file).read_text()))
     return native.make(TOOL, f"{program}-{bug.name}", f"ENGINE={source}", f"VARIANT={bug.name}")
 
@@ -73,7 +73,7 @@ def build(sanitizer: str, bug: mutants.Mutant | None = None) -> Path:
 def fuzz(sanitizer: str, jobs: int) -> Outcome:
     """Random jobs under ``sanitizer``; nothing may be found."""
     program = build(sanitizer)
-    log = paths.LOGS / f"userspace-{sanitizer}.log"
+    log = paths.base().logs / f"userspace-{sanitizer}.log"
     with progress.step(f"engine in userspace, {SANITIZERS[sanitizer]}, {jobs} jobs") as step:
         status, lines = _run(program, [f"--jobs={jobs}"], log, step.update)
     result = parse(lines)
@@ -88,7 +88,7 @@ def find(bug: mutants.Mutant) -> Outcome:
     A bug breaks more than one guarantee, and which one shows first is up to chance.
     """
     program = build(bug.build, bug)
-    log = paths.LOGS / f"userspace-bug-{bug.name}.log"
+    log = paths.base().logs / f"userspace-bug-{bug.name}.log"
     for _try in range(BUG_TRIES):
         status, result = attempt(program, log)
         if not status or re.search(bug.says, result.failure):

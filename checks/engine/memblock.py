@@ -18,7 +18,7 @@ def run(kernel: str, variables: tuple[str, ...], args: tuple[str, ...]) -> tuple
     program = othertests.memblock(kernel, *variables)
     lines: list[str] = []
     name = "".join(("memblock", *variables, *args))
-    log = paths.LOGS / f"{name}-{kernel}.log"
+    log = paths.base().logs / f"{name}-{kernel}.log"
     # Any status: that of the other kernel may be the same.
     command = [program, *args]
     status = process.stream(command, lines.append, what=name, log=log, timeout=LIMIT_S, ok=process.ANY)

@@ -21,7 +21,6 @@ from padlab.kernel.content import Stamp, copy, fingerprint
 from padlab.kernel.owned import owned_files
 
 SOURCES = paths.CHECKS / "engine/models"
-PLACE = paths.BUILD / "models"
 GROUPS = ("build", "models")
 TASK = "kernel/padata_mt_task.c"
 ENGINE = (*native.ENGINE, TASK, "kernel/sched/charge.h")
@@ -74,20 +73,25 @@ def problems(result: Result, says: str, status: int) -> list[str]:
     return wrong + ([f"not all states were searched: {result.cut}"] if result.cut else [])
 
 
+def _place() -> Path:
+    return paths.base().build / "models"
+
+
 def build(program: str, **variables: object) -> Path:
     """Have the Makefile of checks/engine/models make ``program``; make's variables are in capitals."""
     packages.ensure(*GROUPS)
-    target = PLACE / program
+    place = _place()
+    target = place / program
     engine = {name: owned_files()[name] for name in ENGINE}
-    linux = PLACE / "linux"  # all of it in one folder, of any base
-    command = ["make", "-s", "-C", SOURCES, f"O={PLACE}", f"LINUX={linux}", "CC=gcc"]
+    linux = place / "linux"  # all of it in one folder, of any base
+    command = ["make", "-s", "-C", SOURCES, f"O={place}", f"LINUX={linux}", "CC=gcc"]
     command += [f"{name}={value}" for name, value in variables.items()]
     files = [*sorted(path for path in SOURCES.iterdir() if path.suffix != ".toml"), *engine.values()]
     parts = [X86_64.identity, spin_version(), *(f"{file} {fingerprint(file)}" for file in files)]
-    stamp = Stamp(PLACE / ".padlab-sources", parts)
-    with exclusive.alone(PLACE.with_name(f".{PLACE.name}.lock")), contextlib.ExitStack() as making:
+    stamp = Stamp(place / ".padlab-sources", parts)
+    with exclusive.alone(place.with_name(f".{place.name}.lock")), contextlib.ExitStack() as making:
         if not (stamp.matches() and linux.exists()):
-            shutil.rmtree(PLACE, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
             for name, path in engine.items():
                 copy(path, linux / name)
         making.enter_context(stamp.renewed())
@@ -96,13 +100,13 @@ def build(program: str, **variables: object) -> Path:
 
 
 def _log(name: str, part: str = "") -> Path:
-    return paths.LOGS / f"models-{name}{part}.log"
+    return paths.base().logs / f"models-{name}{part}.log"
 
 
 def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
     """Search ``model``; the log, called after ``name``, also has the trace of an error."""
     log = _log(name)
-    folder = PLACE / "runs" / name
+    folder = _place() / "runs" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lines: list[str] = []

@@ -67,7 +67,7 @@ def without(name: str, variant: Variant, source: str) -> str:
 
 
 def build(name: str, variant: Variant) -> Path:
-    source = paths.BUILD / "models-variants" / f"{name}.c"
+    source = paths.base().build / "models-variants" / f"{name}.c"
     write(source, without(name, variant, owned_files()[variant.file].read_text()))
     which = {"TASK" if variant.in_task else "ENGINE": source}
     return search.build(f"jobs-{name}", NAME=name, **which)

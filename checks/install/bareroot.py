@@ -82,7 +82,6 @@ def pip_environment(config: str) -> dict[str, str]:
     return variables
 
 
-ROOTS = paths.BUILD / "fresh"
 # The two commands leave 5 GiB with ./lab test --quick; the whole test has many builds.
 ROOM = 8 << 30
 ROOM_FULL = 15 << 30
@@ -94,6 +93,13 @@ _AS_USER = ("--user", "--map-root-user", "--map-auto")
 _ENVIRONMENT = "root/.host-environment"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ENTER = Path(__file__).with_name("enter-root.sh")
+
+
+def roots() -> Path:
+    """The folder that bare roots are made in."""
+    folder = paths.base().build / "fresh"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def namespaces() -> list[str]:
@@ -111,8 +117,7 @@ def prepared(room: int) -> HostConfig:
         why = done.stderr.strip().splitlines()[-1:] or ["unshare failed"]
         who = "as root with CAP_SYS_ADMIN" if os.geteuid() == 0 else "as root, or allow user namespaces"
         raise LabError(_WHAT, f"no namespace can be made here ({why[0]})", f"run it {who}")
-    ROOTS.mkdir(parents=True, exist_ok=True)
-    hosts.check_room(ROOTS, room, _WHAT)
+    hosts.check_room(roots(), room, _WHAT)
     packages.ensure("fresh")
     host = read_host()
     remove_leftovers()
@@ -137,8 +142,7 @@ class Root:
 @contextlib.contextmanager
 def made(suite: str, host: HostConfig, binds: Mapping[Path, str]) -> Iterator[Root]:
     """A bare root of ``suite``, which is gone when the block ends, however it does."""
-    ROOTS.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix=f"{suite}-", dir=ROOTS))
+    place = Path(tempfile.mkdtemp(prefix=f"{suite}-", dir=roots()))
     try:
         place.chmod(0o755)
         root = Root(place, binds)
@@ -151,7 +155,7 @@ def made(suite: str, host: HostConfig, binds: Mapping[Path, str]) -> Iterator[Ro
 
 def _debootstrap(root: Root, suite: str, host: HostConfig) -> None:
     what = f"making a bare Debian {suite}"
-    log = paths.LOGS / f"fresh-{suite}-root.log"
+    log = paths.base().logs / f"fresh-{suite}-root.log"
     options = [f"--aptopt={line.rstrip(';')}" for line in host.apt]
     command = ["mmdebstrap", "--variant=apt", "--mode=root", *options, suite, str(root.path)]
     try:
@@ -189,7 +193,7 @@ def copy(source: Path, target: Path) -> None:
 
 def remove_leftovers() -> None:
     """Remove the roots of runs that were killed: who calls this holds the clone's lock."""
-    for place in sorted(ROOTS.glob("*-*")):
+    for place in sorted(roots().glob("*-*")):
         progress.note(f"removing {place}, which a killed run left behind")
         remove(place)
 

@@ -48,13 +48,13 @@ def _clone(root: bareroot.Root) -> None:
     if process.run([*git, "status", "--porcelain"], what=what, todo="run ./lab fresh in a git clone").strip():
         progress.note("uncommitted changes are left out: a bare root gets what is committed")
     clone = ["git", "clone", "--quiet", "--no-local", paths.ROOT, root.inside(_CLONE)]
-    process.run(clone, what=what, log=paths.LOGS / "fresh-clone.log")
+    process.run(clone, what=what, log=paths.base().logs / "fresh-clone.log")
 
 
 def _run(root: bareroot.Root, suite: str, command: list[str]) -> Outcome:
     what = f"{suite}: {shlex.join(command)}"
     name = re.sub(r"[^\w.=-]+", "-", " ".join(command)).strip("-.")[:60]
-    log = paths.LOGS / f"fresh-{suite}-{name}.log"
+    log = paths.base().logs / f"fresh-{suite}-{name}.log"
     lines: list[str] = []
     with progress.step(what) as step:
 
@@ -93,7 +93,7 @@ def judge(command: Sequence[str], status: int, lines: Sequence[str]) -> Outcome:
 
 def _keep_logs(root: bareroot.Root, suite: str) -> None:
     """The lab's own logs in the root are wanted after it is gone."""
-    kept = paths.LOGS / f"fresh-{suite}"
+    kept = paths.base().logs / f"fresh-{suite}"
     shutil.rmtree(kept, ignore_errors=True)
     with contextlib.suppress(OSError):
         shutil.copytree(root.inside(f"{_CLONE}/build/logs"), kept)

@@ -57,7 +57,7 @@ def of_perf() -> Outcome:
 def of_cloud() -> Outcome:
     """systemd comes up, the journal has the nodes, and a huge page is zeroed with helpers."""
     with _place() as place, _root() as root:
-        series = source.base().series
+        series = source.package().series
         _apt(root, "install", f"linux-config-{series}")
         config = root.inside(f"/usr/src/linux-config-{series}/{CLOUD}")
         debs = package.make(place / "new", givenconfig.read(config))
@@ -114,10 +114,10 @@ def _installed_problems(root: Root, debs: Packages) -> list[str]:
 
 @contextmanager
 def _place() -> Iterator[Path]:
-    paths.BUILD.mkdir(exist_ok=True)
-    for left in paths.BUILD.glob("packages-*"):  # of a run that was killed
+    paths.base().build.mkdir(exist_ok=True)
+    for left in paths.base().build.glob("packages-*"):  # of a run that was killed
         shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(dir=paths.BUILD, prefix="packages-") as folder:
+    with tempfile.TemporaryDirectory(dir=paths.base().build, prefix="packages-") as folder:
         yield Path(folder)
 
 
@@ -125,16 +125,16 @@ def _place() -> Iterator[Path]:
 def _root() -> Iterator[Root]:
     host = bareroot.prepared(bareroot.ROOM)
     with bareroot.made(SUITE, host, {}) as root:
-        if source.base().suite:
+        if source.package().suite:
             mirror = aptsuite.mirrors(host.targets)[""]
-            line = f"deb {mirror} {source.base().suite} main\n"
+            line = f"deb {mirror} {source.package().suite} main\n"
             root.inside("/etc/apt/sources.list.d/base.list").write_text(line)
         _apt(root, "update")
         yield root
 
 
 def _in(root: Root, *command: str) -> str:
-    log = paths.LOGS / "installed.log"
+    log = paths.base().logs / "installed.log"
     return process.run(root.command("/root", list(command)), what=f"{command[0]} in a bare root", log=log)
 
 
@@ -178,7 +178,7 @@ def _disk(root: Root, path: Path) -> Path:
         file.truncate(DISK_MIB << 20)
     with progress.step(what):
         command = [*bareroot.namespaces(), "/sbin/mke2fs", "-q", "-t", "ext4", "-d", root.path, path]
-        process.run(command, what=what, log=paths.LOGS / "disk.log")
+        process.run(command, what=what, log=paths.base().logs / "disk.log")
     return path
 
 
@@ -190,6 +190,6 @@ def _boot(
         bareroot.copy(root.inside(f"/boot/{path.name}-{debs.release}"), path)
     target = machine.load(name)
     spec = BootSpec(target, "patched", append=append, initrd=initrd, time_limit_s=BOOT_LIMIT_S, disk=disk)
-    top = paths.TREES / "patched"
+    top = paths.base().trees / "patched"
     build = builds.Build("patched", PERF, top, top, image, tree.source_version(), debs.release)
     return boots.boot(spec, build)

@@ -20,7 +20,7 @@ _BUSYBOX = "/kit/busybox"
 def check() -> Outcome:
     """How much it gets done in its time is up to the host; what it says has to be whole, and right."""
     bareroot.prepared(ROOM)
-    place = Path(tempfile.mkdtemp(prefix="kit-", dir=bareroot.ROOTS))
+    place = Path(tempfile.mkdtemp(prefix="kit-", dir=bareroot.roots()))
     try:
         make.main(place / "made")
         root = bareroot.Root(place / "root", {place / "made": "/kit"})

@@ -166,7 +166,7 @@ def differences(drawn: Drawn) -> list[str]:
     deadline=None,
     print_blob=True,
     suppress_health_check=list(HealthCheck),
-    database=DirectoryBasedExampleDatabase(paths.BUILD / "hypothesis"),
+    database=DirectoryBasedExampleDatabase(paths.base().build / "hypothesis"),
 )
 @given(st.builds(draw, st.randoms(use_true_random=False)))
 def _agree(drawn: Drawn) -> None:

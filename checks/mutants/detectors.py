@@ -36,7 +36,6 @@ from padlab.kernel.owned import owned_files
 from padlab.measure import structpages, zeroing
 
 TIERS = ("userspace", "uml", "kernel", "debug")
-_TOP = mutantkernel.PLACE / "tree"
 _HEADERS = ("include/linux", "kernel", "mm")  # what programs include beside the owned files
 _SELFTESTS = "tools/testing/selftests/padata/"
 _SOME_CPUS = "kernel/test_padata_mt_cpus.h"
@@ -63,7 +62,7 @@ class Detector:
     def sources(self) -> str:
         """Changes when something does that its outcome depends on."""
         marks = [f"{name} {fingerprint(path)}" for name, path in owned_files().items() if self.reads(name)]
-        patches = [] if self.tier == "userspace" else sorted(paths.PATCHES.glob("*.patch"))
+        patches = [] if self.tier == "userspace" else sorted(paths.base().patches.glob("*.patch"))
         if self.faulty:
             patches += sorted((paths.CHECKS / "faults").glob("*.patch"))
         return digest([*marks, *(f"{path.name} {fingerprint(path)}" for path in patches)])
@@ -136,7 +135,7 @@ def _read_by_kernel(*tests: str) -> Callable[[str], bool]:
 
 def _fuzz(sanitizer: str, fault: mutant.Mutant | None) -> Run:
     program = fuzz.build(sanitizer, fault)
-    log = paths.LOGS / f"mutant-{sanitizer}.log"
+    log = paths.base().logs / f"mutant-{sanitizer}.log"
 
     def run(_limit_s: float) -> Outcome:
         status, result = fuzz.attempt(program, log)
@@ -168,7 +167,7 @@ def _programs(
 ) -> Run:
     """The first of several programs is built now, so that what does not compile is known."""
     top = _bare_tree(fault)
-    make = partial(native.make_by_times, tool, top=top, place=mutantkernel.PLACE / Path(tool.folder).name)
+    make = partial(native.make_by_times, tool, top=top, place=mutantkernel.place() / Path(tool.folder).name)
     make(names[0])
 
     def run(_limit_s: float) -> Outcome:
@@ -180,19 +179,20 @@ def _programs(
 
 def _bare_tree(fault: mutant.Mutant | None) -> Path:
     """The owned files, with a mutant, and headers of the kernel.  What changes gets a new time."""
+    top = mutantkernel.place() / "tree"
     for name, path in owned_files().items():
         text = path.read_text()
         text = mutant.seeded(fault, text) if fault and fault.file == name else text
-        write(_TOP / name, text)
+        write(top / name, text)
     whole = tree.ensure_tree("patched")
-    if not (_TOP / "tools/scripts").exists():
-        shutil.copytree(whole / "tools/scripts", _TOP / "tools/scripts")
+    if not (top / "tools/scripts").exists():
+        shutil.copytree(whole / "tools/scripts", top / "tools/scripts")
     for header in (header for folder in _HEADERS for header in (whole / folder).glob("*.h")):
-        place = _TOP / header.relative_to(whole)
+        place = top / header.relative_to(whole)
         if not place.exists():
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(header)
-    return _TOP
+    return top
 
 
 def _model(model: str, fault: mutant.Mutant | None) -> Run:
@@ -211,7 +211,7 @@ def _model(model: str, fault: mutant.Mutant | None) -> Run:
 
 
 def _uml(fault: mutant.Mutant | None) -> Run:
-    log = paths.LOGS / "mutant-uml-build.log"
+    log = paths.base().logs / "mutant-uml-build.log"
     args = ["build", "--build_dir=obj-uml"]
 
     def make(kernel: str) -> None:

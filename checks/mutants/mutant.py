@@ -81,7 +81,7 @@ def of_table(name: str) -> list[Mutant]:
 
 
 def all_of() -> list[Mutant]:
-    folders = [top / FOLDER for top in (paths.CHECKS, paths.OWN and paths.OWN / "checks") if top]
+    folders = filter(None, (paths.CHECKS / FOLDER, paths.over(FOLDER)))
     names = {path.stem for folder in folders for path in folder.glob("*.toml")}
     return [mutant for name in sorted(names) for mutant in of_table(name)]
 

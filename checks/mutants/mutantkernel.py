@@ -7,7 +7,7 @@ Which mutant it is to have decides the patch, or what is on the kernel's command
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checks.mutants import mutant, schema
@@ -16,7 +16,6 @@ from padlab.core.errors import LabError
 from padlab.core.threads import once
 from padlab.kernel import content, tree
 
-PLACE = paths.BUILD / "mutants"
 PATCHED, FAULTY = "patched", "faulty"  # what the mutants are put into
 MANY = {PATCHED: "mutants", FAULTY: "faulty-mutants"}  # the trees
 SINGLE = {PATCHED: "mutant", FAULTY: "faulty-mutant"}
@@ -26,6 +25,10 @@ for _name in (*MANY.values(), *SINGLE.values()):
 # Those that do not compile, by number: the rest is built without them.
 _bad: set[int] = set()
 _building = threading.Lock()
+
+
+def place() -> Path:
+    return paths.base().build / "mutants"
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,10 @@ def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
             patch = schema.diff(fault.file, source, mutant.seeded(fault, source))
     elif fault:
         kernel = Kernel(MANY[base], (f"{schema.ARGUMENT}={numbers[fault.id]}",))
-    place = PLACE / f"{kernel.name}.patch"
-    content.write(place, patch)
-    extra = (*tree.VARIANTS[base].extra, *((place,) if patch else ()))
-    tree.VARIANTS[kernel.name] = tree.Variant(extra=extra, linked=True, changing=True)
+    patch_file = place() / f"{kernel.name}.patch"
+    content.write(patch_file, patch)
+    extra = (patch_file,) if patch else ()
+    tree.VARIANTS[kernel.name] = replace(tree.VARIANTS[base], extra=extra, linked=True, changing=True)
     return kernel
 
 

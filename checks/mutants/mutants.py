@@ -20,7 +20,6 @@ from checks import names
 from checks.mutants import detectors, mutant, mutantkernel
 from checks.mutants.detectors import TIERS, Detector
 from checks.mutants.mutant import Mutant
-from checks.mutants.mutantkernel import PLACE
 from padlab.core import packages, process, progress, threads
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
@@ -29,7 +28,6 @@ from padlab.core.threads import once
 from padlab.kernel.content import digest
 from padlab.measure import provenance
 
-KEPT = PLACE / "kept.json"
 OUTCOMES = KILLED, EQUIVALENT, SURVIVED, OPEN = "killed", "equivalent", "survived", "not decided"
 
 
@@ -54,8 +52,8 @@ _sources = once(Detector.sources)
 
 
 class Log:
-    def __init__(self, path: Path = KEPT) -> None:
-        self._path = path
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path = path or mutantkernel.place() / "kept.json"
         self._lock = threading.Lock()
         self._attempts: dict[str, dict[str, Attempt]] = {}
         with contextlib.suppress(OSError, msgspec.MsgspecError):  # none, or of another version of the lab

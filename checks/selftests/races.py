@@ -25,7 +25,6 @@ from padlab.vm.boot import BootResult
 
 CONFIG = KCSAN
 KNOWN = paths.table("races.toml")
-LOG = paths.LOGS / "races.log"
 
 # Helpers on all nodes, and more of them than a node has CPUs.
 MACHINES = (guests.SMT, "three-nodes", "cpus-64")
@@ -121,7 +120,9 @@ def our_functions(build: builds.Build) -> set[str]:
     sure = {path for name, path in objects.items() if not is_test(name)}
     if missing := sorted(path.name for path in sure.difference(compiled)):
         raise LabError("KCSAN", f"{', '.join(missing)} of ours is not in {build.obj}", "build it again")
-    return symbols(process.run(["nm", *compiled], what="reading our symbols", log=LOG))
+    return symbols(
+        process.run(["nm", *compiled], what="reading our symbols", log=paths.base().logs / "races.log")
+    )
 
 
 def _judged(result: BootResult) -> Outcome:

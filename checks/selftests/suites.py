@@ -6,7 +6,6 @@ from checks.guests import KMEMLEAK_OFF, SMT
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.core.paths import LOGS
 from padlab.kernel import build as builds
 from padlab.kernel import tree
 from padlab.kernel.kconfig import DEBUG, KASAN, Config
@@ -41,7 +40,7 @@ def kunit_uml(do: str = "run") -> Outcome:
     top = tree.ensure_tree(kernel)
     results = top / "obj-uml/test.log"
     results.unlink(missing_ok=True)
-    log = LOGS / "kunit-uml.log"
+    log = paths.base().logs / "kunit-uml.log"
     args = [do, "--build_dir=obj-uml", "--raw_output=all", f"--timeout={int(limit_s)}"]
     args += [f"--kernel_args={argument}" for argument in given]
     builds.kunit_uml("KUnit under UML", args, "kunit-uml.config", log=log, ok=(0, 1), kernel=kernel)

@@ -12,7 +12,6 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import tree
 from padlab.kernel.content import copy
 
-_PLACE = paths.BUILD / "checkers"
 # Of the documents that include files which the series edits: all in the first, some in the others.
 _MANUALS = ("core-api", "admin-guide/sysctl")
 
@@ -24,12 +23,12 @@ def check(name: str) -> Outcome:
     """One case, which passes if nothing is said of the patched tree that is not said of stock."""
     groups, checker = CHECKERS[name]
     packages.ensure(*groups)
-    log = paths.LOGS / f"{name}.log"
+    log = paths.base().logs / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     said = {}
     for kernel in ("stock", "patched"):
-        top, place = tree.ensure_tree(kernel), _PLACE / name / kernel
+        top, place = tree.ensure_tree(kernel), paths.base().build / "checkers" / name / kernel
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         with progress.step(f"{name} on {kernel}") as step:

@@ -27,7 +27,6 @@ OBJECTS = {
 }
 # Leaves the fence to its callers, mm/memmap_*.c, see the comment there.
 UNFENCED = {"arch_memmap_stamp"}
-LOG = paths.LOGS / "fences.log"
 
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(?:(?:lock|rep|bnd|notrack|ds|cs)\s+)*(\S+)(.*)$")
@@ -141,13 +140,14 @@ def missing(name: str, functions: list[Function]) -> list[str]:
 
 def check(obj: Path | None = None) -> Outcome:
     """Every CLZERO and non-temporal store of page zeroing and struct pages, of what was built in ``obj``."""
+    log = paths.base().logs / "fences.log"
     packages.ensure("build")
     obj = obj or guests.built("patched", PERF).obj
     functions, wrong = [], []
     for name in OBJECTS:
         command = ["objdump", "-dr", "--no-show-raw-insn", obj / name]
-        read = parse(process.run(command, what=f"reading {name}", log=LOG).splitlines())
+        read = parse(process.run(command, what=f"reading {name}", log=log).splitlines())
         wrong += missing(name, read)
         functions += read
     progress.note(f"{len(functions)} functions read")
-    return judge(wrong + problems(functions), LOG)
+    return judge(wrong + problems(functions), log)

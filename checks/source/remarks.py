@@ -83,7 +83,7 @@ def compilers(config: kconfig.Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
     stock, ours = (said(config, steps.variant(of_series), *STRICT) for of_series in ([], steps.read_steps()))
-    return judge(sorted(ours - stock), paths.LOGS / f"objects-{TREE}-{config}.log")
+    return judge(sorted(ours - stock), paths.base().logs / f"objects-{TREE}-{config}.log")
 
 
 # Each step of the mailable series by itself: all are built in TREE, one after the other, so that only what
@@ -115,7 +115,7 @@ def try_step(done: list[steps.Step], of_stock: set[str]) -> Outcome:
         variant = steps.variant(done)
         top = have(variant)
         build = guests.built(TREE, PERF)
-        log = paths.LOGS / f"build-{TREE}-{PERF}.log"
+        log = paths.base().logs / f"build-{TREE}-{PERF}.log"
         now = parse(log.read_text(errors="replace").splitlines(), top) | said(PERF, variant, *STRICT)
         problems = [f"new: {remark}" for remark in sorted(now - of_stock)]
         problems += missing_modules(top, set(builds.modules(build)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from checks.declare import QUICK, Needs, each, row
 from padlab.core import environment, paths, process, progress
 from padlab.core.outcome import Outcome, judge
-from padlab.core.paths import LOGS, ROOT, TESTS
+from padlab.core.paths import ROOT, TESTS
 
 LINT_NEEDS, TESTS_NEEDS = Needs(300), Needs(900)
 CACHES = paths.SHARED / "lint/mypy"
@@ -42,7 +42,7 @@ def _shellcheck() -> Outcome:
 
 def _judged(what: str, command: Sequence[object], finding: str) -> Outcome:
     """One case, which passes if there is no line that matches ``finding``."""
-    log = LOGS / f"lint-{what.replace(' ', '-')}.log"
+    log = paths.base().logs / f"lint-{what.replace(' ', '-')}.log"
     with progress.step(what):
         lines: list[str] = []
         status = process.stream(command, lines.append, what=what, cwd=ROOT, log=log, ok=process.ANY)
@@ -99,7 +99,7 @@ PARTS = {
 
 @each("part", (row(part, part, needs=TESTS_NEEDS, when=QUICK) for part in PARTS))
 def test_lab(part: str) -> Outcome:
-    report, log = (LOGS / f"{part.replace(' ', '-')}.{kind}" for kind in ("xml", "log"))
+    report, log = (paths.base().logs / f"{part.replace(' ', '-')}.{kind}" for kind in ("xml", "log"))
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "--color=no", "-p", "no:cacheprovider"]
     command += [f"--junitxml={report}", *PARTS[part]]

@@ -6,7 +6,7 @@ import click
 from padlab.cli.shared import command
 
 
-@command(locked=False, based=False)
+@command(locked=False)
 @click.option("--check", is_flag=True, help="Only say which documents are not up to date.")
 def docs(check: bool) -> int:
     """Renew the tables of documents and messages.

@@ -97,7 +97,7 @@ _BASE = click.option(
     show_default=True,
     is_eager=True,
     expose_value=False,
-    callback=lambda _ctx, _param, name: paths.use_base(name),  # what commands import asks which it is
+    callback=lambda _ctx, _param, name: paths.choose_base(name),
     help="The Linux that is built, or that the series is for.",
 )
 
@@ -105,7 +105,6 @@ _BASE = click.option(
 def command(
     *,
     locked: bool = True,
-    based: bool = True,
     check: Callable[..., object] | None = None,
     context_settings: dict[str, Any] | None = None,
 ) -> Callable[[Callable[P, R]], click.Command]:
@@ -113,14 +112,11 @@ def command(
 
     Arguments are checked before the lock is waited for, so that bad ones are answered at once; ``check`` is
     given all of them, for what click does not see by itself.
-    ``based`` ones work on the base that the user names.
     """
 
     def add(function: Callable[P, R]) -> click.Command:
         @functools.wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> R:
-            if not based:
-                paths.use_base(paths.DEFAULT_BASE)
             if check:
                 check(*args, **options)
             # A dry run leaves everything as it is, and so does a list of names.
@@ -129,6 +125,6 @@ def command(
             with exclusive.held(paths.command(function.__name__)):
                 return function(*args, **options)
 
-        return cli.command(context_settings=context_settings)(_BASE(run) if based else run)
+        return cli.command(context_settings=context_settings)(_BASE(run))
 
     return add

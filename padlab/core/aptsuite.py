@@ -70,7 +70,7 @@ def prepare(suite: str, what: str) -> None:
 
 def update(suite: str, what: str) -> None:
     prepare(suite, what)
-    log, command = paths.LOGS / f"apt-{suite}.log", ["apt-get", "update", "--error-on=any"]
+    log, command = paths.base().logs / f"apt-{suite}.log", ["apt-get", "update", "--error-on=any"]
     try:
         with progress.step(f"fetching the package index of {suite}"):
             process.run(command, what=what, env=environment(suite), log=log)

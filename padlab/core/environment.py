@@ -101,7 +101,7 @@ def _make_venv(what: str) -> None:
     host.check_room(paths.SHARED, SETS["base"][1] << 20, what)
     shutil.rmtree(new, ignore_errors=True)
     try:
-        _run([sys.executable, "-m", "venv", new], what, paths.LOGS / "venv.log")
+        _run([sys.executable, "-m", "venv", new], what, paths.base().logs / "venv.log")
         (new / MADE).write_text(_python_of(new) + "\n")
         shutil.rmtree(VENV, ignore_errors=True)
         new.rename(VENV)
@@ -134,7 +134,7 @@ def _pip(name: str, target: Path, what: str) -> None:
     options = ["--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "20"]
     options += ["--require-hashes", "--only-binary", ":all:", "--target", str(target)]
     command = [VENV / "bin/python", "-m", "pip", "install", *options, "-r", REQUIREMENTS / f"{name}.txt"]
-    _run(command, what, paths.LOGS / f"pip-{name}.log")
+    _run(command, what, paths.base().logs / f"pip-{name}.log")
 
 
 def _run(command: list[object], what: str, log: Path) -> None:

@@ -36,7 +36,7 @@ def extract(package: str, architecture: str, file: str) -> bytes:
 def _download(package: str, architecture: str) -> None:
     what = f"downloading {package} for {architecture}"
     packages.need_apt(what)
-    log = paths.LOGS / f"apt-{architecture}.log"
+    log = paths.base().logs / f"apt-{architecture}.log"
     with progress.step(what), tempfile.TemporaryDirectory(prefix=".part-", dir=paths.DOWNLOADS) as place:
         settings = aptsuite.own_state(Path(place), architecture) | {"APT::Architectures::": architecture}
         options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]

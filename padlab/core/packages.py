@@ -113,7 +113,7 @@ def install(packages: list[str]) -> None:
     """apt-get install, with one update when the index does not know a package."""
     names = " ".join(packages)
     command = f"apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 {names}".split()
-    what, log = f"installing {names}", paths.LOGS / "apt-install.log"
+    what, log = f"installing {names}", paths.base().logs / "apt-install.log"
     with progress.step(f"installing packages {names}"):
         need_apt(what, f"install these yourself: {names}")
         try:
@@ -131,7 +131,7 @@ def install(packages: list[str]) -> None:
 
 def update_index(what: str) -> None:
     """apt-get update.  One source that fails is no reason to stop: what is wanted may be in another."""
-    log = paths.LOGS / "apt-update.log"
+    log = paths.base().logs / "apt-update.log"
     command = ["apt-get", "update", "--error-on=any"]
     try:
         _apt(command, what, log)

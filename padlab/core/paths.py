@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where things are.  Everything generated is under build/ or in the user's cache.
 
-Some of it is of one base: of the Linux that the kernel side is applied to.  Base 6.12 has the names at the
+Some of it is of one base: of the Linux that the kernel side is applied to.  Base 6.12 has the folders at the
 top; what is another base's own is in ``bases/NAME``, and what is made for it in ``build/NAME`` and
-``results/NAME``.  ``use_base()`` is called before any module is imported that has a path of a base; a program
-that the lab runs has the base in its environment.
+``results/NAME``.  A process works on the base that its environment names, see base(); what it starts has that
+environment, too.
 """
 
-import contextlib
+import functools
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core.errors import LabError
@@ -32,16 +33,48 @@ CCACHE = CACHE / "ccache"
 DEFAULT_BASE = "6.12"
 BASE_VARIABLE = "PADLAB_BASE"
 
-# Of the base in use.
-BASE: str
-OWN: Path | None  # what differs from base 6.12, see bases/README.md
-PATCHES: Path  # hooks, a quilt series
-RESULTS: Path
-BUILD: Path
-TREES: Path  # kernel trees: stock, patched, faulty
-LOGS: Path
-BOOTS: Path  # one folder per boot: command line, console log, result
-INITRAMFS: Path
+
+@dataclass(frozen=True)
+class Base:
+    """A Linux that the series applies to, and where the files are that belong to it."""
+
+    name: str
+    own: Path | None  # what differs from base 6.12, see bases/README.md
+    patches: Path  # edits of core files, a quilt series
+    results: Path
+    build: Path
+
+    @classmethod
+    def named(cls, name: str) -> "Base":
+        if name not in bases():
+            raise LabError("base", f"there is no {name!r}", f"choose one of: {', '.join(bases())}")
+        if name == DEFAULT_BASE:
+            return cls(name, None, ROOT / "patches", RECORDED, SHARED)
+        own = BASES / name
+        return cls(name, own, own / "patches", RECORDED / name, SHARED / name)
+
+    def find(self, name: str) -> Path | None:
+        """What is called so in the base's own folder, if that has it."""
+        path = self.own / name if self.own else None
+        return path if path and path.exists() else None
+
+    @property
+    def trees(self) -> Path:
+        """Kernel trees: stock, patched, faulty."""
+        return self.build / "trees"
+
+    @property
+    def logs(self) -> Path:
+        return self.build / "logs"
+
+    @property
+    def boots(self) -> Path:
+        """One folder per boot: command line, console log, result."""
+        return self.build / "boots"
+
+    @property
+    def initramfs(self) -> Path:
+        return self.build / "initramfs"
 
 
 def bases() -> list[str]:
@@ -50,22 +83,21 @@ def bases() -> list[str]:
     return [DEFAULT_BASE, *own]
 
 
-def results_of(base: str) -> Path:
-    """Where the results of a base are, whatever base is in use."""
-    return RECORDED if base == DEFAULT_BASE else RECORDED / base
+@functools.cache
+def base() -> Base:
+    """The base that this process works on, from its first call on: it does not change after that."""
+    return Base.named(os.environ.get(BASE_VARIABLE) or DEFAULT_BASE)
 
 
-def use_base(name: str) -> None:
+def choose_base(name: str) -> None:
     """Let this process, and what it starts, work on the base ``name``."""
-    if name not in bases():
-        raise LabError("base", f"there is no {name!r}", f"choose one of: {', '.join(bases())}")
-    if name != BASE:
-        _set(name)
+    Base.named(name)
     os.environ[BASE_VARIABLE] = name
+    assert base().name == name, f"base {base().name} is in use already"
 
 
 def command(words: str) -> str:
-    return f"./lab {words}" if BASE == DEFAULT_BASE else f"./lab {words} --base {BASE}"
+    return f"./lab {words}" if base().name == DEFAULT_BASE else f"./lab {words} --base {base().name}"
 
 
 def shown(path: Path) -> str:
@@ -79,24 +111,4 @@ def table(name: str) -> Path:
 
 def over(name: str) -> Path | None:
     """What the base lays over the table ``name`` of checks/, if it does: see toml.load()."""
-    own = OWN / "checks" / name if OWN else None
-    return own if own and own.exists() else None
-
-
-def _set(name: str) -> None:
-    global BASE, OWN, PATCHES, RESULTS, BUILD, TREES, LOGS, BOOTS, INITRAMFS
-    BASE = name
-    OWN = None if name == DEFAULT_BASE else BASES / name
-    PATCHES = OWN / "patches" if OWN else ROOT / "patches"
-    RESULTS = results_of(name)
-    BUILD = SHARED / name if OWN else SHARED
-    TREES = BUILD / "trees"
-    LOGS = BUILD / "logs"
-    BOOTS = BUILD / "boots"
-    INITRAMFS = BUILD / "initramfs"
-
-
-_set(DEFAULT_BASE)
-# A name that is none is answered where the command line is read.
-with contextlib.suppress(LabError):
-    use_base(os.environ.get(BASE_VARIABLE) or DEFAULT_BASE)
+    return base().find(f"checks/{name}")

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from padlab.core import paths
 from padlab.core.errors import LabError
+from padlab.core.paths import Base
 from padlab.measure import provenance
 
 Record = dict[str, Any]
@@ -21,10 +21,8 @@ _HOST = re.compile(r"(?P<name>.*?)(?:\(R\))?(?: Xeon\(R\) Processor)? \((?P<mode
 
 
 def read(base: str, name: str) -> Record:
-    if base not in paths.bases():
-        raise LabError("a table", f"there is no base {base!r}", f"name one of: {', '.join(paths.bases())}")
     command = "the command that docs/measuring.md gives for it"
-    return dict(provenance.load(paths.results_of(base) / name, command, "a table"))
+    return dict(provenance.load(Base.named(base).results / name, command, "a table"))
 
 
 def of_cpu(base: str, slug: str, name: str) -> Record:

@@ -2,12 +2,11 @@
 """Tables of the source itself: parts of the series with their lines, hooks, and limits of the benches."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import paths
+from padlab.core.paths import Base
 from padlab.docs import records
 from padlab.docs.form import Table, figure
 from padlab.kernel import hooks, owned, steps
@@ -17,17 +16,6 @@ PARTED = "7.3"  # the base whose series is mailed in parts
 # What lines of hooks are: documents and tests need not be looked after when the kernel runs.
 CODE, TESTS, DOCS = "code", "tests", "documents and MAINTAINERS"
 COSTS = ("a deferred page", "boot to init, a GiB")
-
-
-@contextmanager
-def _base(name: str) -> Iterator[None]:
-    """With the paths of another base, which what is called here looks up each time."""
-    before = paths.BASE
-    paths.use_base(name)
-    try:
-        yield
-    finally:
-        paths.use_base(before)
 
 
 @dataclass(frozen=True)
@@ -66,26 +54,28 @@ def parts() -> Table:
     """Each part, or each step of it: what it is, the lines that it adds, and what a boot costs with it."""
     figures = records.read(PARTED, "parts.json")["figures"]
     rows = [["", "stock", "", "", "", "", *_costs(figures["stock"])]]
-    with _base(PARTED):
-        for part in steps.read_parts():
-            number, _, name = part.name.partition("-")
-            if not part.each:
-                subject = steps.cover_letter(part).subject.partition(": ")[2]
-                rows.append([number, f"{name}: {subject}", *_lines(part.steps), *_costs(figures[part.name])])
-                continue
-            for step in part.steps:
-                key = step.name.removesuffix(".msg")
-                place = f"{number}.{int(key.partition('-')[0])}"
-                rows.append([place, step.subject, *_lines([step]), *_costs(figures[key])])
+    base = Base.named(PARTED)
+    for part in steps.read_parts(base):
+        number, _, name = part.name.partition("-")
+        if not part.each:
+            subject = steps.cover_letter(part, base).subject.partition(": ")[2]
+            rows.append(
+                [number, f"{name}: {subject}", *_lines(base, part.steps), *_costs(figures[part.name])]
+            )
+            continue
+        for step in part.steps:
+            key = step.name.removesuffix(".msg")
+            place = f"{number}.{int(key.partition('-')[0])}"
+            rows.append([place, step.subject, *_lines(base, [step]), *_costs(figures[key])])
     lines_head = ("lines of code", "removed", "tests", "documents")
     return Table(("part", "what", *lines_head, *(f"{name}, instructions" for name in COSTS)), rows)
 
 
-def _lines(of: Sequence[steps.Step]) -> list[str]:
+def _lines(base: Base, of: Sequence[steps.Step]) -> list[str]:
     """Lines of code that steps add and remove, and those of tests and of documents."""
     names = [name for step in of for name in step.hooks]
-    hooked_by = [hook for hook in read_hooks(paths.PATCHES) if hook.patch in names]
-    owned_by = _owned_lines(of)
+    hooked_by = [hook for hook in read_hooks(base.patches) if hook.patch in names]
+    owned_by = _owned_lines(base, of)
     code, tests, documents = (count(hooked_by, kind)[0] + owned_by[kind] for kind in (CODE, TESTS, DOCS))
     return [f"{lines:,}" for lines in (code, count(hooked_by, CODE)[1], tests, documents)]
 
@@ -94,9 +84,9 @@ def _costs(figures: dict[str, float]) -> list[str]:
     return [figure(figures[name], 0 if "GiB" in name else 2) for name in COSTS]
 
 
-def _owned_lines(done: Sequence[steps.Step]) -> Counter[str]:
+def _owned_lines(base: Base, done: Sequence[steps.Step]) -> Counter[str]:
     lines: Counter[str] = Counter()
-    files = owned.owned_files()
+    files = owned.owned_files(base)
     for name in (name for step in done for name in step.owns):
         kind = DOCS if name.startswith("Documentation/") else TESTS if owned.is_test(name) else CODE
         lines[kind] += len(files[name].read_bytes().splitlines())
@@ -104,9 +94,8 @@ def _owned_lines(done: Sequence[steps.Step]) -> Counter[str]:
 
 
 def hooked(base: str) -> Table:
-    with _base(base):
-        table = read_hooks(paths.PATCHES)
-        patches = hooks.read_series(paths.PATCHES)
+    folder = Base.named(base).patches
+    table, patches = read_hooks(folder), hooks.read_series(folder)
     rows = []
     for patch in [*patches, ""]:
         of_patch = [hook for hook in table if patch in ("", hook.patch)]

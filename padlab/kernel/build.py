@@ -63,7 +63,7 @@ def ensure_build(kernel: str, config: kconfig.Config = kconfig.PERF) -> Build:
     if not (stamp.matches() and image(kernel, config).exists()):
         what = f"building {kernel} ({config}, Linux {version})"
         if not stamp.path.exists():
-            host.check_room(paths.TREES, BUILD_ROOM, what)
+            host.check_room(paths.base().trees, BUILD_ROOM, what)
         targets = [arch.target, "modules", *config.make]
         with stamp.renewed():
             _configure(kernel, config, top, obj)
@@ -82,11 +82,11 @@ def configuration(kernel: str, config: kconfig.Config) -> str:
 
 
 def image(kernel: str, config: kconfig.Config) -> Path:
-    return paths.TREES / kernel / f"obj-{config}" / config.arch.image
+    return paths.base().trees / kernel / f"obj-{config}" / config.arch.image
 
 
 def is_built(kernel: str, config: kconfig.Config, file: str) -> bool:
-    return (paths.TREES / kernel / f"obj-{config}" / file).with_suffix(".o").exists()
+    return (paths.base().trees / kernel / f"obj-{config}" / file).with_suffix(".o").exists()
 
 
 def modules(build: Build) -> dict[str, Path]:
@@ -97,7 +97,7 @@ def modules(build: Build) -> dict[str, Path]:
 
 def ensure_module(build: Build, srcdir: Path) -> Path:
     """The .ko of the module in ``srcdir``, built in a copy: kbuild writes next to sources."""
-    place = paths.BUILD / "modules" / f"{build.kernel}-{build.config}" / srcdir.name
+    place = paths.base().build / "modules" / f"{build.kernel}-{build.config}" / srcdir.name
     sources = {path.name: path for path in sorted(srcdir.iterdir()) if path.is_file()}
     parts = [f"{name} {fingerprint(path)}" for name, path in sources.items()]
     stamp = Stamp(place / _STAMP, [read(build.obj / _STAMP), *parts])
@@ -133,7 +133,7 @@ def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables
     what = f"compiling {len(files)} files of {kernel} ({config})"
     log = f"objects-{kernel}-{config}.log"
     make(top, obj, arch, [*variables, *targets], what, log, len(files))
-    return read(paths.LOGS / log).splitlines()
+    return read(paths.base().logs / log).splitlines()
 
 
 def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> None:
@@ -151,7 +151,7 @@ def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> Non
     what = f"configuring {kernel} ({config})"
     obj.mkdir(exist_ok=True)
     make = partial(make_command, top, obj, config.arch)
-    log = paths.LOGS / f"config-{kernel}-{config}.log"
+    log = paths.base().logs / f"config-{kernel}-{config}.log"
     with stamp.renewed(), progress.step(what):
         dot_config = obj / ".config"
         process.run(make(["tinyconfig"]), what=what, env=environment(), log=log)
@@ -253,14 +253,14 @@ def make(
                 count,
                 what=what,
                 env=environment(),
-                log=paths.LOGS / log,
+                log=paths.base().logs / log,
                 todo="fix the source (the compiler's lines are below)",
                 explain=compiler_errors,
             )
         except LabError as err:
             if not any(_NO_ROOM in line for line in err.detail):
                 raise
-            todo = f"free some space for {paths.BUILD} and {paths.CCACHE}, and run it again"
+            todo = f"free some space for {paths.base().build} and {paths.CCACHE}, and run it again"
             raise LabError(what, "no room on disk", todo, log=err.log, detail=err.detail) from None
 
 

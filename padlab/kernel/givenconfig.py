@@ -59,7 +59,7 @@ def check(text: str, what: str) -> None:
     if _END not in text:
         raise _bad(what, "it is cut: its last section is not there")
     arch, series, rest = header.groups()
-    wanted = source.base().series
+    wanted = source.package().series
     if series != wanted:
         raise _bad(what, f"it is of Linux {series}{rest}, and the kernel to build is {wanted}")
     if arch not in ("x86", "x86_64"):
@@ -67,7 +67,7 @@ def check(text: str, what: str) -> None:
 
 
 def _bad(what: str, why: str) -> LabError:
-    series = source.base().series
+    series = source.package().series
     todo = (
         f"give a .config of Linux {series}; package linux-config-{series} has Debian's, "
         f"/usr/src/linux-config-{series}/config.amd64_none_amd64.xz"

@@ -90,7 +90,7 @@ def apply(stock: Path, patches: Path, scratch: Path, *, what: str, todo: str = _
             copy(stock / name, scratch / name)
     if not read_series(patches):
         return []
-    log = paths.LOGS / "quilt-push.log"
+    log = paths.base().logs / "quilt-push.log"
     try:
         # Offsets are fine, fuzz is not: it may put a hook in the wrong place.
         quilt(["push", "-a", "--fuzz=0"], scratch, patches, what=what, log=log)

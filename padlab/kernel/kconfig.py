@@ -84,8 +84,8 @@ KCSAN = Config(
 
 
 def _own(name: str) -> list[Path]:
-    own = paths.OWN / "configs" / name if paths.OWN else None
-    return [own] if own and own.exists() else []
+    own = paths.base().find(f"configs/{name}")
+    return [own] if own else []
 
 
 def kunit_config(name: str) -> Path:
@@ -93,7 +93,7 @@ def kunit_config(name: str) -> Path:
     shared, own = paths.CONFIGS / name, _own(name)
     if not own:
         return shared
-    merged = paths.BUILD / "configs" / name
+    merged = paths.base().build / "configs" / name
     content.write(merged, "".join(path.read_text() for path in (shared, *own)))  # the last one counts
     return merged
 
@@ -123,7 +123,7 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
 
 
 def own_options(patches: Path | None = None) -> frozenset[str]:
-    folder = patches or paths.PATCHES
+    folder = patches or paths.base().patches
     texts = [(folder / name).read_text(errors="replace") for name in hooks.read_series(folder)]
     return frozenset(option for text in texts for option in _OPTION.findall(text))
 

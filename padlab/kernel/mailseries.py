@@ -20,7 +20,6 @@ from padlab.kernel.content import Stamp, copy, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.steps import Step, cover_letter, read_parts
 
-_WORK = paths.BUILD / "series"
 _FALLBACK = ("padata-mt maintainers", "padata-mt@localhost.localdomain")
 
 
@@ -45,7 +44,7 @@ def export(directory: Path) -> list[Path]:
     stock = tree.ensure_tree("stock")
     parts = read_parts()
     identity = find_identity()
-    repo = _base_repository(stock, _WORK / "export", identity)
+    repo = _base_repository(stock, paths.base().build / "series/export", identity)
     done = [step for part in parts for step in part.steps]
     for nr, step in enumerate(done, 1):
         _commit_step(repo, nr, step, identity)
@@ -56,7 +55,7 @@ def export(directory: Path) -> list[Path]:
     for count, part in enumerate(parts, 1):
         number += len(part.steps)
         top = f"HEAD~{len(done) - number}"
-        fresh = _WORK / "mails" / part.name
+        fresh = paths.base().build / "series/mails" / part.name
         shutil.rmtree(fresh, ignore_errors=True)
         options = ["--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh)]
         command = ["format-patch", *options, f"{base}..{top}"]
@@ -144,7 +143,7 @@ def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exportin
 
 
 def touched_files() -> set[str]:
-    return set(owned_files()) | set(hooks.touched(paths.PATCHES))
+    return set(owned_files()) | set(hooks.touched(paths.base().patches))
 
 
 def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
@@ -167,7 +166,7 @@ def _commit_step(repo: Path, nr: int, step: Step, identity: Identity) -> None:
     for name in step.owns:
         copy(files[name], repo / name)
     for name in step.hooks:
-        hooks.apply_patch(paths.PATCHES / name, repo)
+        hooks.apply_patch(paths.base().patches / name, repo)
     env = identity.environment(nr)
     message = f"{step.subject}\n\n{step.body}"
     _git(repo, ["add", "--all", "--force"], env)
@@ -181,7 +180,7 @@ def check(directory: Path) -> None:
     identity = find_identity()
     what = "checking the series"
     with progress.step(what):
-        repo = _base_repository(stock, _WORK / "check", identity)
+        repo = _base_repository(stock, paths.base().build / "series/check", identity)
         command = ["am", "--quiet", *(str(mail.resolve()) for mail in mails)]
         _git(repo, command, identity.environment(), what)
         names = touched_files()
@@ -194,7 +193,6 @@ def check(directory: Path) -> None:
     run_checkpatch(patched, mails)
 
 
-_CLEAN = paths.BUILD / "checkpatch/.clean"  # the stamp of a series that checkpatch has no remark on
 # checkpatch asks for a MAINTAINERS change in each patch that adds a file; the
 # series has one entry, in its last step, which covers them all.
 IGNORE = ("FILE_PATH_CHANGES",)
@@ -212,22 +210,24 @@ def run_checkpatch(top: Path, mails: list[Path]) -> None:
     texts = [mail.read_text() for mail in mails]
     names = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
     scripts = (fingerprint(top / "scripts" / name) or "" for name in names)
+    place = paths.base().build / "checkpatch"
     # Of patches all but author, date and commit.
-    stamp = Stamp(_CLEAN, [*(text[text.index("\nSubject: ") :] for text in texts), *IGNORE, *scripts])
+    stamp = Stamp(
+        place / ".clean", [*(text[text.index("\nSubject: ") :] for text in texts), *IGNORE, *scripts]
+    )
     if not stamp.matches():
-        _CLEAN.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
         with stamp.renewed():
-            _run_script(top, mails)
+            _run_script(top, mails, place)
     progress.note(f"{len(mails)} patches: git am gives the patched tree, checkpatch --strict is clean")
 
 
-def _run_script(top: Path, mails: list[Path]) -> None:
+def _run_script(top: Path, mails: list[Path], place: Path) -> None:
     command = ["perl", top / "scripts/checkpatch.pl", f"--root={top}", "--strict", "--no-summary", "--terse"]
     command += [f"--ignore={','.join(IGNORE)}", "--show-types", *mails]
     # It leaves a cache of names in its current directory.
-    output = process.run(
-        command, what="checkpatch", ok=(0, 1), cwd=_CLEAN.parent, log=paths.LOGS / "checkpatch.log"
-    )
+    log = paths.base().logs / "checkpatch.log"
+    output = process.run(command, what="checkpatch", ok=(0, 1), cwd=place, log=log)
     remarks = [
         line
         for line in output.splitlines()
@@ -237,4 +237,4 @@ def _run_script(top: Path, mails: list[Path]) -> None:
     if remarks:
         why = f"{len(remarks)} remarks on the series"
         todo = "correct what it says"
-        raise LabError("checkpatch", why, todo, log=paths.LOGS / "checkpatch.log", detail=remarks)
+        raise LabError("checkpatch", why, todo, log=log, detail=remarks)

@@ -33,7 +33,7 @@ class Tool:
 
     @property
     def place(self) -> Path:
-        return paths.BUILD / "native" / f"{Path(self.folder).name}{self.suffix}"
+        return paths.base().build / "native" / f"{Path(self.folder).name}{self.suffix}"
 
 
 def make(tool: Tool, program: str, *variables: str) -> Path:
@@ -71,13 +71,13 @@ def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
 def _make(tool: Tool, top: Path, place: Path, program: str, variables: tuple[str, ...] = ()) -> None:
     command = ["make", "-s", f"-j{cpus()}", "-C", top / tool.folder]
     command += [f"O={place}", "CC=gcc", *variables, place / program]
-    process.run(command, what=f"building {program}", log=paths.LOGS / f"native-{tool.place.name}.log")
+    process.run(command, what=f"building {program}", log=paths.base().logs / f"native-{tool.place.name}.log")
 
 
 def static(source: Path, arch: Arch = X86_64) -> bytes:
     """The program that the C file ``source`` and the headers beside it are, without libraries."""
     packages.ensure("build", *arch.packages)
-    program = paths.BUILD / "native/static" / arch.name / source.stem
+    program = paths.base().build / "native/static" / arch.name / source.stem
     headers = sorted(source.parent.glob("*.h"))
     parts = [arch.identity, *_STATIC, *(f"{file} {fingerprint(file)}" for file in (source, *headers))]
     stamp = Stamp(program.with_name(f".{source.stem}.padlab-source"), parts)
@@ -87,7 +87,9 @@ def static(source: Path, arch: Arch = X86_64) -> bytes:
             program.parent.mkdir(parents=True, exist_ok=True)
             with stamp.renewed():
                 process.run(
-                    command, what=f"building {source.name}", log=paths.LOGS / f"native-{source.stem}.log"
+                    command,
+                    what=f"building {source.name}",
+                    log=paths.base().logs / f"native-{source.stem}.log",
                 )
         return program.read_bytes()
 

@@ -41,7 +41,7 @@ class OtherConfig:
         return f"seed {self.seed}, {self.arch.name}" if self.seed else f"{self.target}, {self.arch.name}"
 
     def log(self, kernel: str) -> Path:
-        return paths.LOGS / f"other-{kernel}-{self.arch.name}-{self.seed or self.target}.log"
+        return paths.base().logs / f"other-{kernel}-{self.arch.name}-{self.seed or self.target}.log"
 
     def obj(self, top: Path) -> Path:
         return top / f"obj-other-{self.arch.name}"
@@ -87,7 +87,7 @@ def compile_objects(config: OtherConfig, kernel: str, files: Sequence[str]) -> t
 
 
 def is_compiled(config: OtherConfig, kernel: str, file: str) -> bool:
-    return _object(config, paths.TREES / kernel, file).exists()
+    return _object(config, paths.base().trees / kernel, file).exists()
 
 
 def _object(config: OtherConfig, top: Path, file: str) -> Path:
@@ -102,7 +102,7 @@ def _make(
     ok: Sequence[int] = (0,),
     env: Mapping[str, str] = {},
 ) -> list[str]:
-    top = paths.TREES / kernel
+    top = paths.base().trees / kernel
     command = builds.make_command(top, config.obj(top), config.arch, arguments)
     env = {**builds.environment(), **env}
     return process.run(command, what=what, env=env, log=config.log(kernel), ok=ok).splitlines()
@@ -116,7 +116,7 @@ def _configure(config: OtherConfig, kernel: str, top: Path) -> list[str]:
     dot_config = obj / ".config"
     said: list[str] = []
     if kernel == "stock":
-        copy(config.obj(paths.TREES / "patched") / ".config", dot_config)
+        copy(config.obj(paths.base().trees / "patched") / ".config", dot_config)
     elif config.seed:
         env = {"KCONFIG_SEED": str(config.seed), "KCONFIG_ALLCONFIG": str(fragment)}
         said += _make(config, kernel, what, [config.target], env=env)

@@ -21,7 +21,6 @@ PROGRAMS = "outside/programs.toml"
 PACKAGES = ("build", "outside")
 
 _RECIPE = "1"  # change when the way of building changes
-_PLACE = paths.BUILD / "native/outside"
 _KSELFTESTS = "tools/testing/selftests"
 _KSELFTEST_PARTS = ("tools", "scripts", "mm/gup_test.h", "drivers/iommu/iommufd/iommufd_test.h")
 _HOST_PARTS = ("tools", "mm", "lib", "include", "arch/x86/include")
@@ -56,7 +55,7 @@ def suite_of(name: str) -> str:
 def kselftests() -> Path:
     packages.ensure(*PACKAGES)
     top = tree.ensure_tree("stock")
-    place = _PLACE / "kselftests"
+    place = _place("kselftests")
     wanted: dict[str, list[str]] = {}
     for name, program in programs().items():
         wanted.setdefault(suite_of(name), []).extend(program.built)
@@ -95,7 +94,7 @@ def memblock(kernel: str, *variables: str) -> Path:
     packages.ensure(*PACKAGES)
     top = tree.ensure_tree(kernel)
     name = "-".join(("memblock", kernel, *variables)).replace("=", "")
-    place = _PLACE / name
+    place = _place(name)
     stamp = Stamp(place / ".padlab-built", _parts(kernel))
     if not stamp.matches():
         with stamp.renewed(), progress.step(f"building memblock's tests of {kernel}"):
@@ -105,6 +104,10 @@ def memblock(kernel: str, *variables: str) -> Path:
             (folder / "main").rename(place / "main")
             shutil.rmtree(place / "tree")
     return place / "main"
+
+
+def _place(name: str) -> Path:
+    return paths.base().build / "native/outside" / name
 
 
 def _parts(kernel: str) -> list[str]:
@@ -126,4 +129,4 @@ def _copy(top: Path, names: tuple[str, ...], place: Path) -> Path:
 def _make(folder: Path, *args: str, log: str) -> None:
     jobs = len(os.sched_getaffinity(0))
     command = ["make", "-s", f"-j{jobs}", "-C", folder, *args]
-    process.run(command, what=f"building {folder.name}", log=paths.LOGS / log)
+    process.run(command, what=f"building {folder.name}", log=paths.base().logs / log)

@@ -29,7 +29,7 @@ def choose(series: bool = True, only: frozenset[str] | None = None) -> Part:
     """All of it, if ``series``, or what ``only`` names of it."""
     if not series:
         return Part({}, [])
-    owned, names = owned_files(), hooks.read_series(paths.PATCHES)
+    owned, names = owned_files(), hooks.read_series(paths.base().patches)
     if only is None:
         return Part(owned, names)
     part = {name: path for name, path in owned.items() if name in only}
@@ -42,7 +42,7 @@ def sync(
     """Give ``tree`` what linux/ and patches/ say, or it is to ``have`` of them, and ``extra`` patches."""
     have = have or choose()
     parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
-    parts += [f"{name} {fingerprint(paths.PATCHES / name)}" for name in have.hooks]
+    parts += [f"{name} {fingerprint(paths.base().patches / name)}" for name in have.hooks]
     inputs = digest([state.version, *parts, *(f"{path.name} {fingerprint(path)}" for path in extra)])
     edited = find_edits(tree, state)
     if state.inputs == inputs and not (discard and edited):
@@ -53,7 +53,7 @@ def sync(
             )
         return
 
-    scratch = paths.TREES / f".{tree.name}-sync"
+    scratch = paths.base().trees / f".{tree.name}-sync"
     remove(scratch)
     scratch.mkdir()
     owned, hooked = _overlay(extra, stock, scratch, state.version, have)
@@ -74,7 +74,7 @@ def sync(
             inputs,
             {name: fingerprint(path) for name, path in owned.items()},
             {name: fingerprint(path) if path else None for name, path in hooked.items()},
-            {name: fingerprint(paths.PATCHES / name) for name in have.hooks},
+            {name: fingerprint(paths.base().patches / name) for name in have.hooks},
         ),
     )
     remove(scratch)
@@ -112,12 +112,12 @@ def _overlay(
 
 
 def _patches(have: Part, scratch: Path) -> Path:
-    if have.hooks == hooks.read_series(paths.PATCHES):
-        return paths.PATCHES
+    if have.hooks == hooks.read_series(paths.base().patches):
+        return paths.base().patches
     folder = scratch / ".pc-patches"
     folder.mkdir()
     for name in have.hooks:
-        shutil.copy(paths.PATCHES / name, folder)
+        shutil.copy(paths.base().patches / name, folder)
     (folder / "series").write_text("".join(f"{name}\n" for name in have.hooks))
     return folder
 

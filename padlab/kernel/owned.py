@@ -10,6 +10,7 @@ from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process
 from padlab.core.errors import LabError
+from padlab.core.paths import Base
 from padlab.kernel import hooks
 from padlab.kernel.content import Stamp, fingerprint
 from padlab.kernel.state import remove, some
@@ -18,9 +19,9 @@ WITHOUT = "without"
 _LEFTOVERS = ("~", ".swp", ".orig", ".rej", ".o", ".pyc")  # of editors and programs
 
 
-def differences() -> Path | None:
-    """The folder of what the base has otherwise; None for the base that linux/ is written for."""
-    return paths.OWN / "owned" if paths.OWN else None
+def differences(base: Base) -> Path | None:
+    """The folder of what a base has otherwise; None for the base that linux/ is written for."""
+    return base.own / "owned" if base.own else None
 
 
 def shared_files() -> dict[str, Path]:
@@ -31,16 +32,17 @@ def shared_files() -> dict[str, Path]:
     }
 
 
-def owned_files() -> dict[str, Path]:
-    """The files that the series owns on the base in use, by their path in the kernel tree."""
+def owned_files(base: Base | None = None) -> dict[str, Path]:
+    """The files that the series owns on a base, that in use if none is given, by their path in the kernel."""
+    base = base or paths.base()
     files = shared_files()
-    folder = differences()
+    folder = differences(base)
     if folder is None:
         return files
     for name in left_out(folder):
         if files.pop(name, None) is None:
             raise LabError(paths.shown(folder / WITHOUT), f"linux/ has no {name}", "take it out of that list")
-    place = _applied(folder, files)
+    place = _applied(base, folder, files)
     for name in patch_of(folder):
         files.pop(name, None)
         if (place / name).exists():
@@ -67,22 +69,22 @@ def patch_of(folder: Path) -> dict[str, str]:
     return {name: patches[0] for name, patches in touched.items()}
 
 
-def _applied(folder: Path, files: dict[str, Path]) -> Path:
+def _applied(base: Base, folder: Path, files: dict[str, Path]) -> Path:
     """Where the files are that the patches edit, edited."""
-    place = paths.BUILD / "owned"
+    place = base.build / "owned"
     patched = patch_of(folder)
     if not patched:
         return place
     packages.ensure("quilt")
     parts = [f"{name} {fingerprint(files[name]) if name in files else None}" for name in sorted(patched)]
     parts += [f"{name} {fingerprint(folder / name)}" for name in ["series", *hooks.read_series(folder)]]
-    with exclusive.alone(paths.BUILD / ".owned.lock"):
+    with exclusive.alone(base.build / ".owned.lock"):
         stamp = Stamp(place / ".padlab-made", parts)
         if not stamp.matches():
             remove(place)
             place.mkdir(parents=True)
             with stamp.renewed():
-                what = f"applying what Linux {paths.BASE} has otherwise to linux/"
+                what = f"applying what Linux {base.name} has otherwise to linux/"
                 todo = f"edit that patch of {paths.shown(folder)}, or what it edits"
                 hooks.apply(paths.LINUX, folder, place, what=what, todo=todo)
     return place

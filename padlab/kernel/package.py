@@ -119,12 +119,12 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
     image = obj / archs.X86_64.image
     if not (stamp.matches() and image.exists()):
         there = sum(512 * path.lstat().st_blocks for path in obj.rglob("*"))
-        host.check_room(paths.TREES, _ROOM + _modules(given) * _ROOM_MODULE - there, what)
+        host.check_room(paths.base().trees, _ROOM + _modules(given) * _ROOM_MODULE - there, what)
     if not (stamp.matches() and dot_config.exists()):
         with stamp.renewed(), progress.step(what):
             dot_config.write_text(given.text)
             fragment.write_text(wanted)
-            log = paths.LOGS / "config-package.log"
+            log = paths.base().logs / "config-package.log"
             merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, fragment]
             process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
             command = builds.make_command(top, obj, archs.X86_64, [*tools(given), "olddefconfig"])
@@ -212,7 +212,7 @@ def _pack(top: Path, obj: Path, directory: Path, version: str, given: GivenConfi
         builds.make(top, obj, archs.X86_64, ["bindeb-pkg", *variables], what, "package-pack.log", None)
         debs = sorted((*top.glob("linux-image-*.deb"), *top.glob("linux-headers-*.deb")))
         if not any(path.name.startswith("linux-image-") for path in debs):
-            log = paths.LOGS / "package-pack.log"
+            log = paths.base().logs / "package-pack.log"
             raise LabError(what, "no package of a kernel came out of it", "see the log", log=log)
         return _deliver(debs[::-1], directory, what)
     finally:

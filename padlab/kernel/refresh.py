@@ -8,7 +8,6 @@ from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, owned
 from padlab.kernel.content import fingerprint
 from padlab.kernel.state import State, differing, find_edits, known_state, some
-from padlab.kernel.tree import VARIANTS
 
 
 def refresh(difference: str = "") -> list[str]:
@@ -18,7 +17,7 @@ def refresh(difference: str = "") -> list[str]:
     ``difference`` is such a patch, to which edits of other owned files go instead of linux/.
     """
     packages.ensure("quilt")
-    tree = paths.TREES / "patched"
+    tree = paths.base().trees / "patched"
     state = known_state(tree)
     edited = find_edits(tree, state)
     owners = hooks.owner_in(tree)
@@ -33,25 +32,25 @@ def refresh(difference: str = "") -> list[str]:
             edit = tree / name
             overlay.install(edit if edit.exists() else None, paths.LINUX / name)
             written.append(f"linux/{name}")
-    folder = owned.differences()
+    folder = owned.differences(paths.base())
     for patch in sorted(set(own.values())):
         assert folder
         mine = {name: tree / name for name, owner in own.items() if owner == patch}
         owned.write_difference(folder, patch, mine)
         written.append(paths.shown(folder / patch))
     for name in patches:
-        hooks.refresh(tree, paths.PATCHES, name)
-        written.append(paths.shown(paths.PATCHES / name))
-    overlay.sync(tree, VARIANTS["patched"].extra, paths.TREES / "stock", state, discard=False)
+        hooks.refresh(tree, paths.base().patches, name)
+        written.append(paths.shown(paths.base().patches / name))
+    overlay.sync(tree, (), paths.base().trees / "stock", state, discard=False)
     return written
 
 
 def _own_patches(files: list[str], difference: str) -> dict[str, str]:
     """The owned files that the base has, or is to have, otherwise than linux/: file -> patch."""
-    folder = owned.differences()
+    folder = owned.differences(paths.base())
     if folder is None:
         if difference:
-            raise LabError("refresh", f"linux/ is as base {paths.BASE} has it", "leave out --own")
+            raise LabError("refresh", f"linux/ is as base {paths.base().name} has it", "leave out --own")
         return {}
     patch_of = owned.patch_of(folder)
     patches = {name: patch_of.get(name, difference) for name in files}
@@ -67,8 +66,8 @@ def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[s
         if mine not in (given, fingerprint(tree / name)):
             both.append(f"linux/{name}")
     for name in patches:
-        if name in state.patches and fingerprint(paths.PATCHES / name) != state.patches[name]:
-            both.append(paths.shown(paths.PATCHES / name))
+        if name in state.patches and fingerprint(paths.base().patches / name) != state.patches[name]:
+            both.append(paths.shown(paths.base().patches / name))
     if both:
         raise LabError(
             "refresh",
@@ -80,6 +79,6 @@ def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[s
 
 def strays() -> list[str]:
     """Files of the patched tree that were added or edited and that neither linux/ nor a patch has."""
-    tree, stock = paths.TREES / "patched", paths.TREES / "stock"
+    tree, stock = paths.base().trees / "patched", paths.base().trees / "stock"
     known = {*known_state(tree).files(), *hooks.owner_in(tree)}
     return sorted(differing(stock, tree) - known)

@@ -29,7 +29,7 @@ _GONE = re.compile(r"\s404\s+Not Found|File not found")
 _REASON = re.compile(r"^E: Failed to fetch \S+\s+(.*)$", re.MULTILINE)
 
 
-class Base(Struct, forbid_unknown_fields=True, frozen=True):
+class Package(Struct, forbid_unknown_fields=True, frozen=True):
     """The package of a kernel series, and the version of it that this commit was tested with."""
 
     package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z")]
@@ -42,27 +42,27 @@ class Base(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 @functools.cache
-def base() -> Base:
-    bases, name = toml.load(RECORD, dict[str, Base]), paths.BASE
-    if name not in bases:
+def package() -> Package:
+    known, name = toml.load(RECORD, dict[str, Package]), paths.base().name
+    if name not in known:
         raise LabError(RECORD.name, f'has no table ["{name}"]', f"restore it: git checkout {RECORD.name}")
-    return bases[name]
+    return known[name]
 
 
 def _environment() -> dict[str, str]:
-    return aptsuite.environment(base().suite) if base().suite else {}
+    return aptsuite.environment(package().suite) if package().suite else {}
 
 
 def _update_index(what: str) -> None:
-    if base().suite:
-        aptsuite.update(base().suite, what)
+    if package().suite:
+        aptsuite.update(package().suite, what)
     else:
         packages.update_index(what)
 
 
 def deb(version: str) -> Path:
     """The package's file in the cache, which need not be there, with apt's name: its colon is encoded."""
-    return paths.DOWNLOADS / f"{base().package}_{version.replace(':', '%3a')}_all.deb"
+    return paths.DOWNLOADS / f"{package().package}_{version.replace(':', '%3a')}_all.deb"
 
 
 def ensure_source(update: bool = False) -> str:
@@ -71,10 +71,10 @@ def ensure_source(update: bool = False) -> str:
     ``update`` asks for the newest instead, after fetching the package index.  Else
     that is done only if nothing can be had without.
     """
-    tested = base().tested
+    tested = package().tested
     if not update and deb(tested).exists():
         return tested
-    what = f"kernel source {base().package}"
+    what = f"kernel source {package().package}"
     with exclusive.alone(paths.DOWNLOADS / ".lock"):
         for left in paths.DOWNLOADS.glob(".part-*"):  # of a download that was interrupted
             shutil.rmtree(left, ignore_errors=True)
@@ -91,9 +91,9 @@ def ensure_source(update: bool = False) -> str:
 
 @functools.cache  # once
 def warn_untested(version: str) -> None:
-    if version != base().tested:
+    if version != package().tested:
         progress.note(
-            f"note: this commit was tested with {base().package} {base().tested}, this is {version}"
+            f"note: this commit was tested with {package().package} {package().tested}, this is {version}"
         )
 
 
@@ -106,12 +106,12 @@ def name_of(version: str) -> str:
 
 
 def _choose(update: bool, kept: str | None, what: str) -> str:
-    if update or base().suite:  # whose index is small
+    if update or package().suite:  # whose index is small
         _update_index(what)
     chosen = _offered(update)
-    if base().suite and kept and not update and chosen != base().tested:
+    if package().suite and kept and not update and chosen != package().tested:
         return kept  # the suite has moved on
-    if not (chosen or kept or base().suite):
+    if not (chosen or kept or package().suite):
         packages.need_apt(what)
         _update_index(what)
         chosen = _offered(update)
@@ -119,17 +119,17 @@ def _choose(update: bool, kept: str | None, what: str) -> str:
 
 
 def _give_up(what: str) -> NoReturn:
-    if base().suite:
-        why = f"{base().suite} does not offer it, and none is in {paths.DOWNLOADS}"
+    if package().suite:
+        why = f"{package().suite} does not offer it, and none is in {paths.DOWNLOADS}"
         raise AbsentError(what, why, f"give a source: {paths.command('tree')} --source FILE.tar.xz")
     todo = "check the network; /etc/apt/sources.list needs Debian 13, or Debian 12 with its security suite"
     raise LabError(what, f"the package index does not offer it, and none is in {paths.DOWNLOADS}", todo)
 
 
 def cached() -> list[str]:
-    package = base().package
-    names = [path.name for path in paths.DOWNLOADS.glob(f"{package}_*_all.deb")]
-    return [unquote(name.removeprefix(f"{package}_").removesuffix("_all.deb")) for name in names]
+    name = package().package
+    files = [path.name for path in paths.DOWNLOADS.glob(f"{name}_*_all.deb")]
+    return [unquote(file.removeprefix(f"{name}_").removesuffix("_all.deb")) for file in files]
 
 
 def newest(versions: list[str]) -> str | None:
@@ -146,10 +146,10 @@ def _offered(update: bool) -> str | None:
     """What to take of what the package index offers; None if that is nothing, or there is no index."""
     if shutil.which("apt-cache") is None:
         return None
-    command, what = ["apt-cache", "policy", base().package], "asking for the kernel source"
+    command, what = ["apt-cache", "policy", package().package], "asking for the kernel source"
     policy = process.run(command, what=what, env=_environment(), ok=range(256))
-    if not update and base().tested in _OFFERED.findall(policy):
-        return base().tested
+    if not update and package().tested in _OFFERED.findall(policy):
+        return package().tested
     return parse_candidate(policy)
 
 
@@ -175,11 +175,11 @@ def _download(version: str, update: bool, what: str) -> str:
 
 def _fetch(version: str, what: str) -> str:
     """apt checks the file against the signed index."""
-    package, log = f"{base().package}={version}", paths.LOGS / "apt-download.log"
+    exact, log = f"{package().package}={version}", paths.base().logs / "apt-download.log"
     options = ["-o", "APT::Sandbox::User=root"]
     try:
-        with progress.step(f"downloading {base().package} {version}"):
-            packages.download(package, what, log, options, _environment())
+        with progress.step(f"downloading {package().package} {version}"):
+            packages.download(exact, what, log, options, _environment())
     except LabError as err:
         raise _explain(version, what, err) from None
     return version
@@ -229,7 +229,7 @@ def look_at(path: Path) -> Given:
 
 
 def _bad_source(what: str, why: str) -> LabError:
-    return LabError(what, why, _TAKES.format(series=base().series))
+    return LabError(what, why, _TAKES.format(series=package().series))
 
 
 def check_version(makefile: str, what: str) -> str:
@@ -239,16 +239,16 @@ def check_version(makefile: str, what: str) -> str:
         raise _bad_source(what, "it is no kernel source: there is no version in its Makefile")
     series = ".".join(numbers[name] for name in _NUMBERS[:2])
     version = f"{series}.{numbers.get('SUBLEVEL') or '0'}{numbers.get('EXTRAVERSION', '')}"
-    if series != base().series:
+    if series != package().series:
         hint = f"; base {series} is for that" if series in paths.bases() else ""
         raise _bad_source(
-            what, f"it is Linux {version}, and base {paths.BASE} is for {base().series}.N{hint}"
+            what, f"it is Linux {version}, and base {paths.base().name} is for {package().series}.N{hint}"
         )
     return version
 
 
 def _tar(args: list[object], path: Path, what: str) -> str:
-    log = paths.LOGS / "unpack.log"
+    log = paths.base().logs / "unpack.log"
     try:
         return process.run(["tar", "-f", path, *args], what=what, log=log)
     except LabError as err:

@@ -55,7 +55,7 @@ def write_state(tree: Path, state: State) -> None:
 def find_edits(tree: Path, state: State) -> list[str]:
     """Files of the series that differ from what the tree was given."""
     edited = [name for name, given in state.files().items() if fingerprint(tree / name) != given]
-    stock = paths.TREES / "stock"
+    stock = paths.base().trees / "stock"
     for name in hooks.owner_in(tree):
         if name not in state.files() and fingerprint(tree / name) != fingerprint(stock / name):
             edited.append(name)

@@ -30,6 +30,7 @@ import msgspec
 
 from padlab.core import paths, toml
 from padlab.core.errors import LabError
+from padlab.core.paths import Base
 from padlab.kernel import hooks
 from padlab.kernel.owned import owned_files
 from padlab.kernel.tree import Variant
@@ -96,35 +97,37 @@ def _bad(name: str, why: str, todo: str) -> LabError:
     return LabError(f"series/{name}", why, todo)
 
 
-def messages() -> dict[str, Path]:
-    """The messages by name: those of series/, or what the base in use has under the same name.
+def messages(base: Base) -> dict[str, Path]:
+    """The messages by name: those of series/, or what the base has under the same name.
 
     One that has only comments there says that the base does not have the step.
     """
-    own = paths.OWN / "series" if paths.OWN else None
+    own = base.own / "series" if base.own else None
     files = {path.name: path for folder in (STEPS, own) if folder for path in folder.glob("*.msg")}
     return {name: files[name] for name in sorted(files) if _COMMENTS.sub("", files[name].read_text())}
 
 
-def read_parts() -> list[Part]:
+def read_parts(base: Base | None = None) -> list[Part]:
     """The parts in order, checked: everything is in exactly one step, and each message in one part."""
-    texts = messages()
-    cut = _cut()
-    owned = owned_files()
+    base = base or paths.base()
+    texts = messages(base)
+    cut = _cut(base)
+    owned = owned_files(base)
     parts = [
         Part(name, cover, tuple(_step(step, texts, owned) for step in names), each)
         for name, cover, names, each in cut
     ]
     count = Counter(name for _, cover, names, _ in cut for name in (cover, *names))
     problems = [
-        f"{name}: in no part" for name in sorted(set(texts) - set(count) - ({COVER} if _named() else set()))
+        f"{name}: in no part"
+        for name in sorted(set(texts) - set(count) - ({COVER} if _named(base) else set()))
     ]
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
     steps = [step for part in parts for step in part.steps]
-    problems += coverage(steps, set(owned), set(hooks.read_series(paths.PATCHES)))
+    problems += coverage(steps, set(owned), set(hooks.read_series(base.patches)))
     if problems:
         why = f"{len(problems)} files, hooks or messages are not where they should be"
-        todo = "correct the Owns and Hook lines of series/*.msg" + f", or {PARTS}" * bool(_named())
+        todo = "correct the Owns and Hook lines of series/*.msg" + f", or {PARTS}" * bool(_named(base))
         raise LabError("the series' steps", why, todo, detail=problems)
     return parts
 
@@ -135,16 +138,16 @@ def _step(name: str, texts: dict[str, Path], owned: Iterable[str]) -> Step:
     return expand(parse_step(name, texts[name].read_text()), owned)
 
 
-def _named() -> list[_Named]:
-    """The parts that the base in use has, if it has any."""
-    path = (paths.OWN / "series" if paths.OWN else STEPS) / PARTS
+def _named(base: Base) -> list[_Named]:
+    """The parts that the base has, if it has any."""
+    path = (base.own / "series" if base.own else STEPS) / PARTS
     return toml.load(path, _Parts).part if path.exists() else []
 
 
-def _cut() -> list[tuple[str, str, list[str], bool]]:
-    named = _named()
+def _cut(base: Base) -> list[tuple[str, str, list[str], bool]]:
+    named = _named(base)
     if not named:
-        return [("", COVER, [name for name in messages() if name != COVER], False)]
+        return [("", COVER, [name for name in messages(base) if name != COVER], False)]
     return [
         (f"{number}-{part.name}", f"cover-{part.name}.msg", part.steps, part.each)
         for number, part in enumerate(named, 1)
@@ -155,8 +158,8 @@ def read_steps() -> list[Step]:
     return [step for part in read_parts() for step in part.steps]
 
 
-def cover_letter(part: Part) -> Step:
-    path = messages().get(part.cover)
+def cover_letter(part: Part, base: Base | None = None) -> Step:
+    path = messages(base or paths.base()).get(part.cover)
     if path is None:
         raise _bad(part.cover, "there is no cover letter", "write one")
     return parse_step(part.cover, path.read_text())

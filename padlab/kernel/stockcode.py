@@ -14,7 +14,6 @@ from msgspec import Meta, Struct
 from padlab.core import paths, toml
 from padlab.kernel.content import digest
 
-LIST = paths.table("stock-functions.toml")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
@@ -30,7 +29,7 @@ class Functions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read() -> list[Function]:
-    return toml.load(LIST, Functions).function
+    return toml.load(paths.table("stock-functions.toml"), Functions).function
 
 
 def text_of(source: str, name: str) -> str | None:

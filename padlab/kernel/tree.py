@@ -39,27 +39,27 @@ class Variant:
     ``linked`` trees share unchanged files with stock through hard links: cheap,
     and right for trees nobody edits by hand.  A ``changing`` one gets other patches
     while the lab runs.  ``only`` has the names of owned files and hooks, if the tree is
-    to have a part of the series.
+    to have a part of the series.  ``faults`` is a pattern of patches of checks/faults.
     """
 
     extra: tuple[Path, ...] = ()
+    faults: str = ""
     linked: bool = False
     series: bool = True
     changing: bool = False
     only: frozenset[str] | None = None
 
+    def patches(self) -> list[Path]:
+        return [*sorted((paths.CHECKS / "faults").glob(self.faults or "-")), *self.extra]
+
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
 # and stock with what of it is for stock, too: memory that can be mirrored.  Each of these patches
 # is for all bases: its context is of lines that they have in common.
-_FAULTS = tuple(sorted((paths.CHECKS / "faults").glob("*.patch")))
-_FOR_STOCK = "mirrored-memory.patch"
 VARIANTS: dict[str, Variant] = {
     "patched": Variant(),
-    "faulty": Variant(extra=_FAULTS, linked=True),
-    "mirrored": Variant(
-        extra=tuple(path for path in _FAULTS if path.name == _FOR_STOCK), linked=True, series=False
-    ),
+    "faulty": Variant(faults="*.patch", linked=True),
+    "mirrored": Variant(faults="mirrored-memory.patch", linked=True, series=False),
 }
 
 
@@ -80,14 +80,14 @@ def ensure_tree(
     version = given.version if given else _ensure_stock(update)
     if given:
         source.warn_untested(version)
-        state = read_state(paths.TREES / "stock")
+        state = read_state(paths.base().trees / "stock")
         if state is None or state.version != version:
             _unpack(given.unpack, version)
-    stock = paths.TREES / "stock"
+    stock = paths.base().trees / "stock"
     if kernel == "stock":
         return stock
     packages.ensure("quilt")
-    tree = paths.TREES / kernel
+    tree = paths.base().trees / kernel
     variant = VARIANTS[kernel]
     state = read_state(tree)
     if state is None or state.version != version:
@@ -96,12 +96,12 @@ def ensure_tree(
         _clone(stock, tree, variant, version)
         state = State(version)
     have = overlay.choose(variant.series, variant.only)
-    overlay.sync(tree, variant.extra, stock, state, discard, have)
+    overlay.sync(tree, variant.patches(), stock, state, discard, have)
     return tree
 
 
 def source_version() -> str:
-    return known_state(paths.TREES / "stock").version
+    return known_state(paths.base().trees / "stock").version
 
 
 def has_series(kernel: str) -> bool:
@@ -114,7 +114,7 @@ def is_changing(kernel: str) -> bool:
 
 def content_key(kernel: str) -> str:
     """Changes when a file of the series, or an edit of one, changes in the tree of ``kernel``."""
-    tree = paths.TREES / kernel
+    tree = paths.base().trees / kernel
     state = known_state(tree)
     files = sorted(set(state.files()) | set(hooks.owner_in(tree)))
     return digest([state.version, *(f"{name} {fingerprint(tree / name)}" for name in files)])
@@ -122,7 +122,7 @@ def content_key(kernel: str) -> str:
 
 def _ensure_stock(update: bool) -> str:
     """Unpack stock when it is not there, or when ``update`` finds a newer one."""
-    stock = paths.TREES / "stock"
+    stock = paths.base().trees / "stock"
     state = read_state(stock)
     if state is not None and not update:
         source.warn_untested(state.version)
@@ -139,9 +139,11 @@ def _ensure_stock(update: bool) -> str:
     )
 
     def unpack(place: Path) -> None:
-        command = ["bash", "-c", pipeline, "unpack", deb, source.base().package, place]
+        command = ["bash", "-c", pipeline, "unpack", deb, source.package().package, place]
         todo = f"if the package file is damaged, delete it and try again: {deb}"
-        process.run(command, what=f"unpacking Linux {newest}", log=paths.LOGS / "unpack.log", todo=todo)
+        process.run(
+            command, what=f"unpacking Linux {newest}", log=paths.base().logs / "unpack.log", todo=todo
+        )
 
     _unpack(unpack, newest)
     return newest
@@ -158,15 +160,17 @@ def _clone(stock: Path, tree: Path, variant: Variant, version: str) -> None:
     flags = ["-al"] if variant.linked else ["-a", "--reflink=auto"]
 
     def copy(fresh: Path) -> None:
-        process.run(["cp", *flags, "-t", fresh, "--", *entries], what=what, log=paths.LOGS / "clone.log")
+        process.run(
+            ["cp", *flags, "-t", fresh, "--", *entries], what=what, log=paths.base().logs / "clone.log"
+        )
 
     _make(tree.name, version, what, TREE_ROOM // 8 if variant.linked else TREE_ROOM, copy)
 
 
 def _make(name: str, version: str, what: str, room: int, fill: Callable[[Path], None]) -> None:
     """A tree of this version, which ``fill`` makes in an empty folder, in place of an older one."""
-    host.check_room(paths.TREES, room, what)
-    fresh, place, old = (paths.TREES / part for part in (f".{name}-new", name, f".{name}-old"))
+    host.check_room(paths.base().trees, room, what)
+    fresh, place, old = (paths.base().trees / part for part in (f".{name}-new", name, f".{name}-old"))
     remove(fresh)
     fresh.mkdir(parents=True)
     with progress.step(what):

@@ -67,7 +67,7 @@ def _finish(inside: Path, new: Path) -> None:
     """What is beside the archive."""
     conf = {
         "FORMAT": form.FORMAT,
-        "BASES": " ".join([paths.BASE, *(base for base in paths.bases() if base != paths.BASE)]),
+        "BASES": " ".join([paths.base().name, *(base for base in paths.bases() if base != paths.base().name)]),
         "QEMU": " ".join([*portable.command(_KIT), "-L", f"{_KIT}/share"]),
         "CROWD_CPUS": qemu.CROWD_CPUS,
         "MOST_CPUS": machines.MAX_CPUS,
@@ -86,12 +86,12 @@ def _finish(inside: Path, new: Path) -> None:
 
 def _benches(inside: Path, made: Path) -> None:
     """A process is on one base, a kit has the benches of all; and what it is made from."""
-    facts = {"commit": git.commit(), "base": paths.BASE, "config": PERF.name, "qemu": portable.version()}
+    facts = {"commit": git.commit(), "base": paths.base().name, "config": PERF.name, "qemu": portable.version()}
     facts["compiler"] = provenance.of_native(_WHAT)["compiler"]
     made.write_text("".join(f"{name} {value}\n" for name, value in facts.items()))
     for base in paths.bases():
         command, what = [sys.executable, "-m", "padlab.kit.make", inside, made], f"benches of {base}"
-        log, env = paths.LOGS / f"kit-benches-{base}.log", {paths.BASE_VARIABLE: base}
+        log, env = paths.base().logs / f"kit-benches-{base}.log", {paths.BASE_VARIABLE: base}
         with progress.step(what) as step:
             process.stream(command, step.update, what=what, cwd=paths.ROOT, env=env, log=log)
 
@@ -100,9 +100,9 @@ def benches(inside: Path, made: Path) -> None:
     """Those of the base in use, linked statically, and the kernel source that they are of."""
     for program, tool in {"memmap_bench": structpages.TOOL, "zero_bench": zeroing.TOOL}.items():
         apart = native.Tool(tool.folder, tool.sources, "-static")
-        shutil.copy(native.make(apart, program, "STATIC=1"), inside / f"{program}-{paths.BASE}")
+        shutil.copy(native.make(apart, program, "STATIC=1"), inside / f"{program}-{paths.base().name}")
     with made.open("a") as lines:
-        lines.write(f"source-{paths.BASE} {source.name_of(tree.source_version())}\n")
+        lines.write(f"source-{paths.base().name} {source.name_of(tree.source_version())}\n")
 
 
 def write_guests(inside: Path) -> None:

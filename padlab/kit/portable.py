@@ -46,7 +46,7 @@ def _unpack(tmp: Path) -> Path:
     """Its package and all that this depends on, in a folder as in a root."""
     (tmp / "debs/partial").mkdir(parents=True)
     install = [*_INSTALL, "-o", f"Dir::Cache::archives={tmp / 'debs'}", "--download-only", "qemu-system-x86"]
-    log = paths.LOGS / f"apt-{SUITE}.log"
+    log = paths.base().logs / f"apt-{SUITE}.log"
     process.run(install, what=_WHAT, env=aptsuite.environment(SUITE), log=log)
     for deb in sorted((tmp / "debs").glob("*.deb")):
         process.run(["dpkg-deb", "--extract", deb, tmp / "root"], what=f"unpacking {deb.name}")

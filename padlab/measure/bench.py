@@ -21,12 +21,10 @@ from padlab.kernel import build as builds
 from padlab.measure import provenance, structpages, zeroing
 from padlab.measure.verdict import MAX_OF_BEST, Best, Gate, Judged, Verdict, overall
 
-UML_LOG = paths.LOGS / "bench-uml.log"
 _WHAT = "struct pages, UML"
 UML = "obj-uml-bench"  # built without what slows it down
 _MOST_GIB = 64  # of pages, which are never touched: 1 GiB of struct pages
 _PAGES_PER_MIB_OF_MEMMAP = (1 << 20) // 64
-_TMPFS = paths.BUILD / "tmpfs"  # where one is mounted
 # UML's memory is a file.  Mounts of a namespace of its own leave no trace.
 _IN_TMPFS = 'mount -t tmpfs -o huge=always,size=95% none "$0" && TMPDIR="$0" exec "$@"'
 
@@ -34,6 +32,10 @@ _MEMORY = re.compile(r"# bulk_bench: bench: (\d+) pages in \d+ runs, (\d+) MiB")
 _ROUND = re.compile(r"# bulk_bench: bench: round (\d+) (\w+) (\d+) ns")
 _FAILED = re.compile(r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*|Kernel panic.*)")
 _OK = re.compile(r"^ok \d+ memmap_bulk$")
+
+
+def _uml_log() -> Path:
+    return paths.base().logs / "bench-uml.log"
 
 
 def parse_uml(lines: Iterable[str], note: str = "") -> structpages.Measured:
@@ -51,7 +53,7 @@ def parse_uml(lines: Iterable[str], note: str = "") -> structpages.Measured:
         elif _OK.match(line.rstrip()):
             bad = ""
     if bad:
-        raise LabError(_WHAT, bad, "see its log", log=UML_LOG)
+        raise LabError(_WHAT, bad, "see its log", log=_uml_log())
     return structpages.Measured(structpages.UML, pages, tuple(timings), (*notes, note))
 
 
@@ -63,8 +65,9 @@ def run_uml(program: Path, rounds: int) -> structpages.Measured:
     command = [program, f"mem={gib}G", "console=tty", "kunit_shutdown=halt"]
     command += ["memmap_bulk_kunit.runs=1024", f"memmap_bulk_kunit.rounds={rounds}"]
     command += ["kunit.filter_glob=memmap_bulk.bulk_bench"]
-    _TMPFS.mkdir(parents=True, exist_ok=True)
-    huge = ["unshare", "-m", "sh", "-c", _IN_TMPFS, str(_TMPFS)]
+    tmpfs = paths.base().build / "tmpfs"  # where one is mounted
+    tmpfs.mkdir(parents=True, exist_ok=True)
+    huge = ["unshare", "-m", "sh", "-c", _IN_TMPFS, str(tmpfs)]
     if subprocess.run([*huge, "true"], capture_output=True, check=False).returncode:
         huge = []  # not to be had here
     lines: list[str] = []
@@ -75,7 +78,7 @@ def run_uml(program: Path, rounds: int) -> structpages.Measured:
             if match := _ROUND.search(line):
                 step.update(f"round {match[1]} of {rounds}, {match[2]}")
 
-        process.stream([*huge, *command], show, what=_WHAT, log=UML_LOG)
+        process.stream([*huge, *command], show, what=_WHAT, log=_uml_log())
     if huge:
         return parse_uml(lines, "its memory is in huge pages, as a kernel's memmap is")
     return parse_uml(
@@ -92,7 +95,7 @@ STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.OPEN: 3}
 def main(quick: bool = False) -> int:
     rounds = QUICK_ROUNDS if quick else ROUNDS
     what, args, log = "building User-mode Linux", ["build", f"--build_dir={UML}"], "bench-uml-build.log"
-    tree = builds.kunit_uml(what, args, "kunit-bench.config", log=paths.LOGS / log)
+    tree = builds.kunit_uml(what, args, "kunit-bench.config", log=paths.base().logs / log)
     sizes = [f"--mib={structpages.QUICK_MIB}"] if quick else []
     runs = [run_uml(tree / UML / "linux", rounds), structpages.run(f"--rounds={rounds}", *sizes)]
     if not quick:

@@ -44,7 +44,7 @@ class Boots:
 def kernels() -> dict[str, tree.Variant]:
     parts = steps.read_parts()
     if len(parts) == 1:
-        raise LabError("parts", f"the series of base {paths.BASE} has none", "choose another base")
+        raise LabError("parts", f"the series of base {paths.base().name} has none", "choose another base")
     variants: dict[str, tree.Variant] = {}
     done: list[steps.Step] = []
     for part in parts:

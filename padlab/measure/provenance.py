@@ -31,12 +31,16 @@ OF_CPU = ("bench.json", "hugepages.json", "starts.json", "boots.json")
 
 
 def path_of(name: str) -> Path:
-    return paths.RESULTS / CPUS / host.cpu_slug() / name if name in OF_CPU else paths.RESULTS / name
+    return (
+        paths.base().results / CPUS / host.cpu_slug() / name
+        if name in OF_CPU
+        else paths.base().results / name
+    )
 
 
 def of_cpus(name: str, base: str) -> dict[str, Path]:
     """By CPU, in order, where a result that depends on it has been recorded for a base."""
-    top = paths.results_of(base) / CPUS
+    top = paths.Base.named(base).results / CPUS
     return {path.parent.name: path for path in sorted(top.glob(f"*/{name}"))}
 
 

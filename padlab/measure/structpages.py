@@ -38,11 +38,14 @@ USE_OURS = "ours"  # by CPU movnti or plain stores, which are timed beside it
 QUICK_MIB = 1024  # of struct pages
 ROUNDS = 15  # of a run for a verdict
 RUNS = 4  # at most, while one is not decided
-LOG = paths.LOGS / "memmap-bench.log"
 _MM = (f"mm/memmap_{name}" for name in ("bulk.c", "bulk.h", "early.c", "early.h", "job.c", "job.h"))
 _SOURCES = ("tools/testing/padata", *_MM, "arch/x86/mm/memmap_bulk.c", "include/linux/memmap_bulk.h")
 TOOL = native.Tool("tools/testing/memmap_bulk", (*native.ENGINE, *_SOURCES))
 WAYS = ("stock", OURS, "plain", LIMIT)
+
+
+def log_path() -> Path:
+    return paths.base().logs / "memmap-bench.log"
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,9 @@ def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
 
 
 def run(*args: str) -> Measured:
-    return parse(tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=LOG))
+    return parse(
+        tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=log_path())
+    )
 
 
 SHAPES = ("", "-56", "-72", "-80", "-96", "-virtual")  # of struct page, as the Makefile has them
@@ -155,13 +160,15 @@ _STATES = re.compile(r"^states: (\d+) runs, ")
 def check_stores() -> Outcome:
     """x86's stores, all states and the outcome of all ways, for each size of struct page."""
     programs = (native.make(TOOL, program) for program in CHECKS)
-    return judge([problem for program in programs for problem in check_program(program)], LOG)
+    return judge([problem for program in programs for problem in check_program(program)], log_path())
 
 
 def check_program(program: Path) -> list[str]:
     """One of CHECKS; an error if something is wrong, a problem if it was not looked at."""
     limit_s, name = tools.CHECK_LIMIT_S, "memmap_bench"
-    measured = parse(tools.run(program, "--check", what=program.name, log=LOG, says=name, limit_s=limit_s))
+    measured = parse(
+        tools.run(program, "--check", what=program.name, log=log_path(), says=name, limit_s=limit_s)
+    )
     for note in measured.notes:
         progress.note(note)
     return [
@@ -191,7 +198,7 @@ def _times(
 ) -> list[list[int]]:
     of_use = (timing for timing in timings if (timing.use, timing.threads) == which)
     by = stats.group(of_use, lambda timing: timing.way)
-    tools.need("memmap_bench", [f"{name}, {way}" for way in ways if way not in by], LOG)
+    tools.need("memmap_bench", [f"{name}, {way}" for way in ways if way not in by], log_path())
     return [[timing.ns for timing in by[way]] for way in ways]
 
 

@@ -49,7 +49,6 @@ USE_SIZES = (16, 64, 512, 1024, 2048)  # in KiB
 USE_HOW = ("forward", "backward", "random")
 
 FILE = "zeroing.toml"
-LOG = paths.LOGS / "zero-bench.log"
 _FOLIO = ("mm/folio_zero.c", "mm/folio_copy.c", "include/linux/folio_zero.h", "include/linux/folio_copy.h")
 _X86 = ("mm/zero_pages.c", "mm/copy_pages.c", "mm/bulk_stores.c", "include/asm/bulk_stores.h")
 _SOURCES = ("tools/testing/padata", *_FOLIO, *(f"arch/x86/{name}" for name in _X86))
@@ -60,6 +59,10 @@ _NOT_HERE = re.compile(r"^store \w+: not on this CPU$")
 _PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|\d+ of \d+, store \w+)$")
 
 Times = dict[tuple[int, str], list[int]]  # of 1 GiB by threads and way, in ns, round by round
+
+
+def log_path() -> Path:
+    return paths.base().logs / "zero-bench.log"
 
 
 class Stock(Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,7 +119,9 @@ def parse(said: tools.Said) -> Measured:
 
 
 def run(*args: str) -> Measured:
-    return parse(tools.run(native.make(TOOL, "zero_bench"), *args, what="huge pages, userspace", log=LOG))
+    return parse(
+        tools.run(native.make(TOOL, "zero_bench"), *args, what="huge pages, userspace", log=log_path())
+    )
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ def check() -> Outcome:
 
 
 def check_program(program: Path) -> Outcome:
-    log, limit_s = paths.LOGS / f"{program.name}.log", tools.CHECK_LIMIT_S
+    log, limit_s = paths.base().logs / f"{program.name}.log", tools.CHECK_LIMIT_S
     notes = parse(tools.run(program, what=program.name, log=log, limit_s=limit_s)).notes
     for note in notes:
         progress.note(note)
@@ -180,7 +185,9 @@ def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> l
     by = _of_gib(timings)
     wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
     wanted |= {(2, OURS), (2, SPLIT)} if several else set()
-    tools.need("zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), LOG)
+    tools.need(
+        "zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), log_path()
+    )
     rapids = host.is_rapids()
     most = MAX_OF_STOCK_INTEL if rapids else MAX_OF_STOCK
     if extents or (1, CLZERO) in by:
@@ -256,7 +263,9 @@ def copy_gate() -> Gate[Measured]:
 
     def limits_of(runs: Sequence[Measured]) -> list[Limit]:
         by = _of_gib(timings_of(runs))
-        tools.need("zero_bench --copy", (way for way in (OURS, *COPY_PEERS) if (1, way) not in by), LOG)
+        tools.need(
+            "zero_bench --copy", (way for way in (OURS, *COPY_PEERS) if (1, way) not in by), log_path()
+        )
         most = MAX_OF_STOCK_COPY_INTEL if host.is_rapids() else MAX_OF_STOCK_COPY
         return _one(by, most, COPY_PEERS)
 
@@ -308,7 +317,7 @@ def first_use_gate(extents: bool = False, copies: bool = False) -> Gate[Measured
         uses = uses_of(runs)
         wanted = {use for use in wanted_uses() if use[0] >= 2048 or not copies}
         missing = wanted - {(use.kib, use.page, use.how, use.way) for use in uses}
-        tools.need("zero_bench --use", (" ".join(map(str, use)) for use in missing), LOG)
+        tools.need("zero_bench --use", (" ".join(map(str, use)) for use in missing), log_path())
         return use_limits(uses, extents)
 
     return Gate(

@@ -166,11 +166,11 @@ def check_config(machine: Machine, config: Config, exact: bool) -> None:
 def _folder(spec: BootSpec) -> Path:
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}"
     for n in range(1, 1000):
-        folder = paths.BOOTS / (stem if n == 1 else f"{stem}-{n}")
+        folder = paths.base().boots / (stem if n == 1 else f"{stem}-{n}")
         with contextlib.suppress(FileExistsError):
             folder.mkdir(parents=True)
             return folder
-    raise LabError("boot log", f"{paths.BOOTS}/{stem} is taken", "remove old boots")
+    raise LabError("boot log", f"{paths.base().boots}/{stem} is taken", "remove old boots")
 
 
 def prepare(kernel: str, config: Config = PERF, role: str = "boot", command: str = "") -> Ready:

@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import foreign, packages
+from padlab.core import foreign, packages, paths
 from padlab.core.errors import LabError
-from padlab.core.paths import INITRAMFS
 from padlab.kernel import build as builds
 from padlab.kernel import native, othertests, tree
 from padlab.kernel.arch import Arch
@@ -109,7 +108,7 @@ def planned(role: str, arch: Arch, command: str = "") -> Path:
 
 
 def _path(role: str, image: bytes) -> Path:
-    return INITRAMFS / f"{role}-{hashlib.sha256(image).hexdigest()[:16]}.cpio"
+    return paths.base().initramfs / f"{role}-{hashlib.sha256(image).hexdigest()[:16]}.cpio"
 
 
 def _base(role: str, arch: Arch) -> list[Entry]:

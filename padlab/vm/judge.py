@@ -25,7 +25,7 @@ def main(folder: Path, as_json: bool = False) -> int:
     """The exit status is 0 if the guest ended well, without complaints, and all of its tests passed."""
     result = read(folder)
     told = summary.describe(result)
-    tests = ktap.of_guest(result.guest, paths.TREES / "patched")
+    tests = ktap.of_guest(result.guest, paths.base().trees / "patched")
     if as_json:
         results = {"passed": tests.passed, "failures": tests.failures, "skips": tests.skips}
         print(json.dumps({**told.as_dict(), "tests": results if result.guest.ktap else None}, indent=2))

@@ -18,6 +18,7 @@ from padlab.core import paths
 from padlab.kernel.kconfig import DEBUG, PERF
 from padlab.measure import growth
 from padlab.measure.growth import Goal
+from tests.conftest import set_base
 
 # A case of the matrix that has other expectations, a check and a goal that are left out.
 TABLE = """\
@@ -36,8 +37,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A base with that table and nothing else of its own."""
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks/checks.toml").write_text(TABLE)
-    monkeypatch.setattr(paths, "BASE", "9.9")
-    monkeypatch.setattr(paths, "OWN", tmp_path)
+    set_base(monkeypatch, name="9.9", own=tmp_path)
     expected.table.cache_clear()
     yield
     expected.table.cache_clear()
@@ -52,8 +52,7 @@ def cases() -> dict[str, Case]:
 def test_each_entry_is_about_something_that_is_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A check, a goal, or a case that has other expectations than without the table."""
     usual = [replace(case, says=(), stock_breaks=False) for case in cases().values()]
-    monkeypatch.setattr(paths, "BASE", name)
-    monkeypatch.setattr(paths, "OWN", paths.BASES / name if name != paths.DEFAULT_BASE else None)
+    set_base(monkeypatch, name)
     try:
         of_base, table = cases(), expected.table()
     finally:

@@ -14,6 +14,7 @@ from checks.install.bareroot import HostConfig
 from padlab.core import paths, process
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from tests.conftest import set_base, write
 
 
 def target(release: str, uri: str, *, component: str = "main", origin: str | None = "Debian") -> str:
@@ -138,7 +139,7 @@ class TestRemove:
     def test_however_a_run_ends(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: BaseException | None
     ) -> None:
-        monkeypatch.setattr(bareroot, "ROOTS", tmp_path / "fresh")
+        set_base(monkeypatch, build=tmp_path)
         monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
         monkeypatch.setattr(bareroot, "_debootstrap", lambda root, *_rest: (root.path / "root").mkdir())
         monkeypatch.setattr(HostConfig, "files", lambda _self: [])
@@ -155,11 +156,11 @@ class TestRemove:
     def test_what_a_killed_run_left(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(bareroot, "ROOTS", tmp_path)
+        set_base(monkeypatch, build=tmp_path)
         monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
-        (tmp_path / "trixie-x1/proc").mkdir(parents=True)
+        (tmp_path / "fresh/trixie-x1/proc").mkdir(parents=True)
         bareroot.remove_leftovers()
-        assert "killed run left" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
+        assert "killed run left" in capsys.readouterr().err and not list(bareroot.roots().iterdir())
 
 
 class TestCheckHost:
@@ -173,17 +174,16 @@ class TestCheckHost:
     def test_too_little_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 0)
         monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
-        monkeypatch.setattr(bareroot, "ROOTS", tmp_path)
+        set_base(monkeypatch, build=tmp_path)
         usage = shutil.disk_usage(tmp_path)._replace(free=3 << 30)
         monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
         with pytest.raises(LabError, match=r"no room on disk: 3\.0 GiB free .* needed; free some space"):
             bareroot.prepared(bareroot.ROOM)
 
     def test_a_mirror_that_cannot_be_reached(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        log = tmp_path / "fresh-trixie-root.log"
-        log.write_text("W: Failed to fetch x Temporary failure resolving 'm'\n")
-        monkeypatch.setattr(paths, "LOGS", tmp_path)
-        monkeypatch.setattr(bareroot, "ROOTS", tmp_path / "fresh")
+        log = tmp_path / "logs/fresh-trixie-root.log"
+        write(log, "W: Failed to fetch x Temporary failure resolving 'm'\n")
+        set_base(monkeypatch, build=tmp_path)
         monkeypatch.setattr(bareroot, "namespaces", lambda: ["env"])
 
         def fail(_command: object, _take: object, *, what: str, log: Path) -> int:

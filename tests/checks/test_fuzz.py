@@ -9,9 +9,9 @@ import pytest
 from checks.engine import fuzz
 from checks.engine.fuzz import Result
 from checks.mutants.mutant import Mutant
-from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from tests.conftest import set_base
 
 GOOD = """\
 padata_fuzz: seed 0x51e2d247, 3 callers, 4 helpers, TSan
@@ -75,7 +75,7 @@ def test_our_bugs_are_found_by_each_build() -> None:
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "padata_fuzz-asan"
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    set_base(monkeypatch, build=tmp_path)
     monkeypatch.setattr(fuzz, "build", lambda *_args: path)
     return path
 

@@ -9,7 +9,7 @@ from checks.source import test_lint as lab
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
-from tests.conftest import write_all
+from tests.conftest import set_base, write_all
 
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
 <testcase classname="tests.test_a" name="test_good"/>
@@ -33,7 +33,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of one file for each tool, good."""
     monkeypatch.setattr(lab, "ROOT", tmp_path)
     monkeypatch.setattr(lab, "GUEST", tmp_path / "guest")
-    monkeypatch.setattr(lab, "LOGS", tmp_path / "build/logs")
+    set_base(monkeypatch, build=tmp_path / "build")
     monkeypatch.setattr(lab, "CACHES", tmp_path / "build/lint")
     (tmp_path / "pyproject.toml").write_text((paths.ROOT / "pyproject.toml").read_text())
     for folder in ("padlab", "checks"):

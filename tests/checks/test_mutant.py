@@ -18,6 +18,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import tree
 from padlab.kernel.owned import owned_files
+from tests.conftest import set_base
 
 OURS = mutant.all_of()
 # Where faults are most likely to do harm after boot.
@@ -119,7 +120,7 @@ def test_a_base_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for folder in (shared, own):
         folder.mkdir(parents=True)
     monkeypatch.setattr(paths, "CHECKS", tmp_path / "shared")
-    monkeypatch.setattr(paths, "OWN", tmp_path / "own")
+    set_base(monkeypatch, own=tmp_path / "own")
     (shared / "t.toml").write_text(TABLE + "[mutants.b]\nwhy='w'\nold='p'\nnew='n'\n")
     (own / "t.toml").write_text("[mutants]\na=false\n[mutants.b]\nold='q'\n")
     (own / "s.toml").write_text(TABLE)
@@ -256,9 +257,9 @@ def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what differs is written, so that make does again what it has to."""
-    monkeypatch.setattr(detectors, "_TOP", tmp_path)
+    set_base(monkeypatch, build=tmp_path)
     fault = next(fault for fault in OURS if fault.file == "mm/folio_zero.c")
-    place = tmp_path / fault.file
+    place = tmp_path / "mutants/tree" / fault.file
     detectors._bare_tree(None)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.c")}
     detectors._bare_tree(fault)

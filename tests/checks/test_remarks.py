@@ -16,7 +16,7 @@ from padlab.kernel.build import Build
 from padlab.kernel.kconfig import DEBUG, Config
 from padlab.kernel.steps import Step
 from padlab.kernel.tree import Variant
-from tests.conftest import write
+from tests.conftest import set_base, write
 
 TOP = Path("/trees/patched")
 OUTPUT = f"""\
@@ -86,8 +86,7 @@ def test_sparse_does_not_know_guards(tmp_path: Path, function: str, known: bool)
 @pytest.fixture
 def trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stock and patched trees of a file that both have, and one that is ours."""
-    monkeypatch.setattr(checkers, "_PLACE", tmp_path / "checkers")
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    set_base(monkeypatch, build=tmp_path)
     monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / kernel)
     monkeypatch.setattr(mailseries, "touched_files", lambda: {"mm/old.c", "mm/new.c", "mm/Makefile"})
     monkeypatch.setattr(checkers.packages, "ensure", lambda *groups: None)
@@ -196,7 +195,7 @@ class Lab:
         count = len(self.had[-1])
         if count in self.broken:
             raise LabError(f"building {kernel}", "make ended with status 2", "fix the source")
-        log = paths.LOGS / f"build-{kernel}-{config}.log"
+        log = paths.base().logs / f"build-{kernel}-{config}.log"
         log.parent.mkdir(exist_ok=True)
         log.write_text(self.builds.get(count, ""))
         return Build(kernel, config, self.top, self.top / "obj-perf", self.top, "1", "6.12.1")
@@ -213,7 +212,7 @@ class Lab:
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     fake = Lab(tmp_path)
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    set_base(monkeypatch, build=tmp_path)
     monkeypatch.setattr(remarks, "have", fake.have)
     monkeypatch.setattr(remarks, "said", fake.said)
     monkeypatch.setattr(remarks.packages, "ensure", lambda *groups: None)

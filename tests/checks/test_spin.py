@@ -14,6 +14,7 @@ from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.kernel.owned import owned_files
+from tests.conftest import set_base
 
 GOOD = """\
 
@@ -111,8 +112,7 @@ def test_a_variant_is_made_where_it_belongs() -> None:
 
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
-    monkeypatch.setattr(search, "PLACE", tmp_path / "place")
+    set_base(monkeypatch, build=tmp_path)
     program = tmp_path / "jobs"
     return Search("m", spin.JOBS, "why", "m", "", lambda: program)
 
@@ -131,7 +131,7 @@ def test_a_model_is_judged(wanted: Search) -> None:
     assert spin.check(other).failures == ("why: it has to find 'data race', and finds no error",)
     says(wanted, BAD)
     outcome = spin.check(wanted)
-    assert (outcome.failures, outcome.log) == ((f"why: {FOUND}",), paths.LOGS / "models-m.log")
+    assert (outcome.failures, outcome.log) == ((f"why: {FOUND}",), paths.base().logs / "models-m.log")
     assert spin.check(replace(wanted, says="use after free", keep=False)) == Outcome(1)
     assert not wanted.build().exists()  # a variant's program is of no use to others
 

@@ -11,6 +11,7 @@ import pytest
 
 from padlab.core import aptsuite, paths
 from padlab.core.errors import AbsentError, LabError
+from tests.conftest import set_base
 
 MIRROR = "http://mirror.example/debian/"
 TARGETS = f"""\
@@ -64,7 +65,7 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (top / name).write_text(text)
     monkeypatch.setenv("PATH", f"{top}:{os.environ['PATH']}")
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    set_base(monkeypatch, build=tmp_path)
     monkeypatch.setattr(aptsuite, "KEYRINGS", (top / "keys.gpg",))
     return top
 

@@ -12,6 +12,7 @@ import pytest
 
 from padlab.core import environment, paths
 from padlab.core.errors import LabError
+from tests.conftest import set_base
 
 REQUIREMENTS = sorted(environment.REQUIREMENTS.glob("*.txt"))
 
@@ -60,7 +61,7 @@ def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An environment without packages, which this process seems to run in; pip only makes a folder."""
     place = tmp_path / "build/venv"
     monkeypatch.setattr(paths, "SHARED", place.parent)
-    monkeypatch.setattr(paths, "LOGS", place.parent / "logs")
+    set_base(monkeypatch, build=place.parent)
     monkeypatch.setattr(environment, "VENV", place)
     monkeypatch.setattr(environment, "REQUIREMENTS", tmp_path)
     monkeypatch.setattr(sys, "prefix", str(place))

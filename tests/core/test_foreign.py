@@ -7,6 +7,7 @@ import pytest
 
 from padlab.core import foreign, paths
 from padlab.core.errors import LabError
+from tests.conftest import set_base
 
 # What it is called with goes to a log; "download" leaves a package in its folder.
 APT = """#!/bin/sh
@@ -25,7 +26,7 @@ mkdir -p "$3/{folder}" && cat "$2" >"$3/{folder}/busybox"
 def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The log of apt-get, which is there after its first run."""
     monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    set_base(monkeypatch, build=tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     (tmp_path / "bin").mkdir()
     program(tmp_path, "apt-get", APT, download="echo arm64 >busybox-static_1_arm64.deb")

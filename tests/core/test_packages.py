@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from padlab.core import packages, paths, process
+from padlab.core import packages, process
 from padlab.core.errors import LabError
+from tests.conftest import set_base
 
 GROUPS = {"tools": {"saw": "saw", "nails": "/usr/include/nails.h"}}
 
@@ -52,7 +53,7 @@ class Apt:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(paths, "LOGS", tmp_path)
+    set_base(monkeypatch, build=tmp_path)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name == "apt-get" else None)
 
 

@@ -93,7 +93,7 @@ class TestBadInput:
             (["none"], "there is none called 'none'; name one of: boots, "),
             (["hooks"], "'hooks' does not take nothing; name it as: hooks BASE"),
             (["hooks", "6.12", "x"], "'hooks' does not take 6.12 x"),
-            (["threads-made", "6.0", "x"], "there is no base '6.0'; name one of: 6.12"),
+            (["threads-made", "6.0", "x"], "there is no '6.0'; choose one of: 6.12"),
             (["after-parts", "stock", "9"], "what 'after-parts stock 9' is made from is not recorded"),
             (["zeroing", "6.12", "no-cpu"], "results/cpus/no-cpu/hugepages.json cannot be read"),
         ],

@@ -13,7 +13,7 @@ from padlab.kernel import arch as archs
 from padlab.kernel import build, kconfig, state
 from padlab.kernel.arch import ALL, Arch
 from padlab.kernel.kconfig import PERF, Config
-from tests.conftest import write
+from tests.conftest import set_base, write
 
 MAKE_OUTPUT = """\
 make: Entering directory '/x'
@@ -153,7 +153,7 @@ class TestWhenItIsBuilt:
     def made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made: list[str] = []
         top = tmp_path / "trees/stock"
-        monkeypatch.setattr(paths, "TREES", tmp_path / "trees")
+        set_base(monkeypatch, build=tmp_path)
         monkeypatch.setattr(paths, "CONFIGS", tmp_path / "configs")
         monkeypatch.setattr(build.packages, "ensure", lambda *groups: None)
         monkeypatch.setattr(build.tree, "ensure_tree", lambda kernel: top)
@@ -198,14 +198,14 @@ class TestWhenItIsBuilt:
         elif what == "arch":
             (paths.CONFIGS / "x86.config").write_text("CONFIG_SMP=n\n")
         else:
-            (paths.TREES / "stock/obj-perf/arch/x86/boot/bzImage").unlink()
+            (paths.base().trees / "stock/obj-perf/arch/x86/boot/bzImage").unlink()
         build.ensure_build("stock")
         assert made == ["configured", "made"]
 
     def test_each_architecture_has_its_compiler_and_image(self, made: list[str]) -> None:
         built = build.ensure_build("stock", kconfig.ARM64)
         assert made == ["configured", "made"]
-        assert built.image == paths.TREES / "stock/obj-arm64/arch/arm64/boot/Image"
+        assert built.image == paths.base().trees / "stock/obj-arm64/arch/arm64/boot/Image"
         gcc = f"CC={archs.COMPILE} aarch64-linux-gnu-gcc"
         variables = ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", gcc]
         for arch, wanted in ((archs.ARM64, True), (archs.X86_64, False)):

@@ -23,7 +23,7 @@ CONFIG_LOCALVERSION=""
 
 @pytest.fixture(autouse=True)
 def base(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "base", lambda: source.Base("linux-source-6.12", "6.12.9-1"))
+    monkeypatch.setattr(source, "package", lambda: source.Package("linux-source-6.12", "6.12.9-1"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import mailseries, state, steps, tree
-from tests.conftest import write, write_all
+from tests.conftest import set_base, write, write_all
 
 
 def test_trees_differ(tmp_path: Path) -> None:
@@ -27,10 +27,9 @@ def test_trees_differ(tmp_path: Path) -> None:
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
     """A made-up clone: two steps, an owned script, a hook."""
-    for name in ("LINUX", "PATCHES", "TREES", "LOGS", "BUILD"):
-        monkeypatch.setattr(paths, name, tmp_path / name.lower())
+    set_base(monkeypatch, patches=tmp_path / "patches", build=tmp_path)
+    monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
     monkeypatch.setattr(steps, "STEPS", tmp_path / "series")
-    monkeypatch.setattr(mailseries, "_WORK", tmp_path / "work")
     for module in (tree, mailseries):
         monkeypatch.setattr(module.packages, "ensure", lambda *groups: None)
     files = {
@@ -61,7 +60,7 @@ class TestExport:
             "0002-selftests-padata.patch",
         ]
         mailseries.check(clone / "out")
-        assert os.access(clone / "work/check/tools/x/run.sh", os.X_OK)
+        assert os.access(clone / "series/check/tools/x/run.sh", os.X_OK)
         cover = mails[0].read_text()
         assert "the cover" in cover and "What it is." in cover and "6.12.1-1" in cover
         assert "Signed-off-by: " in mails[1].read_text()
@@ -133,7 +132,7 @@ class TestParts:
             "2-tests/0001-selftests-padata.patch",
         ]
         mailseries.check(parts / "out")
-        assert (parts / "work/check/kernel/padata_mt.c").read_text() == "engine\n"
+        assert (parts / "series/check/kernel/padata_mt.c").read_text() == "engine\n"
 
     def test_each_says_what_it_is_against(self, parts: Path) -> None:
         mails = mailseries.export(parts / "out")
@@ -179,8 +178,7 @@ for (grep {/patch$/} @ARGV) { open F, $_; while (<F>) { print "$ARGV[-1]:1: ERRO
 @pytest.fixture
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(packages, "ensure", lambda *groups: None)
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
-    monkeypatch.setattr(mailseries, "_CLEAN", tmp_path / "clean/stamp")
+    set_base(monkeypatch, build=tmp_path)
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts/checkpatch.pl").write_text(SCRIPT)
     return tmp_path

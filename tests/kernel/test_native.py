@@ -16,6 +16,7 @@ from padlab.core import paths, process
 from padlab.core.errors import LabError
 from padlab.kernel import native, tree
 from padlab.kernel.arch import X86_64
+from tests.conftest import set_base
 
 MAKEFILE = """\
 $(O)/%: main.c ../../../lib/value.h
@@ -36,8 +37,7 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in files.items():
         write(tmp_path / "tree" / name, text)
     monkeypatch.setattr(tree, "ensure_tree", lambda kernel: tmp_path / "tree")
-    monkeypatch.setattr(paths, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
+    set_base(monkeypatch, build=tmp_path / "build")
     return tmp_path / "tree"
 
 
@@ -101,7 +101,7 @@ def test_static(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     source.write_text("int main(void) { return 5; }\n")
     first = native.static(source)
     assert first.startswith(b"\x7fELF") and native.static(source) == first
-    program = paths.BUILD / "native/static/x86_64/guest"
+    program = paths.base().build / "native/static/x86_64/guest"
     made = program.stat().st_mtime_ns
     assert value(program) == 5
     headers = subprocess.run(["readelf", "-l", program], capture_output=True, text=True, check=True).stdout

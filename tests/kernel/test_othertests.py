@@ -21,7 +21,7 @@ def test_a_program_is_what_its_command_ends_in() -> None:
 def test_each_is_in_its_suite() -> None:
     programs = othertests.programs()
     assert programs["mm/cow"].built == ["cow"]
-    suites = {"mm", "cgroup", "memory-hotplug", "sched", *(["iommu"] if paths.OWN else [])}
+    suites = {"mm", "cgroup", "memory-hotplug", "sched", *(["iommu"] if paths.base().own else [])}
     assert {othertests.suite_of(name) for name in programs} == suites
 
 

@@ -9,7 +9,7 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, kconfig, mailseries, refresh, source, state, steps, tree
-from tests.conftest import edit, write, write_all
+from tests.conftest import edit, set_base, write, write_all
 
 VERSION = "7.3.1-1"
 ENGINE = "".join(f"line {number}\n" for number in range(1, 21))
@@ -36,15 +36,14 @@ FILES = {
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone that works on base 7.3."""
     own, build = tmp_path / "bases/7.3", tmp_path / "build/7.3"
-    places = {"ROOT": tmp_path, "LINUX": tmp_path / "linux", "BASE": "7.3", "OWN": own}
-    places |= {"PATCHES": own / "patches", "BUILD": build, "TREES": build / "trees", "LOGS": build / "logs"}
-    for name, value in places.items():
-        monkeypatch.setattr(paths, name, value)
+    set_base(monkeypatch, name="7.3", own=own, patches=own / "patches", build=build)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
     monkeypatch.setattr(tree.packages, "ensure", lambda *groups: None)
-    base = source.Base("linux-source-7.3", VERSION, "trixie-backports")
-    monkeypatch.setattr(source, "base", lambda: base)
+    package = source.Package("linux-source-7.3", VERSION, "trixie-backports")
+    monkeypatch.setattr(source, "package", lambda: package)
     write_all(tmp_path, FILES)
-    state.write_state(paths.TREES / "stock", state.State(VERSION))
+    state.write_state(paths.base().trees / "stock", state.State(VERSION))
     return tmp_path
 
 
@@ -148,7 +147,7 @@ class TestRefresh:
 
     def test_no_own_patch_on_the_default_base(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tree.ensure_tree("patched")
-        monkeypatch.setattr(paths, "OWN", None)
+        set_base(monkeypatch, own=None)
         with pytest.raises(LabError, match="leave out --own"):
             refresh._own_patches(["mm/both.c"], "x.patch")
 
@@ -188,7 +187,6 @@ class TestSeries:
     @pytest.fixture
     def series(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(steps, "STEPS", clone / "series")
-        monkeypatch.setattr(mailseries, "_WORK", clone / "work")
         monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
         write(clone / "series/00-cover.msg", "Subject: the cover\n\nFor 6.12.\n")
         write(clone / "series/01-engine.msg", "Subject: engine\nOwns: kernel/engine.c\n\nWhy.\n")
@@ -213,6 +211,6 @@ class TestSeries:
         mailseries.check(series / "out")
 
     def test_is_against_what_was_given(self, series: Path) -> None:
-        state.write_state(paths.TREES / "stock", state.State("7.3.4 of commit 012345678901"))
+        state.write_state(paths.base().trees / "stock", state.State("7.3.4 of commit 012345678901"))
         cover = mailseries.export(series / "out")[0].read_text()
         assert "This series is against Linux 7.3.4 of commit 012345678901." in cover

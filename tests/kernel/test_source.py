@@ -14,6 +14,7 @@ import pytest
 from padlab.core import aptsuite, paths, progress
 from padlab.core.errors import AbsentError, LabError
 from padlab.kernel import source, state, tree
+from tests.conftest import set_base
 
 TESTED, NEWER, OLDER, OLDEST = "6.12.117-1~deb12u1", "6.12.117-1", "6.12.99-1", "6.12.9-1"
 
@@ -91,8 +92,8 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
     apt = Apt(tmp_path / "apt")
     monkeypatch.setenv("PATH", f"{apt.top}:{os.environ['PATH']}")
     monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
-    monkeypatch.setattr(source, "base", lambda: source.Base("linux-source-6.12", TESTED))
+    set_base(monkeypatch, build=tmp_path)
+    monkeypatch.setattr(source, "package", lambda: source.Package("linux-source-6.12", TESTED))
     monkeypatch.setattr(source.packages, "update_index", apt.update)
     return apt
 
@@ -185,9 +186,9 @@ class TestSuiteOfItsOwn:
 
     @pytest.fixture
     def suite(self, apt: Apt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
-        base = source.Base(self.PACKAGE, self.TESTED, "trixie-backports")
-        monkeypatch.setattr(source, "base", lambda: base)
-        monkeypatch.setattr(paths, "BASE", "7.3")
+        package = source.Package(self.PACKAGE, self.TESTED, "trixie-backports")
+        monkeypatch.setattr(source, "package", lambda: package)
+        set_base(monkeypatch, "7.3", build=tmp_path)
         monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
         monkeypatch.setattr(aptsuite, "update", lambda _suite, what: apt.update(what))
         for name, script in (("apt-cache", SUITE_CACHE), ("apt-get", SUITE_GET)):
@@ -302,8 +303,8 @@ class TestVersions:
 class TestRecord:
     @pytest.mark.parametrize("name", paths.bases())
     def test_every_base_has_a_table(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(paths, "BASE", name)
-        assert source.base.__wrapped__().series == name
+        set_base(monkeypatch, name)
+        assert source.package.__wrapped__().series == name
 
     @pytest.mark.parametrize(
         ("text", "why"),
@@ -318,7 +319,7 @@ class TestRecord:
         (tmp_path / "source.toml").write_text(text)
         monkeypatch.setattr(source, "RECORD", tmp_path / "source.toml")
         with pytest.raises(LabError, match=why):
-            source.base.__wrapped__()
+            source.package.__wrapped__()
 
     def test_another_version_is_named_once(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
         notes: list[str] = []
@@ -336,12 +337,10 @@ pytestmark = pytest.mark.usefixtures("installed")
 
 @pytest.fixture
 def given_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(paths, "TREES", tmp_path / "trees")
-    monkeypatch.setattr(paths, "LOGS", tmp_path / "logs")
-    monkeypatch.setattr(paths, "BASE", "7.3")
+    set_base(monkeypatch, "7.3", build=tmp_path)
     monkeypatch.setattr(source.packages, "ensure", lambda *groups: None)
-    base = source.Base("linux-source-7.3", "7.3.4-1", "trixie-backports")
-    monkeypatch.setattr(source, "base", lambda: base)
+    package = source.Package("linux-source-7.3", "7.3.4-1", "trixie-backports")
+    monkeypatch.setattr(source, "package", lambda: package)
     source.warn_untested.cache_clear()
     return tmp_path
 
@@ -369,7 +368,7 @@ def given_fails(path: Path) -> str:
     with pytest.raises(LabError) as error:
         made(path)
     assert "\n" not in error.value.line() and not error.value.detail
-    assert not (paths.TREES / "stock").exists()
+    assert not (paths.base().trees / "stock").exists()
     return error.value.line()
 
 
@@ -413,7 +412,7 @@ class TestBadTarball:
         path = tarball(given_lab, 7, 3, 4, "", code=os.urandom(1 << 20).hex())
         path.write_bytes(path.read_bytes()[: 1 << 19])
         assert "it is no tarball, or damaged." in given_fails(path)
-        assert state.read_state(paths.TREES / "stock") is None
+        assert state.read_state(paths.base().trees / "stock") is None
 
     def test_no_kernel(self, given_lab: Path) -> None:
         (given_lab / "x").mkdir()

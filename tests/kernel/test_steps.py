@@ -9,7 +9,7 @@ from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, steps
 from padlab.kernel.steps import Step
-from tests.conftest import write
+from tests.conftest import set_base, write
 
 MESSAGE = (
     "# SPDX\nSubject: padata: new\nOwns: kernel/a.c\nOwns: tools/x/\nHook: a.patch\n\nThe problem.\n\nMore.\n"
@@ -58,7 +58,7 @@ class TestCoverage:
     def test_ours_cover_the_repository(self) -> None:
         made = steps.read_steps()
         assert len(made) > 1
-        assert [name for step in made for name in step.hooks] == hooks.read_series(paths.PATCHES)
+        assert [name for step in made for name in step.hooks] == hooks.read_series(paths.base().patches)
 
 
 @pytest.mark.usefixtures("installed")
@@ -68,14 +68,8 @@ class TestParts:
     @pytest.fixture
     def base(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         own = tmp_path / "bases/7.3"
-        places = {
-            "LINUX": tmp_path / "linux",
-            "PATCHES": own / "patches",
-            "OWN": own,
-            "BUILD": tmp_path / "build",
-        }
-        for name, value in places.items():
-            monkeypatch.setattr(paths, name, value)
+        set_base(monkeypatch, own=own, patches=own / "patches", build=tmp_path / "build")
+        monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
         monkeypatch.setattr(steps, "STEPS", tmp_path / "series")
         write(tmp_path / "linux/a.c", "one\ntwo\n")
         write(tmp_path / "series/00-cover.msg", "Subject: all\n\nText.\n")

@@ -12,7 +12,7 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import hooks, overlay, refresh, state, tree
-from tests.conftest import edit, write
+from tests.conftest import edit, set_base, write
 
 VERSION = "6.12.1-1"
 LINES = [f"line {number}\n" for number in range(1, 31)]
@@ -43,8 +43,8 @@ needs_quilt = pytest.mark.usefixtures("installed")
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
     """A clone with two hooks, one owned file, and an unpacked stock tree."""
-    for name in ("LINUX", "PATCHES", "TREES", "LOGS"):
-        monkeypatch.setattr(paths, name, tmp_path / name.lower())
+    set_base(monkeypatch, patches=tmp_path / "patches", build=tmp_path)
+    monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
     monkeypatch.setattr(tree.packages, "ensure", lambda *groups: None)
     write(tmp_path / "linux/kernel/padata_mt.c", "engine\n")
     write(tmp_path / "patches/series", "page.patch\nmakefile.patch # last\n")

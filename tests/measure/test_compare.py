@@ -13,7 +13,7 @@ from padlab.kernel.kconfig import PERF
 from padlab.measure import compare, provenance
 from padlab.measure.compare import Run
 from padlab.vm import boot, machine, summary
-from tests.conftest import EMULATED, EXACT
+from tests.conftest import EMULATED, EXACT, set_base
 from tests.vm.test_machine import published_rows
 
 BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
@@ -109,7 +109,7 @@ def test_only_exact_runs_are_recorded_and_fail_if_they_differ(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(provenance.paths, "RESULTS", tmp_path)
+    set_base(monkeypatch, results=tmp_path)
     monkeypatch.setattr(boot, "prepare", lambda kernel: (replace(BUILD, kernel=kernel), Path("initrd")))
     booted = dict(zip(compare.KERNELS, runs([0.0302, 0.0302], [0.0151, last]), strict=True))
 

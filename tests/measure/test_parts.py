@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import steps, tree
 from padlab.kernel.build import Build
@@ -18,6 +17,7 @@ from padlab.measure.parts import Boots
 from padlab.measure.phases import PHASES
 from padlab.vm import boot
 from padlab.vm.accel import Accel
+from tests.conftest import set_base
 
 GIB = 1 << 18  # its pages
 FIRST = Step("01-a.msg", "a", ("a.c",), ("a.patch",), "Text.\n")
@@ -58,7 +58,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
     def prepare(kernel: str) -> boot.Ready:
         return Build(kernel, PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1"), tmp_path
 
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    set_base(monkeypatch, results=tmp_path)
     parts_of_it = [Part("1-a", "", (FIRST,), each=True), Part("2-b", "", (SECOND,))]
     monkeypatch.setattr(steps, "read_parts", lambda: parts_of_it)
     monkeypatch.setattr(parts.boot, "prepare", prepare)

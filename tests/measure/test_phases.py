@@ -7,6 +7,7 @@ from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.measure import growth, phases
 from padlab.vm import dmesg
+from tests.conftest import set_base
 
 LATER = """\
 [    0.469000] smpboot: Total of 1 processors activated (2000.00 BogoMIPS)
@@ -48,7 +49,7 @@ EARLIER = {
 def console(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a kernel of the base says, which is the one in use."""
     base = request.param
-    monkeypatch.setattr(paths, "OWN", None if base == paths.DEFAULT_BASE else paths.BASES / base)
+    set_base(monkeypatch, base)
     return EARLIER[base] + LATER
 
 

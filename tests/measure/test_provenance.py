@@ -50,7 +50,7 @@ def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("zen5")
 def test_nothing_of_another_cpu_is_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert provenance.path_of("bench.json").parent.parent == paths.RESULTS / "cpus"
+    assert provenance.path_of("bench.json").parent.parent == paths.base().results / "cpus"
     folders = [provenance.path_of("bench.json").parent.name]
     monkeypatch.setattr(host.os, "cpu_count", lambda: 16)
     folders.append(provenance.path_of("bench.json").parent.name)

@@ -11,13 +11,13 @@ import pytest
 from msgspec import structs
 
 from padlab.cli.shared import parse_threads
-from padlab.core import paths, progress
+from padlab.core import progress
 from padlab.core.errors import LabError
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import ARM64, DEBUG, PERF, Config
 from padlab.vm import boot, channel, dmesg, machine, summary, watch
 from padlab.vm.qemu import Ports
-from tests.conftest import EMULATED, EXACT, is_gone
+from tests.conftest import EMULATED, EXACT, is_gone, set_base
 
 DATA = Path(__file__).parent.parent / "data"
 BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("no_qemu")
 @pytest.fixture
 def run_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Boots with a script that gets the paths of console and channel as $1 and $2."""
-    monkeypatch.setattr(paths, "BOOTS", tmp_path)
+    set_base(monkeypatch, build=tmp_path)
 
     def run(script: str, limit_s: float = 20, **spec: object) -> boot.BootResult:
         def command(_spec: object, _kernel: object, _qemu: object, _accel: object, ports: Ports) -> list[str]:

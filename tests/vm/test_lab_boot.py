@@ -18,6 +18,7 @@ from padlab.kernel import build as builds
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import DEBUG, PERF
 from padlab.vm import boot, channel, emulator, initramfs, lab_boot, machine
+from tests.conftest import set_base
 
 TINY = machine.load("tiny")
 
@@ -31,8 +32,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with nothing on it, and a clone with nothing built."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(emulator.OVERRIDE, raising=False)
-    monkeypatch.setattr(paths, "TREES", tmp_path / "trees")
-    monkeypatch.setattr(initramfs, "INITRAMFS", tmp_path / "initramfs")
+    set_base(monkeypatch, build=tmp_path)
     for module, name in ((packages, "install"), (builds, "ensure_build"), (boot, "boot")):
         monkeypatch.setattr(module, name, refuse)
     return tmp_path
@@ -88,7 +88,7 @@ class TestShell:
     @pytest.fixture
     def run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_qemu: None):
         build = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
-        monkeypatch.setattr(paths, "BOOTS", tmp_path)
+        set_base(monkeypatch, build=tmp_path)
         monkeypatch.setattr(boot, "prepare", lambda *_args: (build, Path("/i.cpio")))
 
         def run(script: str) -> int:
