@@ -17,7 +17,7 @@ def main(path: Path) -> times.Run:
     for line in missing(run):
         progress.result(line)
     for base, name, record in times.records(run):
-        progress.result(_keep(paths.results_of(base) / provenance.CPUS / run.slug / name, record))
+        progress.result(_keep(paths.Base.named(base).results / provenance.CPUS / run.slug / name, record))
     return run
 
 

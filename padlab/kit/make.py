@@ -67,7 +67,9 @@ def _finish(inside: Path, new: Path) -> None:
     """What is beside the archive."""
     conf = {
         "FORMAT": form.FORMAT,
-        "BASES": " ".join([paths.base().name, *(base for base in paths.bases() if base != paths.base().name)]),
+        "BASES": " ".join(
+            [paths.base().name, *(base for base in paths.bases() if base != paths.base().name)]
+        ),
         "QEMU": " ".join([*portable.command(_KIT), "-L", f"{_KIT}/share"]),
         "CROWD_CPUS": qemu.CROWD_CPUS,
         "MOST_CPUS": machines.MAX_CPUS,
@@ -86,7 +88,12 @@ def _finish(inside: Path, new: Path) -> None:
 
 def _benches(inside: Path, made: Path) -> None:
     """A process is on one base, a kit has the benches of all; and what it is made from."""
-    facts = {"commit": git.commit(), "base": paths.base().name, "config": PERF.name, "qemu": portable.version()}
+    facts = {
+        "commit": git.commit(),
+        "base": paths.base().name,
+        "config": PERF.name,
+        "qemu": portable.version(),
+    }
     facts["compiler"] = provenance.of_native(_WHAT)["compiler"]
     made.write_text("".join(f"{name} {value}\n" for name, value in facts.items()))
     for base in paths.bases():
