@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from padlab.core import exclusive, paths, process
 from padlab.core.outcome import Outcome
@@ -18,6 +19,7 @@ from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
 from padlab.vm import boot as boots
 from padlab.vm import initramfs, ktap, machine
+from padlab.vm.spec import How, default_limit_s
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
 SMALL = "epyc-7551-kvm-small"
@@ -62,11 +64,11 @@ def built(kernel: str, config: kconfig.Config) -> builds.Build:
         return builds.ensure_build(kernel, config)
 
 
-def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> tuple[builds.Build, Path]:
+def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> boots.Ready:
     build = built(kernel, config)
     # Different images have programs and modules in common.
     with process.apart(), exclusive.alone(paths.base().build / ".making.lock"):
-        return build, initramfs.ensure(build, role)
+        return boots.Ready(build, initramfs.ensure(build, role))
 
 
 def machine_of(config: kconfig.Config) -> str:
@@ -76,7 +78,7 @@ def machine_of(config: kconfig.Config) -> str:
 
 def boot_limit_s(target: machine.Machine, config: kconfig.Config, role: str, exact: bool = False) -> float:
     """How long a boot may take: tests go on for some minutes after it."""
-    boot_s = boots.default_limit_s(target, config, exact)
+    boot_s = default_limit_s(target, config, exact)
     return max(TESTS_TAKE * boot_s, boot_s + config.test_s) if role in TEST_ROLES else boot_s
 
 
@@ -85,29 +87,18 @@ def boot(
     kernel: str,
     config: kconfig.Config = kconfig.PERF,
     role: str = "boot",
-    append: tuple[str, ...] = (),
-    *,
-    limit_s: float | None = None,
-    threads: str | None = None,
-    exact: bool = False,
-    all_cpus: bool = False,
-    shift: int = 0,
+    **how: Unpack[How],
 ) -> boots.BootResult:
-    """``target``: by its name if it is in machines/; ``limit_s``: if not what such a boot has.
-
-    The rest is as in a BootSpec.
-    """
+    """``target``: by its name if it is in machines/; ``role`` of its initramfs: what runs in the guest."""
     target = machine.load(target) if isinstance(target, str) else target
-    limit_s = limit_s or boot_limit_s(target, config, role, exact)
+    more: tuple[str, ...] = ()
+    how.setdefault("time_limit_s", boot_limit_s(target, config, role, how.get("exact", False)))
     if other := instead_of(kernel):
-        kernel, append, limit_s = other.other, (*append, *other.args), other.limit_s
-    build, initrd = ready(kernel, role, config)
+        kernel, more, how["time_limit_s"] = other.other, other.args, other.limit_s
     if role == "selftest" and config.test_s != kconfig.TEST_S:
-        append = (*append, f"padlab_limit={config.test_s}")
-    spec = boots.BootSpec(
-        target, kernel, config, threads, exact, all_cpus, shift, append, initrd, time_limit_s=limit_s
-    )
-    return boots.boot(spec, build)
+        more += (f"padlab_limit={config.test_s}",)
+    how["append"] = (*how.get("append", ()), *more)
+    return boots.boot(target, ready(kernel, role, config), **how)
 
 
 def trouble(result: boots.BootResult) -> list[str]:

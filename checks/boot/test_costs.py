@@ -146,9 +146,9 @@ def _reached(all_goals: Sequence[growth.Goal]) -> Outcome:
 )
 def test_job() -> Outcome:
     """What a caller does before the first byte of 1 GiB is zeroed, and a helper for each chunk."""
-    build, _ = guests.ready("patched", "hugecost")
-    cost, result = hugepages.boot_exactly(build, "hugecost", hugepages.parse_cost)
-    helpers, helpers_result = hugepages.boot_exactly(build, "jobcost", hugepages.parse_helpers)
+    of_fault, of_helper = (guests.ready("patched", role) for role in ("hugecost", "jobcost"))
+    cost, result = hugepages.boot_exactly(of_fault, "hugecost", hugepages.parse_cost)
+    helpers, helpers_result = hugepages.boot_exactly(of_helper, "jobcost", hugepages.parse_helpers)
     progress.note(str(cost))
     progress.note(str(helpers))
     problems = []
@@ -162,7 +162,7 @@ def test_job() -> Outcome:
 @check("zone->lock, 64 GiB", guest(LOCK_MACHINE, config=LOCK_CONFIG, boots=2))
 def test_zone_lock() -> Outcome:
     results = {
-        kernel: guests.boot(LOCK_MACHINE, kernel, LOCK_CONFIG, "locks", (*LOCK_ARGS, KMEMLEAK_OFF))
+        kernel: guests.boot(LOCK_MACHINE, kernel, LOCK_CONFIG, "locks", append=(*LOCK_ARGS, KMEMLEAK_OFF))
         for kernel in ("stock", "patched")
     }
     stock, patched = (taken(result) for result in results.values())

@@ -32,7 +32,7 @@ def _fails(what: str, expected: str, action: Callable[[], object]) -> Outcome:
 
 def _tiny(*append: str, limit_s: float | None = None) -> Callable[[], object]:
     ready = guests.ready("patched", "boot")
-    return partial(boots.boot_ready, machine.load(MACHINE), ready, append=append, time_limit_s=limit_s)
+    return partial(boots.boot, machine.load(MACHINE), ready, append=append, time_limit_s=limit_s)
 
 
 @check("a guest that hangs is ended and reported", guest(MACHINE))

@@ -28,7 +28,7 @@ BOOTS = 2  # of kernels, in one guest
 def test_restores() -> Outcome:
     """All that was preserved is there."""
     limit_s = BOOTS * guests.boot_limit_s(machine.load(MACHINE), CONFIG, "handover")
-    result = guests.boot(MACHINE, "patched", CONFIG, "handover", HANDOVER, limit_s=limit_s)
+    result = guests.boot(MACHINE, "patched", CONFIG, "handover", append=HANDOVER, time_limit_s=limit_s)
     return judge(guests.trouble(result) + problems(result.dmesg.text), result.log)
 
 

@@ -23,7 +23,7 @@ from padlab.kernel.kconfig import PERF
 from padlab.kernel.package import Packages
 from padlab.vm import boot as boots
 from padlab.vm import machine
-from padlab.vm.boot import BootResult, BootSpec
+from padlab.vm.boot import BootResult, Ready
 
 SUITE = "trixie"
 PERF_MACHINE = guests.SMT
@@ -188,8 +188,7 @@ def _boot(
     image, initrd = (place / kind for kind in ("vmlinuz", "initrd.img"))
     for path in (image, initrd):
         bareroot.copy(root.inside(f"/boot/{path.name}-{debs.release}"), path)
-    target = machine.load(name)
-    spec = BootSpec(target, "patched", append=append, initrd=initrd, time_limit_s=BOOT_LIMIT_S, disk=disk)
     top = paths.base().trees / "patched"
     build = builds.Build("patched", PERF, top, top, image, tree.source_version(), debs.release)
-    return boots.boot(spec, build)
+    ready = Ready(build, initrd)
+    return boots.boot(machine.load(name), ready, append=append, time_limit_s=BOOT_LIMIT_S, disk=disk)

@@ -26,12 +26,12 @@ GROWN = "one-cpu"
 def _boot(name: str, kernel: str, config: Config, append: tuple[str, ...]) -> BootResult:
     if kernel == "stock":
         return _of_stock(name, config, append)
-    return guests.boot(name, kernel, config, "oracle", append)
+    return guests.boot(name, kernel, config, "oracle", append=append)
 
 
 @functools.cache
 def _of_stock(name: str, config: Config, append: tuple[str, ...]) -> BootResult:
-    return guests.boot(name, "stock", config, "oracle", append)
+    return guests.boot(name, "stock", config, "oracle", append=append)
 
 
 def _memmap(name: str, kernel: str, append: tuple[str, ...] = ()) -> oracle.Report:

@@ -142,7 +142,7 @@ def problems(results: Sequence[boots.BootResult], allowance: int) -> list[str]:
 
 def _boot(drawn: Drawn, kernel: str) -> boots.BootResult:
     append = (*drawn.append, *matrix.ALWAYS.get(drawn.config, ()))
-    return guests.boot(drawn.machine, kernel, drawn.config, ROLE, append)
+    return guests.boot(drawn.machine, kernel, drawn.config, ROLE, append=append)
 
 
 def differences(drawn: Drawn) -> list[str]:

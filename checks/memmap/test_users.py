@@ -50,7 +50,7 @@ EXPECTED = {
 def test_used() -> Outcome:
     limit_s = KERNELS * guests.boot_limit_s(machine.load(MACHINE), CONFIG, "users")
     stock, ours = (
-        guests.boot(MACHINE, kernel, CONFIG, "users", limit_s=limit_s) for kernel in ("stock", "patched")
+        guests.boot(MACHINE, kernel, CONFIG, "users", time_limit_s=limit_s) for kernel in ("stock", "patched")
     )
     wrong = [f"stock: {problem}" for problem in problems(stock.guest.values("did"))]
     wrong += problems(ours.guest.values("did"))

@@ -77,7 +77,9 @@ def arguments(kernel: str, chosen: Sequence[str]) -> tuple[str, ...]:
 
 
 def _boot(kernel: str, chosen: Sequence[str]) -> BootResult:
-    result = guests.boot(MACHINE, kernel, CONFIG, ROLE, arguments(kernel, chosen), limit_s=limit_s(chosen))
+    result = guests.boot(
+        MACHINE, kernel, CONFIG, ROLE, append=arguments(kernel, chosen), time_limit_s=limit_s(chosen)
+    )
     if missing := [name for name in chosen if name not in statuses(result.guest)]:
         what = f"test programs on {kernel}"
         raise LabError(what, f"{missing[0]} did not run", "see the log", log=result.guest_log)
@@ -150,7 +152,7 @@ def _boot_stress(kernel: str) -> BootResult:
     if kernel == "patched":
         append.append(f"padlab_threshold={LEAST_KIB}")
     return guests.boot(
-        STRESS_MACHINE, kernel, STRESS_CONFIG, STRESS_ROLE, tuple(append), limit_s=STRESS_LIMIT_S
+        STRESS_MACHINE, kernel, STRESS_CONFIG, STRESS_ROLE, append=tuple(append), time_limit_s=STRESS_LIMIT_S
     )
 
 

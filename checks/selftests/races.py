@@ -142,13 +142,13 @@ def _judged(result: BootResult) -> Outcome:
 def run(name: str, role: str, *append: str) -> Outcome:
     """How tests end is not judged here: they take any report for a failure."""
     append = (*ARGUMENTS, *append) if role != "boot" else ()
-    return _judged(guests.boot(name, "patched", CONFIG, role, append))
+    return _judged(guests.boot(name, "patched", CONFIG, role, append=append))
 
 
 def control() -> Outcome:
     """A race that is there is reported, and understood here."""
     append = (*ARGUMENTS, "padlab_only=test_report_race")
-    result = guests.boot(guests.SMT, "patched", CONFIG, "selftest", append)
+    result = guests.boot(guests.SMT, "patched", CONFIG, "selftest", append=append)
     outcome = guests.results(result)
     if any(CONTROL in report.functions() for report in parse(result.dmesg.text)):
         return outcome

@@ -53,7 +53,7 @@ def kunit_uml(do: str = "run") -> Outcome:
 
 def _selftests(config: Config, *append: str) -> Outcome:
     append = (*GIVEN, *append, *preempt(config))
-    return _judged(guests.boot(guests.machine_of(config), "patched", config, "selftest", append))
+    return _judged(guests.boot(guests.machine_of(config), "patched", config, "selftest", append=append))
 
 
 def preempt(config: Config, role: str = "") -> tuple[str, ...]:
@@ -91,7 +91,9 @@ def selftests(config: Config, only: tuple[str, ...] = ()) -> Outcome:
 
 def kasan() -> Outcome:
     """Deferred init, then jobs that zero huge pages."""
-    return _judged(guests.boot(SMT, "patched", KASAN, "selftest", (*GIVEN, "padlab_only=test_huge_pages")))
+    return _judged(
+        guests.boot(SMT, "patched", KASAN, "selftest", append=(*GIVEN, "padlab_only=test_huge_pages"))
+    )
 
 
 def _timed(config: Config, tests: str) -> Outcome:
@@ -104,8 +106,12 @@ def _timed(config: Config, tests: str) -> Outcome:
     append, shift = ("loglevel=7", tests, KMEMLEAK_OFF), 1 if config.checks else 3
     return _judged(
         guests.boot(
-            *(TIME, "patched", config, "selftest", append),
-            limit_s=TIME_LIMIT_S,
+            TIME,
+            "patched",
+            config,
+            "selftest",
+            append=append,
+            time_limit_s=TIME_LIMIT_S,
             exact=True,
             all_cpus=True,
             shift=shift,
@@ -120,10 +126,10 @@ def selftests_of(kind: str, config: Config, only: str = "") -> Outcome:
         return _timed(config, tests)
     if kind in REPORTING:  # they look for reports themselves, of which no other boot may have any
         append = ("maxcpus=7", tests, KMEMLEAK_OFF)
-        return guests.results(guests.boot(SMT, "patched", config, "selftest", append))
+        return guests.results(guests.boot(SMT, "patched", config, "selftest", append=append))
     # With memory for pages of 1 GiB, or caches in a node.
     name = {"huge": hugepages.MACHINE, "caches": CACHES}[kind]
-    return _whole(guests.boot(name, "patched", config, "selftest", (tests,)))
+    return _whole(guests.boot(name, "patched", config, "selftest", append=(tests,)))
 
 
 def selftest(name: str, config: Config) -> Outcome:
@@ -136,7 +142,7 @@ def selftest(name: str, config: Config) -> Outcome:
 
 def kunit(config: Config) -> Outcome:
     append = (*GIVEN, KUNIT, *preempt(config, "kunit"))
-    return _judged(guests.boot(guests.machine_of(config), "patched", config, "kunit", append))
+    return _judged(guests.boot(guests.machine_of(config), "patched", config, "kunit", append=append))
 
 
 # What the kernel says of a page that it does not take back.
@@ -146,7 +152,7 @@ REFUSED = "BUG: Bad page state"
 def kunit_refused() -> Outcome:
     """In a boot of its own: such a page taints the kernel, and switches lockdep off."""
     append = (KUNIT, "kunit.filter_glob=memmap_bulk", "memmap_bulk_kunit.refused=1")
-    result = guests.boot(SMT, "patched", DEBUG, "kunit", append)
+    result = guests.boot(SMT, "patched", DEBUG, "kunit", append=append)
     outcome, reports = guests.results(result), result.dmesg.trouble
     problems = [line for line in reports if not line.startswith(REFUSED)]
     problems += [line for line in outcome.skips if "refused" in line]

@@ -92,13 +92,15 @@ def boot(
       ./lab boot --gdb                the kernel has lines and types for it
     """
     from padlab.vm import lab_boot
-    from padlab.vm.boot import BootSpec
+    from padlab.vm.spec import How
 
     if list_only:
         return lab_boot.machines()
     config = _config_of(machine, config, gdb)
-    spec = BootSpec(machine, kernel, config, threads, exact, append=append, gdb=gdb)
-    return lab_boot.main(spec, shell, command, json, dry_run)
+    how: How = {"threads": threads, "exact": exact, "append": append, "gdb": gdb}
+    return lab_boot.main(
+        machine, kernel, config, how, shell=shell, command=command, json=json, dry_run=dry_run
+    )
 
 
 @command(locked=False)

@@ -15,7 +15,7 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from padlab.core import git, packages, paths, process, progress
 from padlab.core.errors import LabError
@@ -28,6 +28,7 @@ from padlab.vm import machine as machines
 from padlab.vm import qemu
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
+from padlab.vm.spec import BootSpec, How
 
 MOST_MIB = 40
 KERNELS = ("stock", "patched")
@@ -127,8 +128,8 @@ def write_guests(inside: Path) -> None:
             path.write_text("".join(f"{word}\n" for word in command))
 
 
-def _words(role: str, target: Machine, kernel: str, accel: Accel, **how: Any) -> list[str]:
-    spec = boots.BootSpec(target, kernel, initrd=_KIT / f"{role}-{kernel}.cpio", **how)
+def _words(role: str, target: Machine, kernel: str, accel: Accel, **how: Unpack[How]) -> list[str]:
+    spec = BootSpec(target, kernel, initrd=_KIT / f"{role}-{kernel}.cpio", **how)
     ports = qemu.Ports(f"file:{kernel}.console", f"file:{kernel}.guest")
     return qemu.command(spec, _KIT / kernel, "", accel, ports)[1:]
 

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
@@ -25,6 +25,7 @@ from padlab.measure import provenance
 from padlab.vm import boot, summary
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
+from padlab.vm.spec import How
 
 KERNELS = ("stock", "patched")
 RUNS = 5
@@ -65,7 +66,7 @@ def main(
 ) -> int:
     """Compare on each machine.  Exact counts are recorded; the exit status is 1 if runs differ there."""
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
-    build = ready["patched"][0]
+    build = ready["patched"].build
     comparisons = [measure(machine, ready, exact, threads) for machine in machines]
     records = [as_dict(each, build) for of_machine in comparisons for each in of_machine]
     for record in records if exact else ():
@@ -95,9 +96,9 @@ def measure(
     return [compare(machine, taken["stock", None], taken["patched", count], accel, count) for count in ours]
 
 
-def run_of(machine: Machine, ready: boot.Ready, label: str, **how: Any) -> tuple[Run, Accel]:
+def run_of(machine: Machine, ready: boot.Ready, label: str, **how: Unpack[How]) -> tuple[Run, Accel]:
     """Boot; the boot's figures, and what ran it.  One without figures, or with wrong ones, is an error."""
-    result = boot.boot_ready(machine, ready, label, **how)
+    result = boot.boot(machine, ready, label, **how)
     told, spec, what = summary.describe(result), result.spec, f"comparing on {machine.name}"
     if not told.ok:
         threads = f" --threads {spec.threads}" if spec.threads else ""

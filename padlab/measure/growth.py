@@ -128,7 +128,7 @@ def goals(growth: Growth) -> list[Goal]:
 
 
 def boot_exactly(ready: boot.Ready, name: str) -> tuple[Costs, Accel]:
-    result = boot.boot_ready(machines.load(name), ready, "exact", exact=True)
+    result = boot.boot(machines.load(name), ready, "exact", exact=True)
     return costs_of(result.dmesg, result.deferred_ms, f"{result.spec.kernel} on {name}"), result.accel
 
 
@@ -169,7 +169,7 @@ def main(large: bool = False) -> int:
         boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     growth = measure(ready, large)
-    build = ready["patched"][0]
+    build = ready["patched"].build
     if large:
         provenance.record("growth.json", as_dict(growth, build))
     show(growth, build)

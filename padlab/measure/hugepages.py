@@ -19,9 +19,8 @@ from typing import TypeVar
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
-from padlab.kernel import build as builds
 from padlab.measure import provenance, zeroing
-from padlab.vm import boot, initramfs, machine
+from padlab.vm import boot, machine
 from padlab.vm.trace import Event, Trace
 
 Read = TypeVar("Read")
@@ -120,11 +119,10 @@ def parse_helpers(trace: Trace) -> JobCost | None:
 
 
 def boot_exactly(
-    build: builds.Build, role: str, read: Callable[[Trace], Read | None]
+    ready: boot.Ready, role: str, read: Callable[[Trace], Read | None]
 ) -> tuple[Read, boot.BootResult]:
     """What ``read`` makes of the jobs that a guest traces in ``role``, with instructions for a clock."""
-    ready = build, initramfs.ensure(build, role)
-    result = boot.boot_ready(machine.load(MACHINE), ready, f"{role}, exact", exact=True, all_cpus=True)
+    result = boot.boot(machine.load(MACHINE), ready, f"{role}, exact", exact=True, all_cpus=True)
     cost = read(result.guest.trace)
     if cost is None:
         why = "the trace does not have the jobs that it should"
@@ -144,9 +142,9 @@ def too_much(cost: JobCost) -> list[str]:
 def main(quick: bool = False) -> int:
     rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
     native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
-    build = builds.ensure_build("patched")
-    cost, exact = boot_exactly(build, "hugecost", parse_cost)
-    helpers, _ = boot_exactly(build, "jobcost", parse_helpers)
+    ready = {role: boot.prepare("patched", role=role) for role in ("hugecost", "jobcost")}
+    cost, exact = boot_exactly(ready["hugecost"], "hugecost", parse_cost)
+    helpers, _ = boot_exactly(ready["jobcost"], "jobcost", parse_helpers)
     all_rows = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
     if not quick:
         made = {**exact.accel.as_dict(), **provenance.of_native("./lab bench hugepages")}

@@ -83,7 +83,7 @@ def main() -> int:
             ready = boot.prepare(steps.TREE)
             measured, accel = measure(ready)
         boots[name] = measured
-    build = ready[0]
+    build = ready.build
     provenance.record("parts.json", as_dict(boots, build, accel))
     show(boots, build)
     return 0

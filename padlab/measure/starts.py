@@ -56,7 +56,7 @@ def starts_of(trace: Trace) -> Starts:
 
 def measure(machine: Machine, ready: boot.Ready) -> tuple[Starts, boot.BootResult]:
     append = (f"trace_event={EVENTS}", "trace_buf_size=4M")
-    result = boot.boot_ready(machine, ready, "trace", append=append)
+    result = boot.boot(machine, ready, "trace", append=append)
     starts = starts_of(result.guest.trace)
     if not starts.queued and machine.cpus > 1:
         what = f"helpers of {result.spec.kernel} on {machine.name}"

@@ -14,7 +14,7 @@ import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple, Unpack
 
 from padlab.core import host, packages, paths, progress
 from padlab.core.errors import LabError
@@ -24,18 +24,21 @@ from padlab.vm import accel as accels
 from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
-from padlab.vm.qemu import BootSpec as BootSpec
-from padlab.vm.qemu import default_limit_s as default_limit_s
+from padlab.vm.spec import BootSpec, How
 from padlab.vm.watch import HostClock
-
-# A built kernel and its initramfs.
-Ready = tuple[builds.Build, Path]
 
 LOGS = (watch.CONSOLE, watch.GUEST)
 
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
 _HOST_EXTRA_MIB = 1024
+
+
+class Ready(NamedTuple):
+    """What is ready to boot: a built kernel and its initramfs."""
+
+    build: builds.Build
+    initrd: Path
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,19 @@ class BootResult:
         return self.dmesg.deferred_ms if traced is None else traced
 
 
-def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
-    """Boot ``build`` as ``spec`` says and wait for its end, no longer than the time limit.
+def prepare(kernel: str, config: Config = PERF, role: str = "boot", command: str = "") -> Ready:
+    build = builds.ensure_build(kernel, config)
+    return Ready(build, initramfs.ensure(build, role, command))
+
+
+def boot(machine: Machine, ready: Ready, label: str = "", **how: Unpack[How]) -> BootResult:
+    """Boot what is ready on ``machine`` and wait for its end, no longer than the time limit.
 
     ``label`` tells this boot from the others of a series.  In a check, one that is kept is not run
     again: see kept.py.
     """
+    build = ready.build
+    spec = BootSpec(machine, build.kernel, build.config, initrd=ready.initrd, **how)
     keeper = kept.keeper
     key = _key(spec, build) if keeper else ""
     if keeper and key and (found := keeper.find(key, LOGS)):
@@ -97,12 +107,6 @@ def boot(spec: BootSpec, build: builds.Build, label: str = "") -> BootResult:
     if keeper and key:
         keeper.booted[key] = folder, status
     return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
-
-
-def boot_ready(machine: Machine, ready: Ready, label: str = "", **how: Any) -> BootResult:
-    """Boot what is ready on ``machine``; ``how`` is what else a BootSpec has."""
-    build, initrd = ready
-    return boot(BootSpec(machine, build.kernel, build.config, initrd=initrd, **how), build, label)
 
 
 def read_logs(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
@@ -171,8 +175,3 @@ def _folder(spec: BootSpec) -> Path:
             folder.mkdir(parents=True)
             return folder
     raise LabError("boot log", f"{paths.base().boots}/{stem} is taken", "remove old boots")
-
-
-def prepare(kernel: str, config: Config = PERF, role: str = "boot", command: str = "") -> Ready:
-    build = builds.ensure_build(kernel, config)
-    return build, initramfs.ensure(build, role, command)

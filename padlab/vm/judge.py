@@ -16,6 +16,7 @@ from padlab.kernel.build import Build
 from padlab.kernel.kconfig import Config
 from padlab.vm import boot, ktap, machine, summary, watch
 from padlab.vm.accel import Accel
+from padlab.vm.spec import BootSpec
 
 _KERNEL = re.compile(r"/trees/(?P<kernel>[^/]+)/obj-(?P<config>[^/]+)/")
 _THREADS = re.compile(r"deferred_init_threads=(100%|[1-9]\d?%|[1-9]\d*(?![\d%]))")  # others are none
@@ -56,7 +57,7 @@ def read(folder: Path) -> boot.BootResult:
     kernel, config = match["kernel"], Config(match["config"])
     name = re.sub(r"^[\d-]{16}", "", folder.name).partition(f"-{kernel}-{config}")[0]
     threads = _THREADS.search(options.get("-append", ""))
-    spec = boot.BootSpec(
+    spec = BootSpec(
         machine.load(name),
         kernel,
         config,

@@ -12,32 +12,44 @@ from pathlib import Path
 from padlab.core import process, progress, table
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
+from padlab.kernel.kconfig import Config
 from padlab.vm import accel as accels
 from padlab.vm import boot as boots
 from padlab.vm import emulator, initramfs, qemu, summary
 from padlab.vm import machine as known
+from padlab.vm.machine import Machine
+from padlab.vm.spec import BootSpec, How
 
 # A person at the console has QEMU's keys, too: Ctrl-A X ends it, Ctrl-C is the guest's.
 _SHELL = "mon:stdio"
 
 
 def main(
-    spec: boots.BootSpec, shell: bool = False, command: str = "", json: bool = False, dry_run: bool = False
+    machine: Machine,
+    kernel: str,
+    config: Config,
+    how: How,
+    *,
+    shell: bool = False,
+    command: str = "",
+    json: bool = False,
+    dry_run: bool = False,
 ) -> int:
     """``./lab boot``: the exit status is 0 if all threads and pages are accounted for, or the command's."""
     role = "shell" if shell else "command" if command else "boot"
+    spec = BootSpec(machine, kernel, config, **how)
     if dry_run:
         print(shlex.join(_planned(spec, role, command)))
         return 0
-    build, initrd = boots.prepare(spec.kernel, spec.config, role, command)
-    spec = replace(spec, initrd=initrd)
+    ready = boots.prepare(kernel, config, role, command)
     if spec.gdb:
-        progress.note(f"in another terminal: {gdb_line(build.obj)}")
+        progress.note(f"in another terminal: {gdb_line(ready.build.obj)}")
     if shell:
-        return _shell(spec, build)
+        return _shell(replace(spec, initrd=ready.initrd), ready.build)
+    result = boots.boot(machine, ready, **how)
     if command:
-        return _command(spec, build)
-    told = summary.describe(boots.boot(spec, build))
+        return _said(result)
+    told = summary.describe(result)
     if json:
         print(jsonlib.dumps(told.as_dict(), indent=2))
     else:
@@ -45,7 +57,7 @@ def main(
     return 0 if told.ok else 1
 
 
-def _planned(spec: boots.BootSpec, role: str, command: str) -> list[str]:
+def _planned(spec: BootSpec, role: str, command: str) -> list[str]:
     """The QEMU line, with the console here; nothing is built, installed or started for it."""
     arch = spec.machine.arch
     binary = emulator.find(arch)
@@ -65,7 +77,7 @@ def gdb_line(obj: Path) -> str:
     return shlex.join([*args, "-ex", f"target remote {qemu.GDB_TARGET}", str(obj / "vmlinux")])
 
 
-def _shell(spec: boots.BootSpec, build: builds.Build) -> int:
+def _shell(spec: BootSpec, build: builds.Build) -> int:
     folder, _, cmd = boots.set_up(spec, build, _SHELL)
     progress.note("a shell in the guest: 'poweroff -f' or Ctrl-A X ends it")
     mode = termios.tcgetattr(sys.stdin) if sys.stdin.isatty() else None
@@ -82,8 +94,7 @@ def _shell(spec: boots.BootSpec, build: builds.Build) -> int:
     return 0
 
 
-def _command(spec: boots.BootSpec, build: builds.Build) -> int:
-    result = boots.boot(spec, build)
+def _said(result: boots.BootResult) -> int:
     for line in result.guest.values("out"):
         print(line)
     for trouble in result.trouble:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is booted: a machine, a kernel, and how; and that as QEMU arguments.  Pure: it is tested on text.
+"""A boot as QEMU arguments.  Pure: it is tested on text.
 
 The chipset is ``pc`` rather than ``q35``, but for EFI: it has RAM up to 3 GiB below the PCI hole where q35
 has 2, as the published KVM guests had, and half the devices to probe.  Its 255 CPUs are enough for every
@@ -9,59 +9,14 @@ Guest RAM is ``reserve=off``, one backend per NUMA node: only what the guest tou
 RAM, and little else) takes host memory, so that machines far larger than the host boot.
 """
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import packages
 from padlab.kernel.arch import ARM64, S390X
-from padlab.kernel.kconfig import PERF, Config
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
-
-
-@dataclass(frozen=True)
-class BootSpec:
-    """What to boot.  ``threads`` is a value of deferred_init_threads=, checked before."""
-
-    machine: Machine
-    kernel: str
-    config: Config = PERF
-    threads: str | None = None
-    exact: bool = False
-    all_cpus: bool = False  # in exact mode: see command()
-    shift: int = 0  # as well
-    append: tuple[str, ...] = ()
-    initrd: Path | None = None
-    time_limit_s: float | None = None
-    disk: Path | None = None  # as well
-    gdb: bool = False  # waits for a debugger, and is not in time for anything
-    prealloc: bool = False  # its memory is provided before it starts
-
-    @property
-    def name(self) -> str:
-        exact = "-exact" if self.exact else ""
-        return f"{self.machine.name}-{self.kernel}-{self.config}{exact}"
-
-    @property
-    def limit_s(self) -> float:
-        if self.gdb:
-            return math.inf
-        return self.time_limit_s or default_limit_s(self.machine, self.config, self.exact)
-
-    def kernel_args(self) -> list[str]:
-        threads = [f"deferred_init_threads={self.threads}"] if self.threads else []
-        return [*threads, *self.append]
-
-
-def default_limit_s(machine: Machine, config: Config = PERF, exact: bool = False) -> float:
-    """How long a boot may take, generously: several times what two slow cores need under TCG."""
-    limit = 60 + machine.mib / 1024 * 0.4 + machine.cpus * 3
-    limit *= config.slowness
-    if exact:
-        limit *= 2
-    return limit
-
+from padlab.vm.spec import BootSpec
 
 # A guest's clock goes on while a busy host runs none of its CPUs, and a kernel that finds that a CPU or a
 # worker has done nothing for a while reports it, which fails a check.  So: the most that RCU takes, in

@@ -9,7 +9,8 @@ from checks.install import installed
 from padlab.kernel import build
 from padlab.kernel.kconfig import PERF
 from padlab.vm import channel, dmesg, machine
-from padlab.vm.boot import BootResult, BootSpec
+from padlab.vm.boot import BootResult
+from padlab.vm.spec import BootSpec
 from padlab.vm.watch import HostClock
 from tests.conftest import EMULATED
 

@@ -51,9 +51,11 @@ def test_a_row_for_each_number_of_threads(
         _machine: object, ready: boot.Ready, _label: str, exact: bool, threads: str | None
     ) -> tuple[Run, object]:
         ms = 1000.0 / int(threads) if threads else 2000.0
-        return Run(ready[0].kernel, ms, 2 * ms, 5), EMULATED
+        return Run(ready.build.kernel, ms, 2 * ms, 5), EMULATED
 
-    monkeypatch.setattr(boot, "prepare", lambda kernel: (replace(BUILD, kernel=kernel), Path("initrd")))
+    monkeypatch.setattr(
+        boot, "prepare", lambda kernel: boot.Ready(replace(BUILD, kernel=kernel), Path("initrd"))
+    )
     monkeypatch.setattr(compare, "run_of", run_of)
     assert compare.main([machine.load(name)], threads=[str(number) for number in threads]) == 0
     _title, accel, _names, stock, *ours, pages = capsys.readouterr().out.splitlines()
@@ -110,13 +112,15 @@ def test_only_exact_runs_are_recorded_and_fail_if_they_differ(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     set_base(monkeypatch, results=tmp_path)
-    monkeypatch.setattr(boot, "prepare", lambda kernel: (replace(BUILD, kernel=kernel), Path("initrd")))
+    monkeypatch.setattr(
+        boot, "prepare", lambda kernel: boot.Ready(replace(BUILD, kernel=kernel), Path("initrd"))
+    )
     booted = dict(zip(compare.KERNELS, runs([0.0302, 0.0302], [0.0151, last]), strict=True))
 
     def run_of(
         _machine: object, ready: boot.Ready, _label: str, exact: bool, **_how: object
     ) -> tuple[Run, object]:
-        of_kernel = booted[ready[0].kernel]
+        of_kernel = booted[ready.build.kernel]
         return (of_kernel.pop(), EXACT) if exact else (of_kernel[0], EMULATED)
 
     monkeypatch.setattr(compare, "run_of", run_of)

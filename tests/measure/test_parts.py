@@ -51,12 +51,12 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
     booted: list[tuple[str, frozenset[str] | None]] = []
 
     def measure(ready: boot.Ready) -> tuple[Boots, Accel]:
-        variant = tree.VARIANTS.get(ready[0].kernel)
-        booted.append((ready[0].kernel, variant.only if variant else None))
+        variant = tree.VARIANTS.get(ready.build.kernel)
+        booted.append((ready.build.kernel, variant.only if variant else None))
         return boots(30 - 10 * len(booted), pages=len(booted) > 2), Accel("tcg", "one thread", True)
 
     def prepare(kernel: str) -> boot.Ready:
-        return Build(kernel, PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1"), tmp_path
+        return boot.Ready(Build(kernel, PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1"), tmp_path)
 
     set_base(monkeypatch, results=tmp_path)
     parts_of_it = [Part("1-a", "", (FIRST,), each=True), Part("2-b", "", (SECOND,))]

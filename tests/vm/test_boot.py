@@ -17,6 +17,7 @@ from padlab.kernel.build import Build
 from padlab.kernel.kconfig import ARM64, DEBUG, PERF, Config
 from padlab.vm import boot, channel, dmesg, machine, summary, watch
 from padlab.vm.qemu import Ports
+from padlab.vm.spec import BootSpec
 from tests.conftest import EMULATED, EXACT, is_gone, set_base
 
 DATA = Path(__file__).parent.parent / "data"
@@ -39,7 +40,7 @@ def run_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             return ["sh", "-c", script, "qemu", *files]
 
         monkeypatch.setattr(boot.qemu, "command", command)
-        return boot.boot(boot.BootSpec(THREE, "patched", time_limit_s=limit_s, **spec), BUILD)
+        return boot.boot(THREE, boot.Ready(BUILD, Path("/i.cpio")), time_limit_s=limit_s, **spec)
 
     return run
 
@@ -162,7 +163,7 @@ def test_a_kernel_of_another_architecture(name: str, config: Config, exact: bool
 def test_thread_counts() -> None:
     for text, value in (("1", "1"), ("1000", "1000"), ("1%", "1%"), ("100%", "100%"), ("007", "7")):
         assert parse_threads(text) == value
-    spec = boot.BootSpec(THREE, "patched", threads="2", append=("quiet",))
+    spec = BootSpec(THREE, "patched", threads="2", append=("quiet",))
     assert spec.kernel_args() == ["deferred_init_threads=2", "quiet"]
 
 
@@ -181,7 +182,7 @@ class TestReport:
 
     @classmethod
     def told(cls, text: str, said: str = SAID, **spec: object) -> summary.Report:
-        booted = boot.BootSpec(THREE, "patched", **spec)
+        booted = BootSpec(THREE, "patched", **spec)
         accel = EXACT if booted.exact else EMULATED
         clock = watch.HostClock()
         parsed = dmesg.parse(text), channel.Guest(said)

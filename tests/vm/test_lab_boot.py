@@ -16,7 +16,7 @@ from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.build import Build
-from padlab.kernel.kconfig import DEBUG, PERF
+from padlab.kernel.kconfig import DEBUG, PERF, Config
 from padlab.vm import boot, channel, emulator, initramfs, lab_boot, machine
 from tests.conftest import set_base
 
@@ -39,9 +39,15 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestDryRun:
-    def line(self, capsys: pytest.CaptureFixture[str], shell: bool = False, **options: object) -> list[str]:
-        spec = boot.BootSpec(TINY, **{"kernel": "patched", **options})
-        assert lab_boot.main(spec, shell, dry_run=True) == 0
+    def line(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        kernel: str = "patched",
+        config: Config = PERF,
+        shell: bool = False,
+        **how: object,
+    ) -> list[str]:
+        assert lab_boot.main(TINY, kernel, config, how, shell=shell, dry_run=True) == 0
         out = capsys.readouterr().out
         assert out.count("\n") == 1
         return shlex.split(out)
@@ -89,11 +95,11 @@ class TestShell:
     def run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_qemu: None):
         build = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
         set_base(monkeypatch, build=tmp_path)
-        monkeypatch.setattr(boot, "prepare", lambda *_args: (build, Path("/i.cpio")))
+        monkeypatch.setattr(boot, "prepare", lambda *_args: boot.Ready(build, Path("/i.cpio")))
 
         def run(script: str) -> int:
             monkeypatch.setattr(boot.qemu, "command", lambda *_args: ["sh", "-c", script])
-            return lab_boot.main(boot.BootSpec(TINY, "patched"), shell=True)
+            return lab_boot.main(TINY, "patched", PERF, {}, shell=True)
 
         return run
 
@@ -136,12 +142,14 @@ class TestCommand:
         guest = channel.Guest("kernel 6.12\nout one\nout   two\nchecked lockdep\nout\ndone 7\n")
         prepared = []
 
-        def booted(spec: boot.BootSpec, build: Build) -> SimpleNamespace:
+        def booted(_machine: object, _ready: boot.Ready) -> SimpleNamespace:
             return SimpleNamespace(guest=guest, exit=7, trouble=())
 
-        monkeypatch.setattr(boot, "prepare", lambda *args: prepared.append(args) or (build, Path("/i.cpio")))
+        monkeypatch.setattr(
+            boot, "prepare", lambda *args: prepared.append(args) or boot.Ready(build, Path("/i.cpio"))
+        )
         monkeypatch.setattr(boot, "boot", booted)
-        assert lab_boot.main(boot.BootSpec(TINY, "patched"), command="ls /") == 7
+        assert lab_boot.main(TINY, "patched", PERF, {}, command="ls /") == 7
         assert capsys.readouterr().out == "one\n  two\n\n"
         assert prepared == [("patched", PERF, "command", "ls /")]
 

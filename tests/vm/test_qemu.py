@@ -8,7 +8,8 @@ import pytest
 
 from padlab.core.errors import LabError
 from padlab.kernel.arch import ARM64, X86_64
-from padlab.vm import accel, boot, emulator, machine, qemu
+from padlab.vm import accel, emulator, machine, qemu
+from padlab.vm.spec import BootSpec
 
 QEMU = Path("/usr/bin/qemu")
 KERNEL = Path("/k/bzImage")
@@ -25,7 +26,7 @@ def command(
     target: str | machine.Machine, under: accel.Accel = TCG, ports: qemu.Ports = PORTS, **spec: object
 ) -> list[str]:
     target = machine.load(target) if isinstance(target, str) else target
-    return qemu.command(boot.BootSpec(target, "patched", **spec), KERNEL, QEMU, under, ports)
+    return qemu.command(BootSpec(target, "patched", **spec), KERNEL, QEMU, under, ports)
 
 
 def values(args: list[str], option: str) -> list[str]:
