@@ -277,7 +277,13 @@ def test_sleeps():
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(paths.ROOT), *sys.path])}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        # Where the tests run in the background, it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as proc:
         while not (runs.place / "pid").exists():
             time.sleep(0.05)
