@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from checks import expected, names
-from checks.mutants import detectors, mutant, mutants
+from checks.mutants import detectors, mutant, mutantkernel, mutants
 from checks.mutants.detectors import Detector
 from checks.mutants.mutant import Mutant
 from checks.mutants.mutants import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log, Verdict
@@ -257,9 +257,9 @@ def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what differs is written, so that make does again what it has to."""
-    set_base(monkeypatch, build=tmp_path)
+    monkeypatch.setattr(mutantkernel, "place", lambda: tmp_path)
     fault = next(fault for fault in OURS if fault.file == "mm/folio_zero.c")
-    place = tmp_path / "mutants/tree" / fault.file
+    place = tmp_path / "tree" / fault.file
     detectors._bare_tree(None)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.c")}
     detectors._bare_tree(fault)

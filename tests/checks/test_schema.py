@@ -13,7 +13,6 @@ from checks.mutants.mutantkernel import Kernel
 from padlab.core import packages
 from padlab.core.errors import LabError
 from padlab.kernel import tree
-from tests.conftest import set_base
 
 SOURCE = """\
 #include "some.h"
@@ -103,7 +102,7 @@ def test_one_of_them_is_chosen_when_it_runs(tmp_path: Path) -> None:
 
 @pytest.fixture
 def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Mutant]:
-    set_base(monkeypatch, build=tmp_path)
+    monkeypatch.setattr(mutantkernel, "place", lambda: tmp_path)
     monkeypatch.setattr(mutantkernel, "_bad", set())
     return {fault.id: fault for fault in mutant.all_of()}
 
@@ -122,7 +121,7 @@ def test_others_have_a_kernel_of_their_own(ours: dict[str, Mutant], tmp_path: Pa
     assert kernel == Kernel("mutant")
     assert (
         "+static int huge_page_max_threads __read_mostly = 1;"
-        in (tmp_path / "mutants/mutant.patch").read_text()
+        in (tmp_path / "mutant.patch").read_text()
     )
 
 
@@ -130,7 +129,7 @@ def test_checks_of_the_faulty_kernel_boot_that(ours: dict[str, Mutant], tmp_path
     kernel = mutantkernel.built(ours["charge/debt-forgiven"], lambda _kernel: None, base=mutantkernel.FAULTY)
     assert kernel.name == "faulty-mutants" and kernel.args
     extra = tree.VARIANTS[kernel.name].patches()
-    assert extra == [*tree.VARIANTS["faulty"].patches(), tmp_path / "mutants/faulty-mutants.patch"]
+    assert extra == [*tree.VARIANTS["faulty"].patches(), tmp_path / "faulty-mutants.patch"]
 
 
 def test_one_whose_text_is_another_in_the_faulty_kernel_is_not_in_it(
