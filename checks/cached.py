@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Running a check with what is cached of earlier runs: what guests said, or the check's verdict (kept.py)."""
+"""Running a check with what is cached of earlier runs: what guests said, or its verdict (cache.py)."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.vm import boot as boots
-from padlab.vm import kept
+from padlab.vm import cache
 
 
 def run(
@@ -21,18 +21,18 @@ def run(
         key = sees() if sees else ""
     except LabError:
         key = ""  # the check needs the same, and says what is wrong
-    if key and not since and (outcome := kept.verdict(key)):
+    if key and not since and (outcome := cache.verdict(key)):
         return outcome, "cached"
     outcome, read = _run(check, since)
     if outcome.failures and read:
         outcome, read = _run(check, time.time())
     if key and not outcome.failures:
-        kept.keep_verdict(key, outcome)
+        cache.keep_verdict(key, outcome)
     return outcome, f"{read} boots cached" if read else ""
 
 
 def _run(check: Callable[[], Outcome], since: float) -> tuple[Outcome, int]:
-    kept.keeper = keeper = kept.Keeper(since)
+    cache.current = boots_of_check = cache.Cache(since)
     try:
         outcome = check()
     except LabError as err:
@@ -40,7 +40,7 @@ def _run(check: Callable[[], Outcome], since: float) -> tuple[Outcome, int]:
     if not (outcome.passed or outcome.failures or outcome.skips):
         outcome = Outcome(failures=("nothing was tested",))
     if outcome.failures:
-        keeper.drop()
+        boots_of_check.drop()
     else:
-        keeper.keep(boots.LOGS)
-    return outcome, len(keeper.read)
+        boots_of_check.keep(boots.LOGS)
+    return outcome, len(boots_of_check.read)

@@ -22,7 +22,7 @@ from padlab.vm import initramfs, ktap, machine
 from padlab.vm.spec import How, default_limit_s
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
-SMALL = "epyc-7551-kvm-small"
+SMALL = machine.SMALL
 SMT = "smt-numa"
 # The same of other architectures, which they are called after; s390x has one node.
 ARM64 = "arm64"

@@ -19,7 +19,7 @@ from checks.declare import FULL, NAMED, QUICK
 from checks.processes import Loop, name, needs
 from padlab.core import exclusive, host, packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.vm import kept
+from padlab.vm import cache
 
 # Packages: what any check, or a test of the lab, runs.  Nothing is skipped for want of one.
 QUICK_GROUPS = ("build", "quilt", "git", "guest")
@@ -178,7 +178,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             loop.run()
         finally:
             loop.end()
-            kept.prune()
+            cache.prune()
     return True
 
 

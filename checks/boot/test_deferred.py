@@ -37,7 +37,7 @@ class Parameter:
         return machine.load(self.machine).config
 
 
-# On nodes of four CPUs, which belong to two cores on arm64: one for each if not asked.
+# On nodes of four CPUs, which belong to two cores on arm64: one for each if not parameter.
 DEFAULT_THREADS = 4
 PARAMETERS = (
     Parameter("1", 1),
@@ -77,18 +77,18 @@ def test_helpers_are_woken(name: str) -> Outcome:
 
 
 @each(
-    "asked",
+    "parameter",
     (row(value.title, value, needs=guest(value.machine, config=value.config)) for value in PARAMETERS),
 )
-def test_parameter(asked: Parameter) -> Outcome:
-    append = (f"deferred_init_threads={asked.value}",)
-    result = guests.boot(asked.machine, "patched", asked.config, append=append)
-    warned = f"deferred_init_threads: '{asked.value}' is not a number of threads" in result.dmesg.text
+def test_parameter(parameter: Parameter) -> Outcome:
+    append = (f"deferred_init_threads={parameter.value}",)
+    result = guests.boot(parameter.machine, "patched", parameter.config, append=append)
+    warned = f"deferred_init_threads: '{parameter.value}' is not a number of threads" in result.dmesg.text
     problems = guests.trouble(result)
-    if warned != (asked.threads is None):
+    if warned != (parameter.threads is None):
         problems.append("the kernel warned" if warned else "the kernel did not warn")
     for node in result.dmesg.nodes:
-        if node.threads != (asked.threads or DEFAULT_THREADS):
+        if node.threads != (parameter.threads or DEFAULT_THREADS):
             problems.append(f"node {node.node} had {node.threads} threads: {node.text}")
     if not result.dmesg.nodes:
         problems.append("the kernel printed no line for the node")

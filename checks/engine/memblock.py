@@ -5,7 +5,7 @@ import re
 
 from padlab.core import paths, process
 from padlab.core.outcome import Outcome
-from padlab.kernel import othertests
+from padlab.kernel import others
 
 LIMIT_S = 120
 # What make is given, and the program.
@@ -15,7 +15,7 @@ _OK = re.compile(r"^ok \d+ : .*: passed$", re.MULTILINE)
 
 def run(kernel: str, variables: tuple[str, ...], args: tuple[str, ...]) -> tuple[int, int]:
     """How many tests pass, and the exit status: the first that fails is the end."""
-    program = othertests.memblock(kernel, *variables)
+    program = others.memblock(kernel, *variables)
     lines: list[str] = []
     name = "".join(("memblock", *variables, *args))
     log = paths.base().logs / f"{name}-{kernel}.log"

@@ -2,7 +2,7 @@
 """The matrix of boots: machine x config x command line, stock against patched.
 
 A case boots both kernels and holds their memmaps against each other (oracle.py).
-What else it asks for is in asked.py.
+What else it asks for is in case.py.
 
 The short set has each command line and each watcher of pages once; the full one has each
 command line on every small machine, and the large machines.
@@ -18,11 +18,9 @@ from dataclasses import replace
 
 from checks import expected, guests
 from checks.memmap import oracle
-from checks.memmap.asked import LITTLE, PLAIN, Case
+from checks.memmap.case import LITTLE, PLAIN, Case
 from padlab.kernel import kconfig
 from padlab.vm import machine as machines
-
-NODES, VM = guests.SMT, guests.SMALL
 
 # Other struct pages, of 80 bytes, and of 64 of which x86-64 uses 56: no page may cost more
 # instructions than stock's.
@@ -53,12 +51,12 @@ LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
 COMMAND_LINES = (
     Case("kernelcore=50%", "node-without-cpus", ("kernelcore=50%",), says=(r"Movable zone start",)),
     Case("kernelcore=777771K", "holes", ("kernelcore=777771K",), says=(r"Movable zone start",)),
-    Case("movable_node", NODES, ("movable_node",)),
+    Case("movable_node", guests.SMT, ("movable_node",)),
     Case("mem= odd", "three-nodes", ("mem=4213001K",)),
-    Case("gigantic pages", VM, ("hugepagesz=1G", "hugepages=2")),
+    Case("gigantic pages", guests.SMALL, ("hugepagesz=1G", "hugepages=2")),
     # Zone Movable begins at a multiple of 4 MiB, inside a section here.
     Case("movablecore=2560M", "holes", ("movablecore=2560M",), says=(r"Movable zone start",)),
-    Case("numa=off", NODES, ("numa=off",)),
+    Case("numa=off", guests.SMT, ("numa=off",)),
     Case("init_on_alloc=1", "one-cpu", ("init_on_alloc=1",)),
 )
 
@@ -67,7 +65,7 @@ SHAPES = (
     # in the zone below Movable, and all of its struct pages become of that zone.
     Case(
         "a gigantic page across the start of a zone",
-        VM,
+        guests.SMALL,
         ("movablecore=2560M", "hugepagesz=1G", "hugepages=3"),
         says=(r"Movable zone start", r"oracle zone 0 Movable .*contiguous=0"),
         stock_breaks=True,
@@ -176,7 +174,7 @@ HOTPLUG = (
 FEATURES = (
     Case(
         "hugetlb_free_vmemmap=on",
-        NODES,
+        guests.SMT,
         ("hugetlb_free_vmemmap=on", "hugepages=8"),
         says=(r"KiB vmemmap can be freed for a 2.00 MiB page",),
         short=False,
@@ -184,23 +182,29 @@ FEATURES = (
     # The memmap of gigantic pages is given back before the jobs start: of the lowest, in two sections.
     Case(
         "gigantic pages, hugetlb_free_vmemmap=on",
-        VM,
+        guests.SMALL,
         ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=7"),
     ),
     # What is left grows on demand to its end, over sections that are all memmap.
-    Case("gigantic pages, nearly all memory", VM, ("mem=16724M", "hugepagesz=1G", "hugepages=12")),
-    Case("cma=", NODES, ("cma=300M",), kconfig.FEATURES, says=(r"cma: Reserved 300 MiB",), short=False),
-    Case("page_alloc.shuffle=1", NODES, ("page_alloc.shuffle=1",), kconfig.FEATURES, short=False),
+    Case("gigantic pages, nearly all memory", guests.SMALL, ("mem=16724M", "hugepagesz=1G", "hugepages=12")),
+    Case("cma=", guests.SMT, ("cma=300M",), kconfig.FEATURES, says=(r"cma: Reserved 300 MiB",), short=False),
+    Case("page_alloc.shuffle=1", guests.SMT, ("page_alloc.shuffle=1",), kconfig.FEATURES, short=False),
     Case("sysctl.vm.mem_profiling=1", LITTLE, ("sysctl.vm.mem_profiling=1",), kconfig.FEATURES, short=False),
 )
 
 # Struct pages of devices.  The second is of compound pages, most of whose struct pages are
 # the same memory.
 DEVICES = (
-    Case("persistent memory", VM, ("memmap=2G!4G",), kconfig.USERS, says=(r"oracle run \w+ 512 device ",)),
+    Case(
+        "persistent memory",
+        guests.SMALL,
+        ("memmap=2G!4G",),
+        kconfig.USERS,
+        says=(r"oracle run \w+ 512 device ",),
+    ),
     Case(
         "device DAX",
-        VM,
+        guests.SMALL,
         ("memmap=1G%4G-1+0xefffffff", "padlab_devdax=1"),
         kconfig.USERS,
         says=(r"oracle run \w+ 256 device ",),
@@ -224,14 +228,14 @@ WATCHERS = (
     # deferred (defer_init()), and memblock has retired, too (mm_core_init()).
     Case(
         "page_owner=on",
-        NODES,
+        guests.SMT,
         ("page_owner=on",),
         kconfig.DEBUG,
         says=(r"(?s)node \d+ initialised.*bytes of page_ext.*page owner found early allocated",),
     ),
     Case(
         "page_owner=on early_page_ext",
-        NODES,
+        guests.SMT,
         ("page_owner=on", "early_page_ext"),
         kconfig.DEBUG,
         says=(r"page owner found early allocated",),
@@ -253,12 +257,12 @@ WATCHERS = (
         "pages of 64 KiB", guests.ARM64, (), kconfig.ARM64_64K, says=(r" section_pages=8192 ",), short=False
     ),
     # sizeof(struct page) is 80.
-    Case(PLAIN, NODES, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
+    Case(PLAIN, guests.SMT, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
     Case(PLAIN, "slivers", (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
 )
 
 DEBUG = (
-    Case(PLAIN, NODES, (), kconfig.DEBUG),
+    Case(PLAIN, guests.SMT, (), kconfig.DEBUG),
     Case(PLAIN, "slivers", (), kconfig.DEBUG, short=False),
     Case(
         "DIMMs online_movable",
@@ -278,7 +282,7 @@ USERS = (
         Case(PLAIN, name, (), kconfig.USERS, says=(r"efi: EFI v2",))
         for name in ("efi-512m", "efi-2", "efi-3", "efi-6")
     ),
-    Case(PLAIN, NODES, (), kconfig.USERS),
+    Case(PLAIN, guests.SMT, (), kconfig.USERS),
 )
 
 

@@ -5,7 +5,8 @@ import functools
 import re
 
 from checks import guests
-from checks.memmap import asked, matrix, oracle
+from checks.memmap import matrix, oracle
+from checks.memmap.case import Case, lacks
 from padlab.core import host
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -63,7 +64,7 @@ def grown() -> Outcome:
     return judge(problems)
 
 
-def case(wanted: asked.Case, ours: str = "patched") -> Outcome:
+def case(wanted: Case, ours: str = "patched") -> Outcome:
     """Stock and ``ours`` agree, and that one went the way that it should."""
     need, free = wanted.host_mib(), host.free_mib()
     if need > free:
@@ -76,7 +77,7 @@ def case(wanted: asked.Case, ours: str = "patched") -> Outcome:
     theirs, memmap = (_report(one, wanted.reports) for one in (stock, result))
     differences = oracle.compare(theirs, memmap, wanted.allowance, wanted.stock_breaks)
     differences += available_problems(stock.dmesg.text, result.dmesg.text)
-    return judge(differences + asked.problems(wanted, result), result.log)
+    return judge(differences + lacks(wanted, result), result.log)
 
 
 def available_problems(stock: str, ours: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from checks.declare import FULL, check, each, guest, row
 from checks.guests import SMT
 from checks.memmap import matrix, memmap
-from checks.memmap.asked import Case
+from checks.memmap.case import Case
 from padlab.core.outcome import Outcome
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from checks import guests
 from checks.memmap import memmap
-from checks.memmap.asked import Case
+from checks.memmap.case import Case
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge

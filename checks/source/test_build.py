@@ -19,7 +19,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import kconfig
 from padlab.kernel.build import Build
 from padlab.kernel.content import fingerprint
-from padlab.kernel.kconfig import DEBUG, KASAN, OUTSIDE, PERF, RT, USERS, Config
+from padlab.kernel.kconfig import DEBUG, KASAN, OTHERS, PERF, RT, USERS, Config
 
 MOST_UNSHARED = 60
 BUILD = Needs(3600, alone=True)
@@ -35,7 +35,7 @@ KERNELS = [
 MORE_KERNELS = [
     *(("stock", kconfig.ARM64), ("patched", kconfig.S390X)),
     *(("patched", config) for config in (KASAN, RT, races.CONFIG)),
-    *(("patched", OUTSIDE), ("stock", OUTSIDE)),
+    *(("patched", OTHERS), ("stock", OTHERS)),
     *(
         (kernel, config)
         for config in (*matrix.OTHER_CONFIGS, *matrix.MORE_CONFIGS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from padlab.cli.shared import CONFIG, DEFAULT_MACHINE, KERNEL, command, parse_threads
+from padlab.cli.shared import CONFIG, KERNEL, command, parse_threads
 from padlab.core import progress
 from padlab.kernel.kconfig import GDB, Config
 from padlab.vm import machine as known
@@ -38,7 +38,7 @@ def _config_of(machine: Machine, config: Config | None, gdb: bool) -> Config:
     "--machine",
     metavar="M",
     type=known.load,
-    default=DEFAULT_MACHINE,
+    default=known.SMALL,
     show_default=True,
     help="A machine of machines/.",
 )

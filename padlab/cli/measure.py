@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from padlab.cli.shared import DEFAULT_MACHINE, command, parse_threads
+from padlab.cli.shared import command, parse_threads
 from padlab.vm import machine as known
 from padlab.vm.machine import Machine
 
@@ -43,7 +43,7 @@ def compare(machines: tuple[Machine, ...], exact: bool, threads: tuple[str, ...]
     """
     from padlab.measure import compare as compares
 
-    return compares.main(machines or (known.load(DEFAULT_MACHINE),), exact, as_json, threads)
+    return compares.main(machines or (known.load(known.SMALL),), exact, as_json, threads)
 
 
 @command()

@@ -15,8 +15,6 @@ from padlab.kernel import kconfig
 P = ParamSpec("P")
 R = TypeVar("R")
 
-DEFAULT_MACHINE = "epyc-7551-kvm-small"
-
 
 # Options of several commands.
 KERNEL = click.option(

@@ -50,8 +50,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "coccinelle": {"coccinelle": "spatch"},
     "sphinx": {"python3-sphinx": "/usr/bin/sphinx-build"},
     "models": {"spin": "spin"},  # checks/models
-    # checks/outside: what programs link, and what scripts call
-    "outside": {
+    # checks/selftests/others.toml: what its programs link, and what scripts call
+    "others": {
         "libcap-dev": "/usr/lib/x86_64-linux-gnu/libcap.a",
         "libnuma-dev": "/usr/lib/x86_64-linux-gnu/libnuma.a",
         "liburing-dev": "/usr/lib/x86_64-linux-gnu/liburing.a",

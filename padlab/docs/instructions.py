@@ -3,10 +3,11 @@
 
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
+from padlab.vm.machine import SMALL
 
 KERNELS = ("stock", "patched")
 HEAD = ("stock", "patched", "ratio")
-SMALL, UNALIGNED = "epyc-7551-kvm-small", "three-nodes"
+UNALIGNED = "three-nodes"
 # Phases of growth.json, as the table calls them.
 PHASES = {
     "deferred init": "deferred init",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Role "stress": stressors of stress-ng, each for padlab_seconds=N on the command line, with
-# padlab_threshold=KIB as in role "outside".
+# padlab_threshold=KIB as in role "others".
 
 mkdir -p /mnt/huge /dev/shm
 mount -t tmpfs tmpfs /dev/shm

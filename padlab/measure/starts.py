@@ -14,12 +14,12 @@ from padlab.core import table
 from padlab.core.errors import LabError
 from padlab.measure import provenance
 from padlab.vm import boot
-from padlab.vm.machine import Machine, load
+from padlab.vm.machine import SMALL, Machine, load
 from padlab.vm.trace import Trace
 
 KERNELS = ("stock", "patched")
 # 4, 16 and 64 CPUs.
-MACHINES = ("epyc-7551-kvm-small", "epyc-7551-kvm", "cpus-64")
+MACHINES = (SMALL, "epyc-7551-kvm", "cpus-64")
 EVENTS = "sched:sched_process_fork,workqueue:workqueue_queue_work,workqueue:workqueue_execute_start"
 
 _WORK = re.compile(r"work struct[ =](\w+)")

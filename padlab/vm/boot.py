@@ -21,7 +21,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.kernel.kconfig import PERF, Config
 from padlab.vm import accel as accels
-from padlab.vm import channel, dmesg, emulator, initramfs, kept, qemu, trace, watch
+from padlab.vm import cache, channel, dmesg, emulator, initramfs, qemu, trace, watch
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
 from padlab.vm.spec import BootSpec, How
@@ -85,14 +85,14 @@ def prepare(kernel: str, config: Config = PERF, role: str = "boot", command: str
 def boot(machine: Machine, ready: Ready, label: str = "", **how: Unpack[How]) -> BootResult:
     """Boot what is ready on ``machine`` and wait for its end, no longer than the time limit.
 
-    ``label`` tells this boot from the others of a series.  In a check, one that is kept is not run
-    again: see kept.py.
+    ``label`` tells this boot from the others of a series.  In a check, one that is cached is not run
+    again: see cache.py.
     """
     build = ready.build
     spec = BootSpec(machine, build.kernel, build.config, initrd=ready.initrd, **how)
-    keeper = kept.keeper
-    key = _key(spec, build) if keeper else ""
-    if keeper and key and (found := keeper.find(key, LOGS)):
+    cached = cache.current
+    key = _key(spec, build) if cached else ""
+    if cached and key and (found := cached.find(key, LOGS)):
         folder, status = found
         accel = _runs_with(spec)[1]
         return BootResult(spec, build, accel, status, *read_logs(folder), HostClock(), 0.0, folder)
@@ -104,8 +104,8 @@ def boot(machine: Machine, ready: Ready, label: str = "", **how: Unpack[How]) ->
         end = watch.run(cmd, what, folder, spec.limit_s, step.update, clock)
         said = read_logs(folder)
         status = watch.check_end(what, end, *said, spec.limit_s, folder)
-    if keeper and key:
-        keeper.booted[key] = folder, status
+    if cached and key:
+        cached.booted[key] = folder, status
     return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
 
 
@@ -120,7 +120,7 @@ def _key(spec: BootSpec, build: builds.Build) -> str:
         return ""
     binary, accel = _runs_with(spec)
     words = qemu.command(spec, build.image, binary, accel, qemu.Ports("console", "guest"))
-    return kept.key_of([*words, host.cpu()] if accel.name == "kvm" else words)
+    return cache.key_of([*words, host.cpu()] if accel.name == "kvm" else words)
 
 
 def _runs_with(spec: BootSpec) -> tuple[Path, Accel]:

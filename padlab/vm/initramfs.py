@@ -19,7 +19,7 @@ from pathlib import Path
 from padlab.core import foreign, packages, paths
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
-from padlab.kernel import native, othertests, tree
+from padlab.kernel import native, others, tree
 from padlab.kernel.arch import Arch
 
 GUEST = Path(__file__).resolve().parent.parent / "guest"
@@ -158,7 +158,7 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
     if role in PROGRAMS:
         source = tree.ensure_tree("patched") / f"tools/testing/selftests/padata/{PROGRAMS[role]}.c"
         return [regular(f"bin/{PROGRAMS[role]}", native.static(source, build.arch), executable=True)]
-    if role == "outside":
+    if role == "others":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
     if role in ("handover", "users"):
         programs = [_own_program("kexec", build.arch), regular("kernel", build.image.read_bytes())]
@@ -219,16 +219,16 @@ def _selftests(tree: Path, arch: Arch) -> list[Entry]:
 
 
 def _kselftests() -> list[Entry]:
-    """Those of othertests.py, and the list that the role reads."""
-    top = othertests.kselftests()
+    """Those of others.py, and the list that the role reads."""
+    top = others.kselftests()
     lines = [
         "\t".join((name, str(program.limit_s), str(program.pages), str(program.gigantic), program.run))
-        for name, program in othertests.programs().items()
+        for name, program in others.programs().items()
     ]
     return [
-        regular("outside/programs", "\n".join(lines).encode() + b"\n"),
+        regular("others/programs", "\n".join(lines).encode() + b"\n"),
         *(
-            regular(f"outside/{path.relative_to(top)}", path.read_bytes(), executable=True)
+            regular(f"others/{path.relative_to(top)}", path.read_bytes(), executable=True)
             for path in sorted(top.rglob("*"))
             if path.is_file()
         ),

@@ -44,6 +44,7 @@ MAX_NODES = 64
 MAX_DIMMS = 16
 LOCAL_DISTANCE = 10  # as ACPI has it
 PAGES_PER_MIB = 256
+SMALL = "epyc-7551-kvm-small"  # four CPUs on one node: what is booted if no machine is named
 
 
 class Node(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,30 +10,30 @@ import pytest
 from checks import cached
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.vm import kept
+from padlab.vm import cache
 
 LOGS = ("console.log", "guest.log")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "FOLDER", tmp_path / "boots")
-    monkeypatch.setattr(kept, "VERDICTS", tmp_path / "verdicts")
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "boots")
+    monkeypatch.setattr(cache, "VERDICTS", tmp_path / "verdicts")
 
 
 def boots(place: Path, console: str, wants: str) -> Callable[[], Outcome]:
     """A check of one boot that says ``console``, and has to say ``wants``."""
 
     def check() -> Outcome:
-        keeper = kept.keeper
-        assert keeper
-        if logs := keeper.find("key", LOGS):
+        cached = cache.current
+        assert cached
+        if logs := cached.find("key", LOGS):
             said = (logs[0] / "console.log").read_text()
         else:
             place.mkdir(exist_ok=True)
             (place / "console.log").write_text(console)
             (place / "guest.log").write_text("done 0\n")
-            keeper.booted["key"] = place, 0
+            cached.booted["key"] = place, 0
             said = console
         return judge([] if wants in said else [f"does not say {wants}"])
 
@@ -53,16 +53,16 @@ def test_a_failure_by_what_is_cached_is_tried_with_a_boot(tmp_path: Path) -> Non
     cached.run(boots(tmp_path / "a", "good", "good"))
     time.sleep(0.01)
     assert cached.run(boots(tmp_path / "b", "better", "better")) == (Outcome(1), "")
-    found = kept.Keeper().find("key", LOGS)
+    found = cache.Cache().find("key", LOGS)
     assert found and (found[0] / "console.log").read_text() == "better"
 
 
 def test_a_failure_leaves_nothing_cached(tmp_path: Path) -> None:
     assert cached.run(boots(tmp_path / "a", "bad", "good"))[0].failures
-    assert kept.Keeper().find("key", LOGS) is None
+    assert cache.Cache().find("key", LOGS) is None
     cached.run(boots(tmp_path / "a", "good", "good"))
     assert cached.run(boots(tmp_path / "b", "worse", "better"))[0].failures
-    assert kept.Keeper().find("key", LOGS) is None
+    assert cache.Cache().find("key", LOGS) is None
 
 
 def test_a_verdict_is_cached_while_what_it_sees_is_the_same() -> None:

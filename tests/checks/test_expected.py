@@ -11,7 +11,7 @@ import pytest
 from checks import expected
 from checks.boot import test_costs as costs
 from checks.memmap import matrix
-from checks.memmap.asked import Case
+from checks.memmap.case import Case
 from checks.mutants import detectors
 from checks.selftests import suites
 from padlab.core import paths

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from checks.boot import test_costs as costs
-from checks.memmap import asked, matrix
+from checks.memmap import matrix
+from checks.memmap.case import Case, lacks
 from padlab.core.errors import LabError
 from padlab.vm import channel, dmesg, machine
 
@@ -22,8 +23,8 @@ def result(console: str, guest: str = "") -> SimpleNamespace:
     )
 
 
-def case(**fields: object) -> asked.Case:
-    return replace(asked.Case("x", "tiny"), **fields)
+def case(**fields: object) -> Case:
+    return replace(Case("x", "tiny"), **fields)
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -77,8 +78,8 @@ NOT_SAID = "the console does not say: "
         (DIMMS, "", ZONES, NOT_SAID),
     ],
 )
-def test_what_a_case_asks_for(wanted: asked.Case, console: str, guest: str, problem: str | None) -> None:
-    lines = asked.problems(wanted, result(console, guest))
+def test_what_a_case_asks_for(wanted: Case, console: str, guest: str, problem: str | None) -> None:
+    lines = lacks(wanted, result(console, guest))
     assert len(lines) == (problem is not None) and all(line.startswith(problem or "") for line in lines)
 
 

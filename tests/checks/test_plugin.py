@@ -35,13 +35,13 @@ CONFTEST = """
 import contextlib
 import pathlib
 from checks import plugin, processes
-from padlab.vm import accel, kept
+from padlab.vm import accel, cache
 
 here = pathlib.Path(__file__).parent
 plugin.set_up = lambda config: None
 plugin.exclusive.held = lambda command: contextlib.nullcontext()
 processes.GRACE_S = 5
-kept.FOLDER, kept.VERDICTS = here / "boots", here / "verdicts"
+cache.FOLDER, cache.VERDICTS = here / "boots", here / "verdicts"
 """
 
 

@@ -47,7 +47,7 @@ class Case:
         return boots.host_mib(machine) + (machine.mib if self.machine == LITTLE else 0)
 
 
-def problems(case: Case, result: boots.BootResult) -> list[str]:
+def lacks(case: Case, result: boots.BootResult) -> list[str]:
     """What console and guest's report lack of what the case asks for, or have too much."""
     text = f"{result.dmesg.text}\n{result.guest.text}"
     wrong = [f"the console does not say: {said}" for said in case.says if not re.search(said, text, re.M)]

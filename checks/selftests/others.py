@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from checks import guests
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.kernel import othertests
-from padlab.kernel.kconfig import DEBUG, OUTSIDE
+from padlab.kernel import others
+from padlab.kernel.kconfig import DEBUG, OTHERS
 from padlab.vm.boot import BootResult
 from padlab.vm.channel import Guest
 
-MACHINE = "outside"
-CONFIG = OUTSIDE
-ROLE = "outside"
+MACHINE = "others"
+CONFIG = OTHERS
+ROLE = "others"
 TRIES = 3
 # Jobs on all huge pages: thresholds of patched, for zeroing and for copies.
 LEAST_KIB = 1024
@@ -43,15 +43,15 @@ class Ran:
 
 
 def suites() -> list[str]:
-    return list(dict.fromkeys(map(othertests.suite_of, othertests.programs())))
+    return list(dict.fromkeys(map(others.suite_of, others.programs())))
 
 
 def names(suite: str) -> list[str]:
-    return [name for name in othertests.programs() if othertests.suite_of(name) == suite]
+    return [name for name in others.programs() if others.suite_of(name) == suite]
 
 
 def limit_s(chosen: Sequence[str]) -> float:
-    programs = othertests.programs()
+    programs = others.programs()
     return _BOOT_LIMIT_S + _LIMIT_SHARE * sum(programs[name].limit_s for name in chosen)
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from padlab.core.outcome import Outcome
-from padlab.vm import kept
+from padlab.vm import cache
 
 LOGS = ("console.log", "guest.log")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(kept, "FOLDER", tmp_path / "boots")
-    monkeypatch.setattr(kept, "VERDICTS", tmp_path / "verdicts")
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "boots")
+    monkeypatch.setattr(cache, "VERDICTS", tmp_path / "verdicts")
     return tmp_path / "boots"
 
 
@@ -35,11 +35,11 @@ class TestKey:
         other.parent.mkdir()
         other.write_text("kernel")
         moved = [word.replace(str(tmp_path / "bzImage"), str(other)) for word in command]
-        assert kept.key_of(moved) == kept.key_of(command)
+        assert cache.key_of(moved) == cache.key_of(command)
 
     @pytest.mark.parametrize("what", ["bzImage", "qemu", "argument"])
     def test_sees_what_the_guest_sees(self, command: list[str], tmp_path: Path, what: str) -> None:
-        before = kept.key_of(command)
+        before = cache.key_of(command)
         if what == "argument":
             command[4] = "quiet memblock=debug"
         else:
@@ -47,7 +47,7 @@ class TestKey:
             other.write_text("another")
             other.chmod((tmp_path / what).stat().st_mode)
             command = [word.replace(str(tmp_path / what), str(other)) for word in command]
-        assert kept.key_of(command) != before
+        assert cache.key_of(command) != before
 
 
 def write_logs(place: Path, console: str) -> None:
@@ -59,50 +59,50 @@ def write_logs(place: Path, console: str) -> None:
 def entry(place: Path) -> str:
     """Keep a boot."""
     write_logs(place, "Linux\n")
-    keeper = kept.Keeper()
-    keeper.booted["key"] = place, 3
-    keeper.keep(LOGS)
+    cached = cache.Cache()
+    cached.booted["key"] = place, 3
+    cached.keep(LOGS)
     return "key"
 
 
 class TestEntries:
     @pytest.mark.parametrize(
         ("file", "text"),
-        [("guest.log", "do"), ("console.log", None), (kept.META, '{"exit": 0}'), (kept.META, '{"dig')],
+        [("guest.log", "do"), ("console.log", None), (cache.META, '{"exit": 0}'), (cache.META, '{"dig')],
     )
     def test_one_that_is_not_whole_is_not_believed(
         self, tmp_path: Path, folder: Path, file: str, text: str | None
     ) -> None:
         key = entry(tmp_path / "boot")
-        logs = kept.Keeper().find(key, LOGS)
+        logs = cache.Cache().find(key, LOGS)
         assert logs == (folder / key, 3) and (folder / key / "console.log").read_text() == "Linux\n"
         (folder / key / file).unlink()
         if text:
             (folder / key / file).write_text(text)
-        assert kept.Keeper().find(key, LOGS) is None
+        assert cache.Cache().find(key, LOGS) is None
 
     def test_nothing_is_kept_where_nothing_can_be_written(self, tmp_path: Path, folder: Path) -> None:
         folder.write_text("a file in its place")
         entry(tmp_path / "boot")
-        assert kept.Keeper().find("key", LOGS) is None
+        assert cache.Cache().find("key", LOGS) is None
 
     def test_what_nobody_reads_goes(self, tmp_path: Path, folder: Path) -> None:
         key = entry(tmp_path / "boot")
-        kept.prune()
-        assert kept.Keeper().find(key, LOGS)
-        long_ago = time.time() - (kept.UNUSED_DAYS + 1) * 24 * 3600
+        cache.prune()
+        assert cache.Cache().find(key, LOGS)
+        long_ago = time.time() - (cache.UNUSED_DAYS + 1) * 24 * 3600
         os.utime(folder / key, (long_ago, long_ago))
-        kept.prune()
+        cache.prune()
         assert not list(folder.iterdir())
 
     def test_what_is_older_is_not_read(self, tmp_path: Path) -> None:
         key = entry(tmp_path / "boot")
-        assert kept.Keeper(since=time.time() - 60).find(key, LOGS)
-        assert kept.Keeper(since=time.time() + 60).find(key, LOGS) is None
+        assert cache.Cache(since=time.time() - 60).find(key, LOGS)
+        assert cache.Cache(since=time.time() + 60).find(key, LOGS) is None
 
 
 def test_a_verdict_that_is_cut_is_not_believed(folder: Path) -> None:
-    kept.keep_verdict("k", Outcome(3))
-    assert kept.verdict("k") == Outcome(3)
-    (kept.VERDICTS / "k").write_text('{"passed": 3')
-    assert kept.verdict("k") is None
+    cache.keep_verdict("k", Outcome(3))
+    assert cache.verdict("k") == Outcome(3)
+    (cache.VERDICTS / "k").write_text('{"passed": 3')
+    assert cache.verdict("k") is None

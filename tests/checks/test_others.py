@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from checks import guests
-from checks.selftests import outside
-from checks.selftests.outside import Ran
+from checks.selftests import others
+from checks.selftests.others import Ran
 from padlab.core.errors import LabError
 from padlab.vm import channel, initramfs, machine
 
@@ -33,17 +33,17 @@ GOOD, FEWER, SKIPPED, BAD = Ran(2, 3), Ran(2, 2), Ran(1, 3), Ran(0, 3)
 
 def test_what_a_guest_said_by_program() -> None:
     guest = channel.Guest(GUEST)
-    assert outside.read(guest) == {"mm/cow": Ran(0, 2), "mm/thuge-gen": Ran(1, 0)}
-    assert outside.jobs(guest) == 3
+    assert others.read(guest) == {"mm/cow": Ran(0, 2), "mm/thuge-gen": Ran(1, 0)}
+    assert others.jobs(guest) == 3
     assert GOOD > FEWER > SKIPPED > BAD
 
 
 def test_all_programs_fit_on_a_command_line() -> None:
-    own = " ".join(machine.load(outside.MACHINE).append)
-    for suite in outside.suites():
-        chosen = " ".join(outside.arguments("patched", outside.names(suite)))
+    own = " ".join(machine.load(others.MACHINE).append)
+    for suite in others.suites():
+        chosen = " ".join(others.arguments("patched", others.names(suite)))
         assert len(own) + len(chosen) < COMMAND_LINE - 512, suite
-        assert "threshold" in chosen and "threshold" not in str(outside.arguments("stock", ["mm/cow"]))
+        assert "threshold" in chosen and "threshold" not in str(others.arguments("stock", ["mm/cow"]))
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], list[Ran]]:
             ran[name] = left.pop(0) if len(left) > 1 else left[0]
         return SimpleNamespace(guest=ran, guest_log=Path("x"), reports=[f"{kernel}: BUG 1"])
 
-    monkeypatch.setattr(outside, "_boot", boot)
-    monkeypatch.setattr(outside, "read", lambda guest: guest)
-    monkeypatch.setattr(outside, "jobs", len)
-    monkeypatch.setattr(outside, "names", lambda _suite: list({name: 0 for _, name in given}))
+    monkeypatch.setattr(others, "_boot", boot)
+    monkeypatch.setattr(others, "read", lambda guest: guest)
+    monkeypatch.setattr(others, "jobs", len)
+    monkeypatch.setattr(others, "names", lambda _suite: list({name: 0 for _, name in given}))
     monkeypatch.setattr(guests, "reports", lambda result: [])
     return given
 
@@ -82,7 +82,7 @@ def test_only_what_is_worse_runs_again(
     tries["stock", "a"], tries["patched", "a"] = [*stock], [*patched]
     tries["stock", "b"] = [GOOD, BAD, BAD]
     tries["patched", "b"] = [GOOD, BAD, BAD]
-    outcome = outside.check("mm")
+    outcome = others.check("mm")
     assert not outcome.failures and tries["patched", "b"] == [BAD, BAD]
     assert len(tries["patched", "a"]) == max(len(patched) - again, 1)
 
@@ -90,7 +90,7 @@ def test_only_what_is_worse_runs_again(
 def test_what_is_never_as_good_is_worse(tries: dict[tuple[str, str], list[Ran]]) -> None:
     tries["stock", "a"], tries["patched", "a"] = [GOOD, BAD], [FEWER, BAD, BAD]
     tries["stock", "b"], tries["patched", "b"] = [BAD], [BAD]
-    outcome = outside.check("mm")
+    outcome = others.check("mm")
     assert outcome.failures == ("a: passes, 3 cases pass on stock; passes, 2 cases pass on patched",)
     assert outcome.skips == ("b: fails, 3 cases pass on stock",) and not outcome.passed
 
@@ -99,17 +99,17 @@ def test_jobs_and_reports_count(
     tries: dict[tuple[str, str], list[Ran]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries["stock", "a"], tries["patched", "a"] = [GOOD], [GOOD]
-    monkeypatch.setattr(outside, "jobs", lambda _guest: 0)
-    assert "no helper" in outside.check("mm").failures[0] and not outside.check("cgroup").failures
+    monkeypatch.setattr(others, "jobs", lambda _guest: 0)
+    assert "no helper" in others.check("mm").failures[0] and not others.check("cgroup").failures
     monkeypatch.setattr(guests, "reports", lambda result: result.reports)
-    assert outside.check("cgroup").failures == ("patched: BUG 1",)
+    assert others.check("cgroup").failures == ("patched: BUG 1",)
 
 
 def test_a_program_that_did_not_run_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     result = SimpleNamespace(guest=channel.Guest(GUEST), guest_log=Path("x"))
     monkeypatch.setattr(guests, "boot", lambda *args, **how: result)
     with pytest.raises(LabError, match="did not run"):
-        outside.check("mm")
+        others.check("mm")
 
 
 def test_reports_are_compared_without_their_numbers() -> None:
@@ -121,27 +121,27 @@ def test_reports_are_compared_without_their_numbers() -> None:
     assert guests.new_reports([bad.format("11b240")], [bad.format("1a2c0f")]) == []
 
 
-WELL = {str(nr): 0 for nr in range(outside.STRESSORS)}
+WELL = {str(nr): 0 for nr in range(others.STRESSORS)}
 
 
 def test_statuses_by_stressor() -> None:
     guest = channel.Guest("running a\nktap a text\nstatus a 0\nrunning b\nstatus b 2\ndone 0\n")
-    assert outside.statuses(guest) == {"a": 0, "b": 2}
+    assert others.statuses(guest) == {"a": 0, "b": 2}
 
 
 def test_all_have_to_run_and_to_pass() -> None:
-    assert outside.stress_problems(WELL, WELL) == []
-    assert outside.stress_problems(WELL, WELL | {"1": 2}) == [
+    assert others.stress_problems(WELL, WELL) == []
+    assert others.stress_problems(WELL, WELL | {"1": 2}) == [
         "1: patched: failed (status 2), and passes on stock"
     ]
-    assert outside.stress_problems(WELL | {"1": 3}, WELL | {"1": 3}) == ["1: stock: no resources (status 3)"]
+    assert others.stress_problems(WELL | {"1": 3}, WELL | {"1": 3}) == ["1: stock: no resources (status 3)"]
     some = dict(list(WELL.items())[:-1])
-    assert outside.stress_problems(WELL, some) == [
-        f"patched: {outside.STRESSORS - 1} of {outside.STRESSORS} stressors ran"
+    assert others.stress_problems(WELL, some) == [
+        f"patched: {others.STRESSORS - 1} of {others.STRESSORS} stressors ran"
     ]
 
 
 def test_the_role_has_as_many_stressors() -> None:
     script = (initramfs.GUEST / "stress.sh").read_text()
-    assert sum(line.startswith("stress ") for line in script.splitlines()) == outside.STRESSORS
+    assert sum(line.startswith("stress ") for line in script.splitlines()) == others.STRESSORS
     assert script.count("|| stress ") == 1

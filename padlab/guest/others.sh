@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Role "outside": run test programs that others wrote, in folders of /outside, one after
+# Role "others": run test programs that others wrote, in folders of /others, one after
 # another.  On the command line:
-#	padlab_programs=NAME,NAME...	which of those in /outside/programs
+#	padlab_programs=NAME,NAME...	which of those in /others/programs
 #	padlab_threshold=KIB		thresholds of jobs, if the kernel has them
 
 instances=/sys/kernel/tracing/instances
@@ -70,7 +70,7 @@ clean_up() {
 }
 
 run() {
-	folder=/outside/${1%%/*}
+	folder=/others/${1%%/*}
 	prepare "$3" "$4"
 	echo "padlab: $1" >/dev/kmsg
 	say running "$1"
@@ -88,5 +88,5 @@ while IFS=$tab read -r name limit pages gigantic command; do
 	case ",${padlab_programs:?}," in
 	*",$name,"*) run "$name" "$limit" "$pages" "$gigantic" "$command" ;;
 	esac
-done </outside/programs
+done </others/programs
 exit 0

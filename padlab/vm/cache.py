@@ -39,8 +39,8 @@ _PATH = re.compile(r"/[^,=\s]+")
 
 
 @dataclass
-class Keeper:
-    """The boots of one check.  ``since``: none that was written before is read (time.time())."""
+class Cache:
+    """The cached boots of one check.  ``since``: none that was written before is read (time.time())."""
 
     since: float = 0.0
     booted: dict[str, tuple[Path, int]] = field(default_factory=dict)  # key -> logs, exit status
@@ -72,7 +72,7 @@ class Keeper:
 
 
 # That of the check that this process runs; None outside of checks, where each boot is real.
-keeper: Keeper | None = None
+current: Cache | None = None
 
 
 def key_of(command: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the kernel tree that nobody here wrote, as programs.
 
-``checks/outside/programs.toml`` lists those that run in guests: kselftests, built from stock's tree, so that
+``checks/selftests/others.toml`` lists those that run in guests: kselftests, built from stock's tree, so that
 stock and patched run the same programs.  tools/testing/memblock runs on the host, and is built once for each
 kernel, whose code it contains.  Makefiles write next to their sources, so all is built in copies.
 """
@@ -17,8 +17,8 @@ from padlab.kernel import tree
 from padlab.kernel.arch import X86_64
 from padlab.kernel.content import Stamp
 
-PROGRAMS = "outside/programs.toml"
-PACKAGES = ("build", "outside")
+PROGRAMS = "selftests/others.toml"
+PACKAGES = ("build", "others")
 
 _RECIPE = "1"  # change when the way of building changes
 _KSELFTESTS = "tools/testing/selftests"
@@ -65,7 +65,7 @@ def kselftests() -> Path:
             with stamp.renewed(), progress.step("building kselftests"):
                 _renew(place)
                 headers = place / "headers"
-                _make(top, f"O={headers}", "headers", log="outside-headers.log")
+                _make(top, f"O={headers}", "headers", log="others-headers.log")
                 copy = _copy(top, _KSELFTEST_PARTS, place / "tree")
                 for suite, names in wanted.items():
                     _suite(copy / _KSELFTESTS / suite, place / "out" / suite, headers, names)
@@ -86,7 +86,7 @@ def _suite(folder: Path, out: Path, headers: Path, names: list[str]) -> None:
         "USERLDFLAGS=-static -s",
         _MISSING,
         *(str(out / name) for name in dict.fromkeys(names)),
-        log=f"outside-{folder.name}.log",
+        log=f"others-{folder.name}.log",
     )
 
 
@@ -100,14 +100,14 @@ def memblock(kernel: str, *variables: str) -> Path:
         with stamp.renewed(), progress.step(f"building memblock's tests of {kernel}"):
             _renew(place)
             folder = _copy(top, _HOST_PARTS, place / "tree") / "tools/testing/memblock"
-            _make(folder, "CC=gcc", *variables, "main", log=f"outside-{name}.log")
+            _make(folder, "CC=gcc", *variables, "main", log=f"others-{name}.log")
             (folder / "main").rename(place / "main")
             shutil.rmtree(place / "tree")
     return place / "main"
 
 
 def _place(name: str) -> Path:
-    return paths.base().build / "native/outside" / name
+    return paths.base().build / "native/others" / name
 
 
 def _parts(kernel: str) -> list[str]:
