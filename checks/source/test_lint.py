@@ -90,7 +90,7 @@ def dialect(path: Path) -> str:
 
 
 # Parts that run at the same time, each with what pytest is told to choose it.  They read the
-# tables, hooks and trees of the base in use, which they have from the environment.
+# tables, core edits and trees of the base in use, which they have from the environment.
 PARTS = {
     "tests of the lab": ("-m", "not series", str(TESTS)),
     "tests of the mailable series": ("-m", "series", str(TESTS / "kernel")),

@@ -56,17 +56,17 @@ def refresh(own: str) -> None:
     """Write edits of the tree back to linux/ and patches/.
 
     The tree is build/trees/patched; the table of docs/core-edits.md is written, too.  Owned files
-    go to linux/, hooked ones through quilt to the patch that edits them.  To hook another
+    go to linux/, others through quilt to the patch that edits them.  To edit another
     file, let quilt know before you edit it (it finds the series by itself in the tree):
 
     \b
       cd build/trees/patched
-      quilt new mm-my-hook.patch      or go on with the patch on top
+      quilt new mm-my-edit.patch      or go on with the patch on top
       quilt add mm/some_file.c
       ... edit ...
       cd ../../.. && ./lab refresh
 
-    With --base it is build/NAME/trees/patched, and hooks go to bases/NAME/patches.  Owned
+    With --base it is build/NAME/trees/patched, and core edits go to bases/NAME/patches.  Owned
     files are shared by all bases: an edit goes to linux/, unless the base already has a
     patch for that file, or --own names one.
     """
@@ -80,7 +80,7 @@ def refresh(own: str) -> None:
         click.echo("nothing to write: the tree has no edits")
     for name in edits.strays():
         click.echo(
-            f"left alone: {name} is neither owned nor hooked (a new file: copy it to linux/{name}; "
+            f"left alone: {name} is neither owned nor in a patch (a new file: copy it to linux/{name}; "
             "an edited one: quilt add it first)"
         )
 

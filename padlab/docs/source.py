@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of the source itself: parts of the series with their lines, hooks, and limits of the benches."""
+"""Tables of the source itself: parts of the series with their lines, core edits, limits of the benches."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,17 +9,17 @@ from pathlib import Path
 from padlab.core.paths import Base
 from padlab.docs import records
 from padlab.docs.form import Table, figure
-from padlab.kernel import hooks, owned, steps
+from padlab.kernel import coreedits, owned, steps
 from padlab.measure import structpages, zeroing
 
 PARTED = "7.3"  # the base whose series is mailed in parts
-# What lines of hooks are: documents and tests need not be looked after when the kernel runs.
+# What lines of core edits are: documents and tests need not be looked after when the kernel runs.
 CODE, TESTS, DOCS = "code", "tests", "documents and MAINTAINERS"
 COSTS = ("a deferred page", "boot to init, a GiB")
 
 
 @dataclass(frozen=True)
-class Hook:
+class Edit:
     """How many lines a patch adds to and takes out of a file that the kernel owns."""
 
     patch: str
@@ -36,18 +36,18 @@ class Hook:
         return TESTS if tests else CODE
 
 
-def read_hooks(patches: Path) -> list[Hook]:
+def read_edits(patches: Path) -> list[Edit]:
     table = []
-    for name in hooks.read_series(patches):
-        for part in hooks.parse((patches / name).read_text(errors="replace")):
+    for name in coreedits.read_series(patches):
+        for part in coreedits.parse((patches / name).read_text(errors="replace")):
             lines = [line[:1] for hunk in part.hunks for line in hunk[1:]]
-            table.append(Hook(name, part.path, lines.count("+"), lines.count("-")))
+            table.append(Edit(name, part.path, lines.count("+"), lines.count("-")))
     return table
 
 
-def count(table: Iterable[Hook], part: str) -> tuple[int, int]:
-    of_part = [hook for hook in table if hook.part == part]
-    return sum(hook.added for hook in of_part), sum(hook.removed for hook in of_part)
+def count(table: Iterable[Edit], part: str) -> tuple[int, int]:
+    of_part = [edit for edit in table if edit.part == part]
+    return sum(edit.added for edit in of_part), sum(edit.removed for edit in of_part)
 
 
 def parts() -> Table:
@@ -73,11 +73,11 @@ def parts() -> Table:
 
 def _lines(base: Base, of: Sequence[steps.Step]) -> list[str]:
     """Lines of code that steps add and remove, and those of tests and of documents."""
-    names = [name for step in of for name in step.hooks]
-    hooked_by = [hook for hook in read_hooks(base.patches) if hook.patch in names]
+    names = [name for step in of for name in step.edits]
+    edited_by = [edit for edit in read_edits(base.patches) if edit.patch in names]
     owned_by = _owned_lines(base, of)
-    code, tests, documents = (count(hooked_by, kind)[0] + owned_by[kind] for kind in (CODE, TESTS, DOCS))
-    return [f"{lines:,}" for lines in (code, count(hooked_by, CODE)[1], tests, documents)]
+    code, tests, documents = (count(edited_by, kind)[0] + owned_by[kind] for kind in (CODE, TESTS, DOCS))
+    return [f"{lines:,}" for lines in (code, count(edited_by, CODE)[1], tests, documents)]
 
 
 def _costs(figures: dict[str, float]) -> list[str]:
@@ -93,17 +93,17 @@ def _owned_lines(base: Base, done: Sequence[steps.Step]) -> Counter[str]:
     return lines
 
 
-def hooked(base: str) -> Table:
+def core_edits(base: str) -> Table:
     folder = Base.named(base).patches
-    table, patches = read_hooks(folder), hooks.read_series(folder)
+    table, patches = read_edits(folder), coreedits.read_series(folder)
     rows = []
     for patch in [*patches, ""]:
-        of_patch = [hook for hook in table if patch in ("", hook.patch)]
+        of_patch = [edit for edit in table if patch in ("", edit.patch)]
         cells = []
         for part in (CODE, TESTS, DOCS):
             added, removed = count(of_patch, part)
             cells.append(f"+{added} -{removed}" if added or removed else "")
-        files = str(len({hook.file for hook in of_patch}))
+        files = str(len({edit.file for edit in of_patch}))
         rows.append([f"`{patch}`" if patch else "**all**", files, *cells])
     return Table(("patch", "files", "code", "tests", "documents"), rows)
 

@@ -32,7 +32,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "zeroing-break-even": native.break_even,
     "copies": native.copies,
     "parts": source.parts,
-    "hooks": source.hooked,
+    "core-edits": source.core_edits,
     "bench-limits": source.limits,
     # Of messages.
     "cover": instructions.cover,

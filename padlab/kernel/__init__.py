@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernel source, trees, hooks, builds, the mailable series and native programs."""
+"""Kernel source, trees, core edits, builds, the mailable series and native programs."""

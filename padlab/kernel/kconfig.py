@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import paths
-from padlab.kernel import content, hooks
+from padlab.kernel import content, coreedits
 from padlab.kernel.arch import ARM64 as ARM64_ARCH
 from padlab.kernel.arch import S390X as S390X_ARCH
 from padlab.kernel.arch import X86_64, Arch
@@ -124,7 +124,7 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
 
 def own_options(patches: Path | None = None) -> frozenset[str]:
     folder = patches or paths.base().patches
-    texts = [(folder / name).read_text(errors="replace") for name in hooks.read_series(folder)]
+    texts = [(folder / name).read_text(errors="replace") for name in coreedits.read_series(folder)]
     return frozenset(option for text in texts for option in _OPTION.findall(text))
 
 

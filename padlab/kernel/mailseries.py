@@ -15,7 +15,7 @@ from pathlib import Path
 
 from padlab.core import packages, paths, process, progress
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, source, state, tree
+from padlab.kernel import coreedits, source, state, tree
 from padlab.kernel.content import Stamp, copy, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.steps import Step, cover_letter, read_parts
@@ -143,7 +143,7 @@ def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exportin
 
 
 def touched_files() -> set[str]:
-    return set(owned_files()) | set(hooks.touched(paths.base().patches))
+    return set(owned_files()) | set(coreedits.touched(paths.base().patches))
 
 
 def _base_repository(stock: Path, repo: Path, identity: Identity) -> Path:
@@ -165,8 +165,8 @@ def _commit_step(repo: Path, nr: int, step: Step, identity: Identity) -> None:
     files = owned_files()
     for name in step.owns:
         copy(files[name], repo / name)
-    for name in step.hooks:
-        hooks.apply_patch(paths.base().patches / name, repo)
+    for name in step.edits:
+        coreedits.apply_patch(paths.base().patches / name, repo)
     env = identity.environment(nr)
     message = f"{step.subject}\n\n{step.body}"
     _git(repo, ["add", "--all", "--force"], env)

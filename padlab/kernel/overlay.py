@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The overlay of a tree: every file that differs from stock, worked out in full, then put in place.
 
-It is made of the files of linux/ at their paths, the hooked files as quilt leaves
+It is made of the files of linux/ at their paths, the edited files as quilt leaves
 them, and for a test the edits of extra patches.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from padlab.core import paths, progress
 from padlab.core.errors import LabError
-from padlab.kernel import hooks
+from padlab.kernel import coreedits
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, write_state
@@ -22,14 +22,14 @@ from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, w
 @dataclass(frozen=True)
 class Part:
     owned: dict[str, Path]
-    hooks: list[str]
+    edits: list[str]
 
 
 def choose(series: bool = True, only: frozenset[str] | None = None) -> Part:
     """All of it, if ``series``, or what ``only`` names of it."""
     if not series:
         return Part({}, [])
-    owned, names = owned_files(), hooks.read_series(paths.base().patches)
+    owned, names = owned_files(), coreedits.read_series(paths.base().patches)
     if only is None:
         return Part(owned, names)
     part = {name: path for name, path in owned.items() if name in only}
@@ -42,7 +42,7 @@ def sync(
     """Give ``tree`` what linux/ and patches/ say, or it is to ``have`` of them, and ``extra`` patches."""
     have = have or choose()
     parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
-    parts += [f"{name} {fingerprint(paths.base().patches / name)}" for name in have.hooks]
+    parts += [f"{name} {fingerprint(paths.base().patches / name)}" for name in have.edits]
     inputs = digest([state.version, *parts, *(f"{path.name} {fingerprint(path)}" for path in extra)])
     edited = find_edits(tree, state)
     if state.inputs == inputs and not (discard and edited):
@@ -56,8 +56,8 @@ def sync(
     scratch = paths.base().trees / f".{tree.name}-sync"
     remove(scratch)
     scratch.mkdir()
-    owned, hooked = _overlay(extra, stock, scratch, state.version, have)
-    wanted = owned | hooked
+    owned, patched = _overlay(extra, stock, scratch, state.version, have)
+    wanted = owned | patched
     changes = _changes(tree, stock, state, wanted)
     if not discard:
         refuse_edits(tree, [name for name, (_, is_edited) in changes.items() if is_edited])
@@ -73,8 +73,8 @@ def sync(
             state.version,
             inputs,
             {name: fingerprint(path) for name, path in owned.items()},
-            {name: fingerprint(path) if path else None for name, path in hooked.items()},
-            {name: fingerprint(paths.base().patches / name) for name in have.hooks},
+            {name: fingerprint(path) if path else None for name, path in patched.items()},
+            {name: fingerprint(paths.base().patches / name) for name in have.edits},
         ),
     )
     remove(scratch)
@@ -87,17 +87,17 @@ def _overlay(
 ) -> tuple[dict[str, Path], dict[str, Path | None]]:
     """Work out every file that differs from stock: what to copy to it (None: delete it)."""
     owned = dict(have.owned)
-    hooked: dict[str, Path | None] = {}
-    what = f"applying the hooks to Linux {version}"
-    for name in hooks.apply(stock, _patches(have, scratch), scratch, what=what) if have.hooks else []:
+    patched: dict[str, Path | None] = {}
+    what = f"applying the core edits to Linux {version}"
+    for name in coreedits.apply(stock, _patches(have, scratch), scratch, what=what) if have.edits else []:
         path = scratch / name
-        hooked[name] = path if path.exists() else None
-    both = sorted(set(owned) & set(hooked))
+        patched[name] = path if path.exists() else None
+    both = sorted(set(owned) & set(patched))
     if both:
-        todo = "a file is either owned (linux/) or hooked (patches/): remove one of them"
+        todo = "a file is either owned (linux/) or edited (patches/): remove one of them"
         raise LabError("preparing the tree", f"linux/ and patches/ both have {some(both)}", todo)
     for patch in extra:
-        for part in hooks.parse(patch.read_text()):
+        for part in coreedits.parse(patch.read_text()):
             name = part.path
             target = scratch / name
             if not target.exists():
@@ -106,19 +106,19 @@ def _overlay(
                 if source.exists():  # else the patch makes it
                     shutil.copy2(source, target)
             owned.pop(name, None)
-            hooked[name] = target
-        hooks.apply_patch(patch, scratch)
-    return owned, hooked
+            patched[name] = target
+        coreedits.apply_patch(patch, scratch)
+    return owned, patched
 
 
 def _patches(have: Part, scratch: Path) -> Path:
-    if have.hooks == hooks.read_series(paths.base().patches):
+    if have.edits == coreedits.read_series(paths.base().patches):
         return paths.base().patches
     folder = scratch / ".pc-patches"
     folder.mkdir()
-    for name in have.hooks:
+    for name in have.edits:
         shutil.copy(paths.base().patches / name, folder)
-    (folder / "series").write_text("".join(f"{name}\n" for name in have.hooks))
+    (folder / "series").write_text("".join(f"{name}\n" for name in have.edits))
     return folder
 
 
@@ -128,7 +128,7 @@ def _changes(
     """Which files of ``tree`` are not as wanted: what each should be, and whether it was edited by hand."""
     given = state.files()
     changes = {}
-    for name in sorted(set(given) | set(wanted) | set(hooks.owner_in(tree))):
+    for name in sorted(set(given) | set(wanted) | set(coreedits.owner_in(tree))):
         content = wanted.get(name, stock / name)
         if content is not None and not content.exists():
             content = None

@@ -11,7 +11,7 @@ from pathlib import Path
 from padlab.core import exclusive, packages, paths, process
 from padlab.core.errors import LabError
 from padlab.core.paths import Base
-from padlab.kernel import hooks
+from padlab.kernel import coreedits
 from padlab.kernel.content import Stamp, fingerprint
 from padlab.kernel.state import remove, some
 
@@ -61,7 +61,7 @@ def left_out(folder: Path) -> list[str]:
 
 
 def patch_of(folder: Path) -> dict[str, str]:
-    touched = hooks.touched(folder)
+    touched = coreedits.touched(folder)
     twice = sorted(name for name, patches in touched.items() if len(patches) > 1)
     if twice:
         why = f"more than one patch edits {some(twice)}"
@@ -77,7 +77,7 @@ def _applied(base: Base, folder: Path, files: dict[str, Path]) -> Path:
         return place
     packages.ensure("quilt")
     parts = [f"{name} {fingerprint(files[name]) if name in files else None}" for name in sorted(patched)]
-    parts += [f"{name} {fingerprint(folder / name)}" for name in ["series", *hooks.read_series(folder)]]
+    parts += [f"{name} {fingerprint(folder / name)}" for name in ["series", *coreedits.read_series(folder)]]
     with exclusive.alone(base.build / ".owned.lock"):
         stamp = Stamp(place / ".padlab-made", parts)
         if not stamp.matches():
@@ -86,7 +86,7 @@ def _applied(base: Base, folder: Path, files: dict[str, Path]) -> Path:
             with stamp.renewed():
                 what = f"applying what Linux {base.name} has otherwise to linux/"
                 todo = f"edit that patch of {paths.shown(folder)}, or what it edits"
-                hooks.apply(paths.LINUX, folder, place, what=what, todo=todo)
+                coreedits.apply(paths.LINUX, folder, place, what=what, todo=todo)
     return place
 
 
@@ -101,7 +101,7 @@ def write_difference(folder: Path, patch: str, edited: dict[str, Path]) -> None:
     said = path.read_text().partition("--- ")[0] if path.exists() else ""  # before its first file
     temp.write_text(said + "".join(texts))
     temp.rename(path)
-    series = hooks.read_series(folder)
+    series = coreedits.read_series(folder)
     if patch not in series:
         (folder / "series").write_text("".join(f"{name}\n" for name in [*series, patch]))
 
@@ -112,5 +112,5 @@ def _difference(name: str, wanted: Path | None) -> str:
     there = {"a": old.exists(), "b": wanted is not None and wanted.exists()}
     labels = [f"{side}/{name}" if is_there else "/dev/null" for side, is_there in there.items()]
     sides = [old if there["a"] else "/dev/null", wanted if there["b"] else "/dev/null"]
-    command = ["diff", f"-U{hooks.CONTEXT_LINES}", "-p", "--label", labels[0], "--label", labels[1]]
+    command = ["diff", f"-U{coreedits.CONTEXT_LINES}", "-p", "--label", labels[0], "--label", labels[1]]
     return process.run([*command, *sides], what=f"comparing {name}", ok=(0, 1))

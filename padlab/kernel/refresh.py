@@ -5,7 +5,7 @@ from pathlib import Path
 
 from padlab.core import packages, paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, overlay, owned
+from padlab.kernel import coreedits, overlay, owned
 from padlab.kernel.content import fingerprint
 from padlab.kernel.state import State, differing, find_edits, known_state, some
 
@@ -20,7 +20,7 @@ def refresh(difference: str = "") -> list[str]:
     tree = paths.base().trees / "patched"
     state = known_state(tree)
     edited = find_edits(tree, state)
-    owners = hooks.owner_in(tree)
+    owners = coreedits.owner_in(tree)
     patches = sorted({owners[name] for name in edited if name in owners})
     files = [name for name in edited if name not in owners]
     _check_conflicts(tree, state, files, patches)
@@ -39,7 +39,7 @@ def refresh(difference: str = "") -> list[str]:
         owned.write_difference(folder, patch, mine)
         written.append(paths.shown(folder / patch))
     for name in patches:
-        hooks.refresh(tree, paths.base().patches, name)
+        coreedits.refresh(tree, paths.base().patches, name)
         written.append(paths.shown(paths.base().patches / name))
     overlay.sync(tree, (), paths.base().trees / "stock", state, discard=False)
     return written
@@ -80,5 +80,5 @@ def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[s
 def strays() -> list[str]:
     """Files of the patched tree that were added or edited and that neither linux/ nor a patch has."""
     tree, stock = paths.base().trees / "patched", paths.base().trees / "stock"
-    known = {*known_state(tree).files(), *hooks.owner_in(tree)}
+    known = {*known_state(tree).files(), *coreedits.owner_in(tree)}
     return sorted(differing(stock, tree) - known)

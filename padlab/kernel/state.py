@@ -9,7 +9,7 @@ from pathlib import Path
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks
+from padlab.kernel import coreedits
 from padlab.kernel.content import fingerprint
 
 STATE = ".padlab-state.json"
@@ -23,7 +23,7 @@ class State:
     version: str
     inputs: str = ""
     owned: dict[str, str | None] = field(default_factory=dict)
-    hooked: dict[str, str | None] = field(default_factory=dict)
+    hooked: dict[str, str | None] = field(default_factory=dict)  # as core edits left it
     patches: dict[str, str | None] = field(default_factory=dict)
     format: int = _FORMAT
 
@@ -56,7 +56,7 @@ def find_edits(tree: Path, state: State) -> list[str]:
     """Files of the series that differ from what the tree was given."""
     edited = [name for name, given in state.files().items() if fingerprint(tree / name) != given]
     stock = paths.base().trees / "stock"
-    for name in hooks.owner_in(tree):
+    for name in coreedits.owner_in(tree):
         if name not in state.files() and fingerprint(tree / name) != fingerprint(stock / name):
             edited.append(name)
     return sorted(edited)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The steps of the mailable series, and its parts: who reads series/ comes here.
 
-``series/NN-name.msg`` describes one step: its subject, the files of linux/ and the hooks
+``series/NN-name.msg`` describes one step: its subject, the files of linux/ and the patches
 of patches/ that belong to it, and its message::
 
     Subject: padata: ...
@@ -11,7 +11,7 @@ of patches/ that belong to it, and its message::
     The problem, the approach, the figures.
 
 An Owns line that ends in / means every file below.  ``series/00-cover.msg`` is the cover letter: a subject
-and a text.  Lines before the subject that begin with # are comments.  Every owned file and every hook is in
+and a text.  Lines before the subject that begin with # are comments.  Every owned file and every patch is in
 exactly one step.  What another base says instead is in its own folder (see messages()).  Lines around a table
 that ``./lab docs`` makes, "# table: NAME" and "# end", are no part of the message.
 
@@ -31,7 +31,7 @@ import msgspec
 from padlab.core import paths, toml
 from padlab.core.errors import LabError
 from padlab.core.paths import Base
-from padlab.kernel import hooks
+from padlab.kernel import coreedits
 from padlab.kernel.owned import owned_files
 from padlab.kernel.tree import Variant
 
@@ -52,7 +52,7 @@ class Step:
     name: str
     subject: str
     owns: tuple[str, ...]
-    hooks: tuple[str, ...]
+    edits: tuple[str, ...]
     body: str
 
 
@@ -89,8 +89,8 @@ def parse_step(name: str, text: str) -> Step:
         raise _bad(name, "it needs one Subject", "add a Subject line")
     if not body.strip():
         raise _bad(name, "it has no message", "say what problem it solves, and how")
-    owns, hooked = (tuple(fields[header]) for header in _HEADERS[1:])
-    return Step(name, fields["Subject"][0], owns, hooked, body.strip() + "\n")
+    owns, edited = (tuple(fields[header]) for header in _HEADERS[1:])
+    return Step(name, fields["Subject"][0], owns, edited, body.strip() + "\n")
 
 
 def _bad(name: str, why: str, todo: str) -> LabError:
@@ -124,9 +124,9 @@ def read_parts(base: Base | None = None) -> list[Part]:
     ]
     problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
     steps = [step for part in parts for step in part.steps]
-    problems += coverage(steps, set(owned), set(hooks.read_series(base.patches)))
+    problems += coverage(steps, set(owned), set(coreedits.read_series(base.patches)))
     if problems:
-        why = f"{len(problems)} files, hooks or messages are not where they should be"
+        why = f"{len(problems)} files, patches or messages are not where they should be"
         todo = "correct the Owns and Hook lines of series/*.msg" + f", or {PARTS}" * bool(_named(base))
         raise LabError("the series' steps", why, todo, detail=problems)
     return parts
@@ -174,12 +174,12 @@ def expand(step: Step, owned: Iterable[str]) -> Step:
     return replace(step, owns=tuple(names))
 
 
-def coverage(steps: Sequence[Step], owned: set[str], hooked: set[str]) -> list[str]:
-    """Files and hooks that are in no step, in several, or in a step but missing."""
+def coverage(steps: Sequence[Step], owned: set[str], edited: set[str]) -> list[str]:
+    """Files and patches that are in no step, in several, or in a step but missing."""
     problems = []
     for label, names, there in (
         ("linux", [name for step in steps for name in step.owns], owned),
-        ("patches", [name for step in steps for name in step.hooks], hooked),
+        ("patches", [name for step in steps for name in step.edits], edited),
     ):
         count = Counter(names)
         problems += [f"{label}/{name}: in no step" for name in sorted(there - set(count))]
@@ -190,5 +190,5 @@ def coverage(steps: Sequence[Step], owned: set[str], hooked: set[str]) -> list[s
 
 def variant(steps: Sequence[Step]) -> Variant:
     """What TREE is with these steps alone."""
-    only = frozenset(name for step in steps for name in (*step.owns, *step.hooks))
+    only = frozenset(name for step in steps for name in (*step.owns, *step.edits))
     return Variant(linked=True, changing=True, only=only)

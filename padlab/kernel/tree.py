@@ -15,7 +15,7 @@ from pathlib import Path
 
 from padlab.core import host, packages, paths, process, progress
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, overlay, source
+from padlab.kernel import coreedits, overlay, source
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.source import Given
 from padlab.kernel.state import (
@@ -38,7 +38,7 @@ class Variant:
 
     ``linked`` trees share unchanged files with stock through hard links: cheap,
     and right for trees nobody edits by hand.  A ``changing`` one gets other patches
-    while the lab runs.  ``only`` has the names of owned files and hooks, if the tree is
+    while the lab runs.  ``only`` has the names of owned files and patches, if the tree is
     to have a part of the series.  ``faults`` is a pattern of patches of checks/faults.
     """
 
@@ -116,7 +116,7 @@ def content_key(kernel: str) -> str:
     """Changes when a file of the series, or an edit of one, changes in the tree of ``kernel``."""
     tree = paths.base().trees / kernel
     state = known_state(tree)
-    files = sorted(set(state.files()) | set(hooks.owner_in(tree)))
+    files = sorted(set(state.files()) | set(coreedits.owner_in(tree)))
     return digest([state.version, *(f"{name} {fingerprint(tree / name)}" for name in files)])
 
 

@@ -119,10 +119,7 @@ def test_most_are_in_one_kernel(ours: dict[str, Mutant]) -> None:
 def test_others_have_a_kernel_of_their_own(ours: dict[str, Mutant], tmp_path: Path) -> None:
     kernel = mutantkernel.built(ours["folio_zero/one-thread-by-default"], lambda _kernel: None)
     assert kernel == Kernel("mutant")
-    assert (
-        "+static int huge_page_max_threads __read_mostly = 1;"
-        in (tmp_path / "mutant.patch").read_text()
-    )
+    assert "+static int huge_page_max_threads __read_mostly = 1;" in (tmp_path / "mutant.patch").read_text()
 
 
 def test_checks_of_the_faulty_kernel_boot_that(ours: dict[str, Mutant], tmp_path: Path) -> None:

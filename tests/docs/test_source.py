@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The table of hooks: it counts right, and it stays small."""
+"""The table of core edits: it counts right, and it stays small."""
 
 from pathlib import Path
 
@@ -41,8 +41,8 @@ PATCH = """\
 def test_counts(tmp_path: Path) -> None:
     (tmp_path / "series").write_text("a.patch\n")
     (tmp_path / "a.patch").write_text(PATCH)
-    table = source.read_hooks(tmp_path)
-    assert [(hook.file, hook.added, hook.removed) for hook in table] == [
+    table = source.read_edits(tmp_path)
+    assert [(edit.file, edit.added, edit.removed) for edit in table] == [
         ("mm/a.c", 2, 2),
         ("Documentation/a.rst", 1, 0),
         ("lib/Kconfig.debug", 1, 0),
@@ -56,9 +56,9 @@ def patches_of(base: str) -> Path:
 
 
 @pytest.mark.parametrize("base", paths.bases())
-def test_hooks_are_small(base: str) -> None:
-    table = source.read_hooks(patches_of(base))
-    later = [hook for hook in table if any(name in hook.patch for name in LATER)]
-    others = [hook for hook in table if hook not in later]
+def test_core_edits_are_small(base: str) -> None:
+    table = source.read_edits(patches_of(base))
+    later = [edit for edit in table if any(name in edit.patch for name in LATER)]
+    others = [edit for edit in table if edit not in later]
     assert source.count(others, source.CODE)[0] <= MAX_ADDED
     assert source.count(later, source.CODE)[0] <= MAX_ADDED_LATER

@@ -91,8 +91,8 @@ class TestBadInput:
         ("words", "message"),
         [
             (["none"], "there is none called 'none'; name one of: boots, "),
-            (["hooks"], "'hooks' does not take nothing; name it as: hooks BASE"),
-            (["hooks", "6.12", "x"], "'hooks' does not take 6.12 x"),
+            (["core-edits"], "'core-edits' does not take nothing; name it as: core-edits BASE"),
+            (["core-edits", "6.12", "x"], "'core-edits' does not take 6.12 x"),
             (["threads-made", "6.0", "x"], "there is no '6.0'; choose one of: 6.12"),
             (["after-parts", "stock", "9"], "what 'after-parts stock 9' is made from is not recorded"),
             (["zeroing", "6.12", "no-cpu"], "results/cpus/no-cpu/hugepages.json cannot be read"),
@@ -118,6 +118,6 @@ class TestBadInput:
 def test_little_of_the_owned_files_differs(base: str) -> None:
     """In per cent: a changed line counts once."""
     folder = paths.BASES / base / "owned"
-    changed = sum(max(hook.added, hook.removed) for hook in source.read_hooks(folder))
+    changed = sum(max(edit.added, edit.removed) for edit in source.read_edits(folder))
     files = [path for name, path in owned.shared_files().items() if name not in owned.left_out(folder)]
     assert 0 < 100 * changed / sum(len(path.read_bytes().splitlines()) for path in files) < 5

@@ -24,7 +24,7 @@ def test_what_is_not_of_the_series_makes_a_difference() -> None:
     assert kconfig.options_last(STOCK, (), PATCHED) == STOCK
 
 
-def test_own_options_are_those_of_the_hooks(tmp_path: Path) -> None:
+def test_own_options_are_those_of_the_patches(tmp_path: Path) -> None:
     (tmp_path / "series").write_text("a.patch\n")
     (tmp_path / "a.patch").write_text(
         "--- a/K\n+++ b/K\n@@ -1,2 +1,4 @@\n config OLD\n+config NEW\n+\tbool\n x\n"

@@ -26,7 +26,7 @@ def test_trees_differ(tmp_path: Path) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
-    """A made-up clone: two steps, an owned script, a hook."""
+    """A made-up clone: two steps, an owned script, a core edit."""
     set_base(monkeypatch, patches=tmp_path / "patches", build=tmp_path)
     monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
     monkeypatch.setattr(steps, "STEPS", tmp_path / "series")

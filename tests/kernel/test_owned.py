@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A second base: hooks, owned files, configurations and messages that differ, on a made-up kernel."""
+"""A second base: core edits, owned files, configurations and messages that differ, on a made-up kernel."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, kconfig, mailseries, refresh, source, state, steps, tree
+from padlab.kernel import coreedits, kconfig, mailseries, refresh, source, state, steps, tree
 from tests.conftest import edit, set_base, write, write_all
 
 VERSION = "7.3.1-1"
@@ -130,7 +130,7 @@ class TestRefresh:
         edit(patched / "mm/both.c", "both", "other")
         assert refresh.refresh("other.patch") == ["bases/7.3/owned/other.patch"]
         assert (clone / "linux/mm/both.c").read_text() == "both\n"
-        assert hooks.read_series(clone / "bases/7.3/owned") == ["flags.patch", "other.patch"]
+        assert coreedits.read_series(clone / "bases/7.3/owned") == ["flags.patch", "other.patch"]
         shutil.rmtree(patched)
         assert (tree.ensure_tree("patched") / "mm/both.c").read_text() == "other\n"
 
@@ -194,8 +194,8 @@ class TestSeries:
         own = clone / "bases/7.3/series"
         write(own / "00-cover.msg", "Subject: the cover\n\nFor 7.3.\n")
         write(own / "02-old.msg", "# Mainline has it.\n")
-        hook_lines = "Hook: first.patch\nHook: second.patch\n"
-        write(own / "03-new.msg", f"Subject: new\nOwns: mm/\n{hook_lines}\nWhy.\n")
+        edit_lines = "Hook: first.patch\nHook: second.patch\n"
+        write(own / "03-new.msg", f"Subject: new\nOwns: mm/\n{edit_lines}\nWhy.\n")
         return clone
 
     def test_has_the_messages_of_the_base(self, series: Path) -> None:

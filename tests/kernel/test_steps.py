@@ -7,7 +7,7 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, steps
+from padlab.kernel import coreedits, steps
 from padlab.kernel.steps import Step
 from tests.conftest import set_base, write
 
@@ -21,7 +21,7 @@ class TestDescriptions:
         step = steps.parse_step("01-a.msg", MESSAGE)
         assert step.subject == "padata: new"
         assert step.owns == ("kernel/a.c", "tools/x/")
-        assert step.hooks == ("a.patch",)
+        assert step.edits == ("a.patch",)
         assert step.body == "The problem.\n\nMore.\n"
 
     def test_folders_stand_for_their_files(self) -> None:
@@ -58,7 +58,7 @@ class TestCoverage:
     def test_ours_cover_the_repository(self) -> None:
         made = steps.read_steps()
         assert len(made) > 1
-        assert [name for step in made for name in step.hooks] == hooks.read_series(paths.base().patches)
+        assert [name for step in made for name in step.edits] == coreedits.read_series(paths.base().patches)
 
 
 @pytest.mark.usefixtures("installed")

@@ -11,14 +11,14 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import hooks, overlay, refresh, state, tree
+from padlab.kernel import coreedits, overlay, refresh, state, tree
 from tests.conftest import edit, set_base, write
 
 VERSION = "6.12.1-1"
 LINES = [f"line {number}\n" for number in range(1, 31)]
 
-HOOK = """\
-What this hook is for.
+EDIT = """\
+What this edit is for.
 --- a/mm/page.c
 +++ b/mm/page.c
 @@ -9,3 +9,4 @@
@@ -29,7 +29,7 @@ What this hook is for.
  line 11
 """
 
-SECOND_HOOK = """\
+SECOND_EDIT = """\
 --- a/kernel/Makefile
 +++ b/kernel/Makefile
 @@ -1,1 +1,2 @@
@@ -42,14 +42,14 @@ needs_quilt = pytest.mark.usefixtures("installed")
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
-    """A clone with two hooks, one owned file, and an unpacked stock tree."""
+    """A clone with two core edits, one owned file, and an unpacked stock tree."""
     set_base(monkeypatch, patches=tmp_path / "patches", build=tmp_path)
     monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
     monkeypatch.setattr(tree.packages, "ensure", lambda *groups: None)
     write(tmp_path / "linux/kernel/padata_mt.c", "engine\n")
     write(tmp_path / "patches/series", "page.patch\nmakefile.patch # last\n")
-    write(tmp_path / "patches/page.patch", HOOK)
-    write(tmp_path / "patches/makefile.patch", SECOND_HOOK)
+    write(tmp_path / "patches/page.patch", EDIT)
+    write(tmp_path / "patches/makefile.patch", SECOND_EDIT)
     stock = tmp_path / "trees/stock"
     write(stock / "mm/page.c", "".join(LINES))
     write(stock / "mm/other.c", "other\n")
@@ -61,7 +61,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> 
 
 @needs_quilt
 class TestPatchedTree:
-    def test_has_owned_files_and_hooks_and_no_builds(self, lab: Path) -> None:
+    def test_has_owned_files_and_edits_and_no_builds(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
         assert (patched / "kernel/padata_mt.c").read_text() == "engine\n"
         assert "line ten and a half\n" in (patched / "mm/page.c").read_text()
@@ -69,7 +69,7 @@ class TestPatchedTree:
         assert not (patched / "obj-perf").exists()
         assert "line 10\n" in (lab / "trees/stock/mm/page.c").read_text()
 
-    def test_changed_hook_touches_its_file_alone(self, lab: Path) -> None:
+    def test_changed_patch_touches_its_file_alone(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
         makefile, engine = patched / "kernel/Makefile", patched / "kernel/padata_mt.c"
         before = makefile.stat().st_mtime_ns, engine.stat().st_mtime_ns
@@ -78,7 +78,7 @@ class TestPatchedTree:
         assert "line ten and more\n" in (patched / "mm/page.c").read_text()
         assert (makefile.stat().st_mtime_ns, engine.stat().st_mtime_ns) == before
 
-    def test_removed_files_and_hooks_leave_stock(self, lab: Path) -> None:
+    def test_removed_files_and_edits_leave_stock(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
         write(lab / "linux/lib/padata/new.c", "new\n")
         tree.ensure_tree("patched")
@@ -123,7 +123,7 @@ class TestPatchedTree:
         assert (patched / "kernel/padata_mt.c").read_text() == "new engine\n"
         assert "and more" in (patched / "mm/page.c").read_text()
 
-    def test_file_that_is_both_owned_and_hooked_is_refused(self, lab: Path) -> None:
+    def test_file_that_is_both_owned_and_edited_is_refused(self, lab: Path) -> None:
         write(lab / "linux/mm/page.c", "mine\n")
         with pytest.raises(LabError, match="both have mm/page.c"):
             tree.ensure_tree("patched")
@@ -134,7 +134,7 @@ class TestPatchedTree:
 
 
 @needs_quilt
-class TestHookThatDoesNotApply:
+class TestEditThatDoesNotApply:
     def test_names_patch_hunk_and_file_and_leaves_the_tree(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
         before = (patched / "mm/page.c").read_text()
@@ -205,7 +205,7 @@ class TestRefresh:
         wanted = (patched / "mm/page.c").read_text()
         assert refresh.refresh() == ["linux/kernel/padata_mt.c", paths.shown(lab / "patches/page.patch")]
         assert (lab / "linux/kernel/padata_mt.c").read_text() == "better engine\n"
-        assert (lab / "patches/makefile.patch").read_text() == SECOND_HOOK
+        assert (lab / "patches/makefile.patch").read_text() == SECOND_EDIT
 
         shutil.rmtree(patched)
         again = tree.ensure_tree("patched")
@@ -217,8 +217,8 @@ class TestRefresh:
         edit(patched / "mm/page.c", "line 25\n", "line twenty-five\n")
         refresh.refresh()
         text = (lab / "patches/page.patch").read_text()
-        assert text.startswith("What this hook is for.\n--- a/mm/page.c\n+++ b/mm/page.c\n@@ -9,3 +9,4 @@")
-        assert [len(hunk) for hunk in hooks.parse(text)[0].hunks] == [6, 5]
+        assert text.startswith("What this edit is for.\n--- a/mm/page.c\n+++ b/mm/page.c\n@@ -9,3 +9,4 @@")
+        assert [len(hunk) for hunk in coreedits.parse(text)[0].hunks] == [6, 5]
 
     def test_deleted_owned_file(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
@@ -226,13 +226,13 @@ class TestRefresh:
         assert refresh.refresh() == ["linux/kernel/padata_mt.c"]
         assert not (lab / "linux/kernel/padata_mt.c").exists()
 
-    def test_new_hook_made_with_quilt(self, lab: Path) -> None:
+    def test_new_patch_made_with_quilt(self, lab: Path) -> None:
         patched = tree.ensure_tree("patched")
         for args in (["new", "third.patch"], ["add", "mm/other.c"]):
-            hooks.quilt(args, patched, lab / "patches", what="test")
+            coreedits.quilt(args, patched, lab / "patches", what="test")
         (patched / "mm/other.c").write_text("another\n")
         assert refresh.refresh() == [paths.shown(lab / "patches/third.patch")]
-        assert hooks.read_series(lab / "patches")[-1] == "third.patch"
+        assert coreedits.read_series(lab / "patches")[-1] == "third.patch"
         shutil.rmtree(patched)
         assert (tree.ensure_tree("patched") / "mm/other.c").read_text() == "another\n"
 
@@ -300,13 +300,13 @@ class TestPartOfTheSeries:
 class TestParsing:
     def test_patch_text_that_looks_like_a_header(self) -> None:
         text = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n--- minus\n+++ plus\n same\n--- a/g\n+++ b/g\n@@ -0,0 +1 @@\n+g\n"
-        assert [part.path for part in hooks.parse(text)] == ["f", "g"]
+        assert [part.path for part in coreedits.parse(text)] == ["f", "g"]
 
     def test_new_and_removed_files(self) -> None:
         text = (
             "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n--- a/old\t2020\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
         )
-        assert [part.path for part in hooks.parse(text)] == ["new", "old"]
+        assert [part.path for part in coreedits.parse(text)] == ["new", "old"]
 
     def test_failure_in_a_later_file(self) -> None:
         output = (
@@ -315,4 +315,4 @@ class TestParsing:
             "Hunk #2 FAILED at 40.\nHunk #3 FAILED at 50.\n2 out of 3 hunks FAILED -- rejects in file z.c\n"
             "patching file w.c\nPatch patches/b.patch does not apply (enforce with -f)\n"
         )
-        assert hooks.failure(output) == "b.patch: hunk #2 does not apply to z.c (line 40)"
+        assert coreedits.failure(output) == "b.patch: hunk #2 does not apply to z.c (line 40)"

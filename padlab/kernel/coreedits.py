@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The hooks: a quilt series of small edits to files the kernel owns.
+"""Core edits: a quilt series of small edits to files the kernel owns.
 
 They are always applied to copies of the few files they touch, in a scratch folder, with quilt; the tree only
-ever receives the result.  So a hook that does not apply leaves the tree as it was, and a file whose content
+ever receives the result.  So an edit that does not apply leaves the tree as it was, and a file whose content
 stays the same keeps its time stamp.
 """
 
@@ -23,8 +23,8 @@ _FAILED = re.compile(
 
 _TODO = "edit that patch for this kernel version"
 
-# One line of context on each side: the hooks are to survive neighbouring changes
-# in later 6.12.N.  Compiling and testing show a hook that was put in a wrong place.
+# One line of context on each side: the edits are to survive neighbouring changes
+# in later 6.12.N.  Compiling and testing show an edit that was put in a wrong place.
 CONTEXT_LINES = 1
 
 
@@ -83,7 +83,7 @@ def quilt(args: list[str], tree: Path, patches: Path, *, what: str, log: Path | 
 
 
 def apply(stock: Path, patches: Path, scratch: Path, *, what: str, todo: str = _TODO) -> list[str]:
-    """Fill ``scratch`` with the hooked files, patched, and quilt's .pc; return their paths."""
+    """Fill ``scratch`` with the edited files, patched, and quilt's .pc; return their paths."""
     names = touched(patches)
     for name in names:
         if (stock / name).exists():
@@ -92,7 +92,7 @@ def apply(stock: Path, patches: Path, scratch: Path, *, what: str, todo: str = _
         return []
     log = paths.base().logs / "quilt-push.log"
     try:
-        # Offsets are fine, fuzz is not: it may put a hook in the wrong place.
+        # Offsets are fine, fuzz is not: it may put an edit in the wrong place.
         quilt(["push", "-a", "--fuzz=0"], scratch, patches, what=what, log=log)
     except LabError as err:
         if err.log is None:
