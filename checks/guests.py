@@ -112,11 +112,6 @@ def trouble(result: boots.BootResult) -> list[str]:
     return problems
 
 
-def reports(result: boots.BootResult) -> tuple[str, ...]:
-    """What kernel and programs complain of, however these ended."""
-    return (*result.dmesg.trouble, *result.guest.trouble)
-
-
 def new_reports(stock: Iterable[str], patched: Iterable[str]) -> list[str]:
     of_stock = {_masked(report) for report in stock}
     return [report for report in dict.fromkeys(patched) if _masked(report) not in of_stock]

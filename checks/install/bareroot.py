@@ -82,9 +82,8 @@ def pip_environment(config: str) -> dict[str, str]:
     return variables
 
 
-# The two commands leave 5 GiB with ./lab test --quick; the whole test has many builds.
+# The two commands leave 5 GiB with ./lab test --quick.
 ROOM = 8 << 30
-ROOM_FULL = 15 << 30
 _WHAT = "./lab fresh"
 _REMOVE_TRIES = 20
 _REMOVE_WAIT_S = 0.5

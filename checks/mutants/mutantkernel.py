@@ -20,7 +20,7 @@ PATCHED, FAULTY = "patched", "faulty"  # what the mutants are put into
 MANY = {PATCHED: "mutants", FAULTY: "faulty-mutants"}  # the trees
 SINGLE = {PATCHED: "mutant", FAULTY: "faulty-mutant"}
 for _name in (*MANY.values(), *SINGLE.values()):
-    tree.VARIANTS[_name] = tree.Variant(linked=True, changing=True)
+    tree.VARIANTS[_name] = tree.Variant(linked=True)
 
 # Those that do not compile, by number: the rest is built without them.
 _bad: set[int] = set()
@@ -74,7 +74,7 @@ def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
     patch_file = place() / f"{kernel.name}.patch"
     content.write(patch_file, patch)
     extra = (patch_file,) if patch else ()
-    tree.VARIANTS[kernel.name] = replace(tree.VARIANTS[base], extra=extra, linked=True, changing=True)
+    tree.VARIANTS[kernel.name] = replace(tree.VARIANTS[base], extra=extra, linked=True)
     return kernel
 
 

@@ -97,8 +97,8 @@ def check(suite: str) -> Outcome:
     for _ in range(TRIES):
         theirs, ours = _boot("stock", todo), _boot("patched", todo)
         stock, patched = best(stock, read(theirs.guest)), best(patched, read(ours.guest))
-        of_stock += guests.reports(theirs)
-        of_ours += guests.reports(ours)
+        of_stock += theirs.trouble
+        of_ours += ours.trouble
         shared += jobs(ours.guest)
         todo = [name for name in todo if patched[name] < stock[name]]
         if not todo:

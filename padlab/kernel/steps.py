@@ -191,4 +191,4 @@ def coverage(steps: Sequence[Step], owned: set[str], edited: set[str]) -> list[s
 def variant(steps: Sequence[Step]) -> Variant:
     """What TREE is with these steps alone."""
     only = frozenset(name for step in steps for name in (*step.owns, *step.edits))
-    return Variant(linked=True, changing=True, only=only)
+    return Variant(linked=True, only=only)

@@ -36,17 +36,15 @@ TREE_ROOM = 2 << 30
 class Variant:
     """A kind of tree: which patches it has, and whether on top of the series or of stock.
 
-    ``linked`` trees share unchanged files with stock through hard links: cheap,
-    and right for trees nobody edits by hand.  A ``changing`` one gets other patches
-    while the lab runs.  ``only`` has the names of owned files and patches, if the tree is
-    to have a part of the series.  ``faults`` is a pattern of patches of checks/faults.
+    ``linked`` trees share unchanged files with stock through hard links: cheap, and right for trees
+    nobody edits by hand.  ``only`` has the names of owned files and patches, if the tree is to have a
+    part of the series.  ``faults`` is a pattern of patches of checks/faults.
     """
 
     extra: tuple[Path, ...] = ()
     faults: str = ""
     linked: bool = False
     series: bool = True
-    changing: bool = False
     only: frozenset[str] | None = None
 
     def patches(self) -> list[Path]:
@@ -106,10 +104,6 @@ def source_version() -> str:
 
 def has_series(kernel: str) -> bool:
     return kernel != "stock" and VARIANTS[kernel].series
-
-
-def is_changing(kernel: str) -> bool:
-    return kernel != "stock" and VARIANTS[kernel].changing
 
 
 def content_key(kernel: str) -> str:

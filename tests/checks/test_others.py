@@ -56,13 +56,12 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], list[Ran]]:
         for name in chosen:
             left = given[kernel, name]
             ran[name] = left.pop(0) if len(left) > 1 else left[0]
-        return SimpleNamespace(guest=ran, guest_log=Path("x"), reports=[f"{kernel}: BUG 1"])
+        return SimpleNamespace(guest=ran, guest_log=Path("x"), trouble=())
 
     monkeypatch.setattr(others, "_boot", boot)
     monkeypatch.setattr(others, "read", lambda guest: guest)
     monkeypatch.setattr(others, "jobs", len)
     monkeypatch.setattr(others, "names", lambda _suite: list({name: 0 for _, name in given}))
-    monkeypatch.setattr(guests, "reports", lambda result: [])
     return given
 
 
@@ -101,7 +100,12 @@ def test_jobs_and_reports_count(
     tries["stock", "a"], tries["patched", "a"] = [GOOD], [GOOD]
     monkeypatch.setattr(others, "jobs", lambda _guest: 0)
     assert "no helper" in others.check("mm").failures[0] and not others.check("cgroup").failures
-    monkeypatch.setattr(guests, "reports", lambda result: result.reports)
+    quiet = others._boot
+
+    def boot(kernel: str, chosen: Sequence[str]) -> SimpleNamespace:
+        return SimpleNamespace(**vars(quiet(kernel, chosen)) | {"trouble": (f"{kernel}: BUG 1",)})
+
+    monkeypatch.setattr(others, "_boot", boot)
     assert others.check("cgroup").failures == ("patched: BUG 1",)
 
 

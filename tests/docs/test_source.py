@@ -51,13 +51,9 @@ def test_counts(tmp_path: Path) -> None:
     assert source.count(table, source.TESTS) == source.count(table, source.DOCS) == (1, 0)
 
 
-def patches_of(base: str) -> Path:
-    return paths.ROOT / "patches" if base == paths.DEFAULT_BASE else paths.BASES / base / "patches"
-
-
 @pytest.mark.parametrize("base", paths.bases())
 def test_core_edits_are_small(base: str) -> None:
-    table = source.read_edits(patches_of(base))
+    table = source.read_edits(paths.Base.named(base).patches)
     later = [edit for edit in table if any(name in edit.patch for name in LATER)]
     others = [edit for edit in table if edit not in later]
     assert source.count(others, source.CODE)[0] <= MAX_ADDED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots that are kept: what their key sees, which entries are believed, and what becomes of a failure."""
+"""Boots that are cached: what their key sees, which entries are believed, and what becomes of a failure."""
 
 import os
 import time
@@ -9,6 +9,7 @@ import pytest
 
 from padlab.core.outcome import Outcome
 from padlab.vm import cache
+from tests.conftest import write_all
 
 LOGS = ("console.log", "guest.log")
 
@@ -50,15 +51,9 @@ class TestKey:
         assert cache.key_of(command) != before
 
 
-def write_logs(place: Path, console: str) -> None:
-    place.mkdir(exist_ok=True)
-    (place / "console.log").write_text(console)
-    (place / "guest.log").write_text("done 0\n")
-
-
 def entry(place: Path) -> str:
     """Keep a boot."""
-    write_logs(place, "Linux\n")
+    write_all(place, {"console.log": "Linux\n", "guest.log": "done 0\n"})
     cached = cache.Cache()
     cached.booted["key"] = place, 3
     cached.keep(LOGS)
@@ -94,11 +89,6 @@ class TestEntries:
         os.utime(folder / key, (long_ago, long_ago))
         cache.prune()
         assert not list(folder.iterdir())
-
-    def test_what_is_older_is_not_read(self, tmp_path: Path) -> None:
-        key = entry(tmp_path / "boot")
-        assert cache.Cache(since=time.time() - 60).find(key, LOGS)
-        assert cache.Cache(since=time.time() + 60).find(key, LOGS) is None
 
 
 def test_a_verdict_that_is_cut_is_not_believed(folder: Path) -> None:
