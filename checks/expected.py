@@ -7,6 +7,7 @@ It says which checks are left out and why, and what cases of the matrix (matrix.
 import fnmatch
 import functools
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -30,8 +31,12 @@ class Expected(Struct, frozen=True, forbid_unknown_fields=True, rename={"left_ou
 
 
 @functools.cache
+def _load(path: Path) -> Expected:
+    return toml.load(path, Expected)
+
+
 def table() -> Expected:
-    return toml.load(paths.table(FILE), Expected)
+    return _load(paths.table(FILE))
 
 
 def why_left_out(name: str) -> str:

@@ -41,7 +41,6 @@ class Package(Struct, forbid_unknown_fields=True, frozen=True):
         return self.package.removeprefix("linux-source-")
 
 
-@functools.cache
 def package() -> Package:
     known, name = toml.load(RECORD, dict[str, Package]), paths.base().name
     if name not in known:

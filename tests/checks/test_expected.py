@@ -2,7 +2,6 @@
 """What the checks expect of a base: each entry is about something that there is, and has its effect."""
 
 import fnmatch
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,18 +32,14 @@ stock_breaks = true
 
 
 @pytest.fixture
-def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A base with that table and nothing else of its own."""
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks/checks.toml").write_text(TABLE)
     set_base(monkeypatch, name="9.9", own=tmp_path)
-    expected.table.cache_clear()
-    yield
-    expected.table.cache_clear()
 
 
 def cases() -> dict[str, Case]:
-    expected.table.cache_clear()
     return {case.title: case for case in matrix.cases(True)}
 
 
@@ -53,10 +48,7 @@ def test_each_entry_is_about_something_that_is_there(name: str, monkeypatch: pyt
     """A check, a goal, or a case that has other expectations than without the table."""
     usual = [replace(case, says=(), stock_breaks=False) for case in cases().values()]
     set_base(monkeypatch, name)
-    try:
-        of_base, table = cases(), expected.table()
-    finally:
-        expected.table.cache_clear()
+    of_base, table = cases(), expected.table()
     names = [*detectors._items(), *(goal.name for goal in growth.goals(RESULT))]
     for glob in table.left_out:
         assert fnmatch.filter(names, glob), glob

@@ -304,7 +304,7 @@ class TestRecord:
     @pytest.mark.parametrize("name", paths.bases())
     def test_every_base_has_a_table(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         set_base(monkeypatch, name)
-        assert source.package.__wrapped__().series == name
+        assert source.package().series == name
 
     @pytest.mark.parametrize(
         ("text", "why"),
@@ -319,7 +319,7 @@ class TestRecord:
         (tmp_path / "source.toml").write_text(text)
         monkeypatch.setattr(source, "RECORD", tmp_path / "source.toml")
         with pytest.raises(LabError, match=why):
-            source.package.__wrapped__()
+            source.package()
 
     def test_another_version_is_named_once(self, apt: Apt, monkeypatch: pytest.MonkeyPatch) -> None:
         notes: list[str] = []
