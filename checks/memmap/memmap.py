@@ -12,6 +12,7 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel.kconfig import PERF, Config
 from padlab.vm.boot import BootResult
+from padlab.vm.channel import Guest
 
 # What a broken build does wrong, and what the oracle has to say of it: one of some, of each tuple.
 # A block that is freed twice counts twice.  It lies inside another free block, or somebody has
@@ -22,6 +23,8 @@ FAULTS = {
     "wrong-type": (("types=22",),),
 }
 GROWN = "one-cpu"
+# What memory is accepted by (checks/faults/).
+UNIT_BYTES = 2 << 20
 
 
 def _boot(name: str, kernel: str, config: Config, append: tuple[str, ...]) -> BootResult:
@@ -71,12 +74,14 @@ def case(wanted: Case, ours: str = "patched") -> Outcome:
         return Outcome(skips=(f"needs {need} MiB of host memory, {free} are free",))
     append = (*wanted.append, *matrix.ALWAYS.get(wanted.config, ()))
     append += tuple(f"mirrored={ranges}" for ranges in wanted.mirrored)
-    kernels = ("mirrored", "faulty") if wanted.mirrored else ("stock", ours)
+    faults = wanted.mirrored or wanted.config.faults
+    kernels = ("mirrored", "faulty") if faults else ("stock", ours)
     result = _boot(wanted.machine, kernels[1], wanted.config, append)
     stock = _boot(wanted.machine, kernels[0], wanted.config, append)
     theirs, memmap = (_report(one, wanted.reports) for one in (stock, result))
     differences = oracle.compare(theirs, memmap, wanted.allowance, wanted.stock_breaks)
     differences += available_problems(stock.dmesg.text, result.dmesg.text)
+    differences += accepted_problems(stock.guest, result.guest, wanted.allowance)
     return judge(differences + lacks(wanted, result), result.log)
 
 
@@ -89,6 +94,16 @@ def available_problems(stock: str, ours: str) -> list[str]:
     if abs(kib[0] - kib[1]) * 1024 < oracle.ALLOWANCE * oracle.BLOCK_BYTES:
         return []
     return [f"{kib[1]} KiB were available when boot went on, {kib[0]} in stock"]
+
+
+def accepted_problems(stock: Guest, ours: Guest, allowance: int) -> list[str]:
+    """Whether both kernels have accepted as much, where memory has to be accepted."""
+    theirs, left = (dict(line.split() for line in guest.values("accept")) for guest in (stock, ours))
+    if theirs.keys() != left.keys():
+        return ["one of the kernels does not say what it has accepted"]
+    if not left or abs(int(theirs["left"]) - int(left["left"])) * UNIT_BYTES < allowance * oracle.BLOCK_BYTES:
+        return []
+    return [f"{left['left']} of {left['units']} units are not accepted, in stock {theirs['left']}"]
 
 
 def none_left() -> Outcome:

@@ -31,6 +31,7 @@ KERNELS = [
     *((kernel, config) for config in (PERF, DEBUG) for kernel in ("stock", "patched")),
     *(("faulty", PERF), ("mirrored", PERF), ("patched", kconfig.ARM64)),
     *(("stock", USERS), ("patched", USERS)),
+    *(("mirrored", kconfig.UNACCEPTED), ("faulty", kconfig.UNACCEPTED)),
 ]
 MORE_KERNELS = [
     *(("stock", kconfig.ARM64), ("patched", kconfig.S390X)),

@@ -9,3 +9,5 @@ if [ -e /sys/kernel/tracing/per_cpu ]; then
 fi
 say_lines oracle /proc/memmap_oracle
 grep ' : Kernel ' /proc/iomem | sed 's/^ *//' | say_lines kernel-image
+accept=/sys/kernel/debug/fake_unaccepted
+[ ! -e $accept ] || say_lines accept $accept

@@ -179,11 +179,11 @@ def merge(top: Path, obj: Path, fragments: Sequence[Path], what: str, log: Path)
 
 def _share_header(kernel: str, config: kconfig.Config, obj: Path) -> None:
     """Have the series' own options in autoconf.h as in that of a patched kernel: see kconfig.py."""
-    series = obj
-    if kernel != "patched":
-        top = tree.ensure_tree("patched")
+    series, patched = obj, "faulty" if config.faults else "patched"
+    if kernel != patched:
+        top = tree.ensure_tree(patched)
         series = top / obj.name
-        _configure("patched", config, top, series)
+        _configure(patched, config, top, series)
     header = obj / kconfig.AUTOCONF
     text, own = header.read_text(), kconfig.own_options()
     header.write_text(kconfig.options_last(text, own, (series / kconfig.AUTOCONF).read_text()))

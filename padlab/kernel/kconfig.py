@@ -40,6 +40,7 @@ class Config:
     slowness: int = 1  # how many times the time limit of perf's boots
     test_s: int = TEST_S  # on the slowest, one took 608 s, beside another guest on two slow cores
     checks: bool = False  # as it goes, and its threads may be preempted anywhere
+    faults: bool = False  # it has options that only kernels with checks/faults/ have
 
     def __str__(self) -> str:
         return self.name
@@ -65,6 +66,10 @@ KASAN = Config("kasan", ("kasan",), compilations=920)
 FEATURES = Config("features", ("features",), compilations=920)
 SPARSE = Config("sparse", ("sparse",))
 NOMEMCG = Config("nomemcg", ("nomemcg",))
+UNACCEPTED = Config("unaccepted", ("unaccepted",), compilations=950, faults=True)
+UNACCEPTED_DEBUG = Config(
+    "unaccepted-debug", ("debug", "unaccepted"), compilations=1050, slowness=4, checks=True, faults=True
+)
 OTHERS = Config("others", ("others",), compilations=1000)
 USERS = Config("users", ("users",), compilations=1330)
 GDB = Config("gdb", ("gdb",), make=("scripts_gdb",))

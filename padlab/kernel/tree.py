@@ -52,12 +52,12 @@ class Variant:
 
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
-# and stock with what of it is for stock, too: memory that can be mirrored.  Each of these patches
-# is for all bases: its context is of lines that they have in common.
+# and stock with what of it is for stock, too: memory that can be mirrored, or has to be
+# accepted.  Each of these patches is for all bases: its context is of lines that they have in common.
 VARIANTS: dict[str, Variant] = {
     "patched": Variant(),
     "faulty": Variant(faults="*.patch", linked=True),
-    "mirrored": Variant(faults="mirrored-memory.patch", linked=True, series=False),
+    "mirrored": Variant(faults="*-memory.patch", linked=True, series=False),
 }
 
 

@@ -75,6 +75,7 @@ static __printf(1, 2) void emit(const char *fmt, ...)
 	R(list_count,	  "nr_free differs from the length of the lists")    \
 	R(list_missing,	  "free blocks that are on no free list, or twice")  \
 	R(free_count,	  "NR_FREE_PAGES differs from the free lists")	     \
+	R(unaccepted,	  "unaccepted blocks differ from list or count")     \
 	R(deferred,	  "node that may still be given deferred pages")      \
 	R(present,	  "present pages differ from the RAM in the zone")   \
 	R(managed,	  "managed pages differ from RAM not reserved")
@@ -111,6 +112,7 @@ struct tally {
 	unsigned long ram;
 	unsigned long reserved;
 	unsigned long holes;
+	unsigned long unaccepted;
 	unsigned long blocks[NR_PAGE_ORDERS];	/* found as struct pages */
 	unsigned long listed[NR_PAGE_ORDERS][MIGRATE_TYPES];
 	unsigned long types[MIGRATE_TYPES];	/* pageblocks */
@@ -240,7 +242,7 @@ static bool never_initialised(struct page *page)
  * Blocks
  */
 
-enum block_class { ABSENT, FRESH, PARTIAL, RESERVED, REUSED, MIXED, DEVICE };
+enum block_class { ABSENT, FRESH, PARTIAL, RESERVED, REUSED, MIXED, DEVICE, UNACCEPTED };
 
 static const char * const class_names[] = {
 	[ABSENT]   = "absent",		/* no struct pages */
@@ -250,13 +252,14 @@ static const char * const class_names[] = {
 	[REUSED]   = "reused",		/* free as a whole, allocated before */
 	[MIXED]	   = "mixed",		/* in use, wholly or in part */
 	[DEVICE]   = "device",		/* in zone Device, wholly or in part */
+	[UNACCEPTED] = "unaccepted",	/* to be accepted before it is used */
 };
 
 /* What can be told of blocks that nobody uses: the same in every good boot. */
 static bool class_has_signature(enum block_class class)
 {
 	return class == FRESH || class == PARTIAL || class == RESERVED ||
-	       class == DEVICE;
+	       class == DEVICE || class == UNACCEPTED;
 }
 
 struct signature {
@@ -351,6 +354,23 @@ static struct {
 	struct zone *free_zone;
 } walk;
 
+/* A block that a confidential guest has to accept first counts as free, and is on a list of its own. */
+static bool is_unaccepted(struct page *page)
+{
+	return IS_ENABLED(CONFIG_UNACCEPTED_MEMORY) && PageUnaccepted(page);
+}
+
+static void check_unaccepted_head(unsigned long pfn, struct zone *zone)
+{
+	if (!IS_ALIGNED(pfn, BLOCK_PAGES))
+		violate(RULE_free_align, pfn);
+	if (!zone_spans_pfn(zone, pfn + BLOCK_PAGES - 1))
+		violate(RULE_free_zone, pfn);
+	zone_tally(zone)->unaccepted += BLOCK_PAGES;
+	walk.free_until = pfn + BLOCK_PAGES;
+	walk.free_zone = zone;
+}
+
 static void check_free_head(unsigned long pfn, struct page *page,
 			    struct zone *zone)
 {
@@ -427,9 +447,11 @@ static void check_page(unsigned long pfn, struct page *page, struct zone *zone,
 		violate(RULE_hole, pfn);
 	}
 
-	head = PageBuddy(page);
+	head = PageBuddy(page) || is_unaccepted(page);
 	if (head && pfn < walk.free_until)
 		violate(RULE_overlap, pfn);
+	else if (is_unaccepted(page))
+		check_unaccepted_head(pfn, zone);
 	else if (head)
 		check_free_head(pfn, page, zone);
 	else if (pfn < walk.free_until && zone != walk.free_zone)
@@ -463,6 +485,7 @@ static void check_block_types(unsigned long pfn, struct zone *zone)
 /* Class and hash of a block, found page by page. */
 struct look {
 	bool whole;			/* one free block */
+	bool unaccepted;		/* that is to be accepted */
 	bool fresh;
 	bool partial;
 	bool reserved;
@@ -471,7 +494,7 @@ struct look {
 
 static void look_at(struct look *look, struct page *page, bool free)
 {
-	bool head = free && PageBuddy(page);
+	bool head = free && (PageBuddy(page) || is_unaccepted(page));
 	bool tail_ok = head || fields_untouched(page);
 
 	look->reserved &= PageReserved(page);
@@ -487,6 +510,8 @@ static enum block_class look_class(const struct look *look)
 {
 	if (look->reserved)
 		return RESERVED;
+	if (look->unaccepted && look->fresh)
+		return UNACCEPTED;
 	if (look->whole)
 		return look->fresh ? FRESH : REUSED;
 	return look->partial ? PARTIAL : MIXED;
@@ -498,6 +523,7 @@ static void walk_block(unsigned long start)
 	struct zone *zone = linked_zone(page);
 	struct look look = {
 		.whole = PageBuddy(page) && page->private == BLOCK_ORDER,
+		.unaccepted = is_unaccepted(page),
 		.fresh = true, .partial = true, .reserved = true,
 	};
 	struct signature sig;
@@ -668,10 +694,28 @@ static void walk_list(struct zone *zone, int order, int type, unsigned long end)
 	}
 }
 
+#ifdef CONFIG_UNACCEPTED_MEMORY
+/* Return how many pages are to be accepted. */
+static unsigned long walk_unaccepted(struct zone *zone)
+{
+	unsigned long listed = list_count_nodes(&zone->unaccepted_pages) * BLOCK_PAGES;
+
+	if (listed != zone_tally(zone)->unaccepted ||
+	    listed != zone_page_state_snapshot(zone, NR_UNACCEPTED))
+		violate(RULE_unaccepted, zone->zone_start_pfn);
+	return listed;
+}
+#else
+static unsigned long walk_unaccepted(struct zone *zone)
+{
+	return 0;
+}
+#endif
+
 static void walk_lists(struct zone *zone, unsigned long end)
 {
 	struct tally *tally = zone_tally(zone);
-	unsigned long free = 0;
+	unsigned long free = walk_unaccepted(zone);
 	int order, type;
 
 	for (order = 0; order < NR_PAGE_ORDERS; order++) {
