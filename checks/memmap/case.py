@@ -16,6 +16,10 @@ from padlab.vm import machine as machines
 # For what writes to all of the guest's memory, and so takes as much of the host's.
 LITTLE = "little"
 
+# 140 holes of a page each.  The array that memblock has at first is for 128 ranges, so it
+# gets a new one, of memory that is given back when memblock retires.
+MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
+
 PLAIN = "plain"  # a machine as it is
 
 

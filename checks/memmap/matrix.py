@@ -13,12 +13,11 @@ Not here, and why:
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from checks import expected, guests
-from checks.memmap import oracle
-from checks.memmap.case import LITTLE, PLAIN, Case
+from checks.memmap import accepted, oracle
+from checks.memmap.case import LITTLE, MANY_RANGES, PLAIN, Case
 from padlab.kernel import kconfig
 from padlab.vm import machine as machines
 
@@ -27,10 +26,6 @@ from padlab.vm import machine as machines
 OTHER_CONFIGS = (kconfig.SPARSE, kconfig.NOMEMCG)
 # Only built and booted with --full.
 MORE_CONFIGS = (kconfig.KASAN, kconfig.FEATURES)
-
-# 140 holes of a page each.  The array that memblock has at first is for 128 ranges, so it
-# gets a new one, of memory that is given back when memblock retires.
-MANY_RANGES = "memmap=" + ",".join(f"4K${256 + n}M" for n in range(140))
 
 # Before the CPUs are up it takes more than a node's first section.
 GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
@@ -125,50 +120,6 @@ MIRRORED = (
         stock_breaks=True,
     ),
     Case("kernelcore=mirror, nothing is", "mirrored", _MIRROR, says=("ignore kernelcore=mirror",)),
-)
-
-# Memory that a confidential guest accepts before it uses it (checks/faults/), in 20 us for each 2 MiB.
-# A page that is used before is not mapped.
-_UNACCEPTED = "fake_unaccepted=1G,20000"
-_LAZY, _EAGER = "accept_memory=lazy", "accept_memory=eager"
-_NONE_LEFT = r"accept left 0$"
-# Until there are watermarks, each look for a free page accepts the block that threads of deferred init
-# were first to free: with four CPUs 190 to 260 blocks in all, in stock and ours.
-_TAKEN = 256
-
-
-def _accept(
-    name: str, machine: str, *args: str, start: str = _UNACCEPTED, short: bool = False
-) -> Iterator[Case]:
-    """Lazily, when nearly all is left after boot, and eagerly."""
-    several = machines.load(machine).cpus > 1
-    for mode, says in ((_LAZY, r" unaccepted node="), (_EAGER, _NONE_LEFT)):
-        title = f"{mode}, {name}" if name else mode
-        case = Case(title, machine, (start, mode, *args), kconfig.UNACCEPTED, says=(says,), short=short)
-        yield replace(case, allowance=_TAKEN) if several and mode == _LAZY else case
-
-
-ACCEPTED = (
-    *_accept("", "one-cpu", short=True),
-    *_accept("", guests.SMALL, short=True),
-    *_accept("", "three-nodes"),
-    *_accept("", guests.SMT),
-    *_accept("", "holes"),
-    # A block of the page allocator has two units, of which one is to be accepted.
-    *_accept("half of a block", guests.SMALL, start="fake_unaccepted=1026M,20000"),
-    # Nothing of the first section of a zone is accepted, nor of the last one.
-    *_accept("all above 16 MiB", "one-cpu", start="fake_unaccepted=64M,20000"),
-    *_accept("gigantic pages", guests.SMALL, "hugepagesz=1G", "hugepages=3"),
-    *_accept("cma=", guests.SMT, "cma=300M"),
-    *_accept("movablecore=2560M", "holes", "movablecore=2560M"),
-    *_accept(
-        "DIMMs online_movable", "dimms", "padlab_online=online_movable", start="fake_unaccepted=512M,20000"
-    ),
-    *_accept("init_on_free=1", LITTLE, "init_on_free=1", start="fake_unaccepted=512M,20000"),
-    *_accept(
-        "mm_page_free traced", LITTLE, "trace_event=kmem:mm_page_free", start="fake_unaccepted=512M,20000"
-    ),
-    *_accept("many ranges", LITTLE, MANY_RANGES, start="fake_unaccepted=512M,20000"),
 )
 
 # ``blocks`` is printed by oracle.sh: memory blocks by state.
@@ -342,7 +293,7 @@ def cases(full: bool) -> list[Case]:
     # Another architecture needs a stock kernel of its own.
     table = [Case(PLAIN, one.name, config=one.config) for one in small if full or not one.arch.foreign]
     table += [*COMMAND_LINES, *SHAPES, *MIRRORED, *HOTPLUG, *FEATURES, *DEVICES, *WATCHERS, *DEBUG]
-    table += ACCEPTED
+    table += accepted.CASES
     if full:
         for case in COMMAND_LINES:
             # Whether there is a movable zone, or room for pages, is up to the machine.

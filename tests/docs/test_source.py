@@ -11,7 +11,7 @@ from padlab.docs import source
 MAX_ADDED = 411  # lines of the kernel's own code
 # Users of jobs that come after them: copies, memory that arrives later.
 LATER = ("folio-copy", "copy-pages", "memmap-device", "memmap-hotplug.", "accept-job")
-MAX_ADDED_LATER = 30
+MAX_ADDED_LATER = 37
 
 PATCH = """\
 --- a/mm/a.c
