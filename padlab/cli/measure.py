@@ -83,7 +83,7 @@ def _check_record(what: str, large: bool) -> None:
 
 
 @command(check=_check_record)
-@click.argument("what", type=click.Choice(["growth", "parts", "starts"]))
+@click.argument("what", type=click.Choice(["growth", "parts", "starts", "accept"]))
 @click.option("--large", is_flag=True, help="With 768 GiB, too: takes 14 GiB of the host's memory.")
 def record(what: str, large: bool) -> int:
     """Count what a boot costs, or how helpers start; check and record it.
@@ -95,6 +95,8 @@ def record(what: str, large: bool) -> int:
              parts.json of results/ and the base
     starts   how the helpers of deferred init start, traced on machines of 4, 16 and 64 CPUs;
              recorded in starts.json of results/ and the CPU
+    accept   how long a guest takes that has to accept its memory, by a fake of the hardware, with
+             1 to 8 CPUs; recorded in results/accept.json
 
     The exit status is 1 if a goal of growth is not reached, or if ours had to make a thread for a helper.
 
@@ -105,9 +107,14 @@ def record(what: str, large: bool) -> int:
       ./lab record parts --base 7.3
       ./lab record starts
     """
-    from padlab.measure import growth, parts, starts
+    from padlab.measure import accept, growth, parts, starts
 
-    mains = {"growth": lambda: growth.main(large), "parts": parts.main, "starts": starts.main}
+    mains = {
+        "growth": lambda: growth.main(large),
+        "parts": parts.main,
+        "starts": starts.main,
+        "accept": accept.main,
+    }
     return mains[what]()
 
 

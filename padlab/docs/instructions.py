@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of counted instructions: of boots, of a job's helpers, and of threads that are made."""
 
+from itertools import product
+
 from padlab.docs import records
 from padlab.docs.form import Table, figure, ratio
 from padlab.vm.machine import SMALL
@@ -94,6 +96,19 @@ def threads_made(base: str, slug: str) -> Table:
         threads = (str(kernels[kernel]["made"]) for kernel in KERNELS)
         rows.append([f"{helpers + 1} CPUs", str(helpers), *threads])
     return Table(("guest", "helpers", *KERNELS), rows)
+
+
+def accepting(base: str) -> Table:
+    """Seconds of a guest that has to accept its memory, by the number of its CPUs."""
+    boots = records.read(base, "accept.json")["boots"]
+    cpus = sorted({boot["on"] for boot in boots})
+    what = {"init": "boot to init", "accepted": "until all is accepted", "program": "a program after boot"}
+    rows = []
+    for key, mode, kernel in product(what, ("lazy", "eager", "background"), ("stock", "ours")):
+        of = {boot["on"]: boot[key] for boot in boots if (boot["mode"], boot["kernel"]) == (mode, kernel)}
+        if any(of.values()):
+            rows.append([f"{what[key]}, {kernel}, {mode}", *(figure(of[nr], 1) for nr in cpus)])
+    return Table(("seconds", *(f"{nr} CPUs" if nr > 1 else "1 CPU" for nr in cpus)), rows)
 
 
 def helpers(base: str, slug: str) -> Table:

@@ -19,6 +19,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "instructions-bases": instructions.bases,
     "threads-made": instructions.threads_made,
     "helpers": instructions.helpers,
+    "accepting": instructions.accepting,
     "recorded": native.recorded,
     "struct-pages": native.struct_pages,
     "struct-pages-threads": native.by_threads,
