@@ -31,6 +31,8 @@ HOG_S = 2
 # Of the time that one CPU takes for all of it, what eight may take.
 SHARE = 1 / 6
 MACHINES = (("one-cpu", ""), (guests.SMALL, ""), (guests.SMT, FULL), (MANY_CPUS, FULL))
+# With several nodes, how much is accepted is up to where a program runs: boots of stock differ by 400 MiB.
+ONE_NODE = MACHINES[:2]
 
 
 def _boot(name: str, kernel: str, config: Config, *args: str) -> boots.BootResult:
@@ -49,7 +51,7 @@ def _left_mib(result: boots.BootResult, when: str) -> int:
 
 @each(
     "name",
-    (row(f"accepted as in stock, {name}", name, needs=_needs(name), when=when) for name, when in MACHINES),
+    (row(f"accepted as in stock, {name}", name, needs=_needs(name), when=when) for name, when in ONE_NODE),
 )
 def test_lazily(name: str) -> Outcome:
     """As much is left as in stock, after boot, and when a program has used some."""
