@@ -52,21 +52,10 @@ struct accept_blocks {
 };
 
 /*
- * Where the block of index @i is: every other one comes first, then those between.  Whoever accepts
- * a block also accepts the unit behind it, and would wait for a thread at the next block.
- */
-static unsigned long accept_block_pfn(const struct accept_blocks *blocks, unsigned long i)
-{
-	unsigned long nr_even = DIV_ROUND_UP(blocks->nr, 2);
-	unsigned long block = i < nr_even ? 2 * i : 2 * (i - nr_even) + 1;
-
-	return blocks->pfn + block * MAX_ORDER_NR_PAGES;
-}
-
-/*
- * Interrupts are off while a range is accepted, so accept unit by unit.  The block stays on its
- * list meanwhile: an allocation that takes it waits for one unit at most.  accept_page() looks
- * again, under zone->lock, whether the block is still there, and is left with the unit behind it.
+ * Interrupts are off while a range is accepted, and who else needs a part of it waits: so accept
+ * unit by unit.  The block stays on its list meanwhile: an allocation that takes it waits for one
+ * unit at most.  accept_page() looks again, under zone->lock, whether the block is still there, and
+ * is left with the unit behind it, which a thread at the next block has mostly accepted by then.
  */
 static void accept_block(struct page *page)
 {
@@ -84,8 +73,10 @@ static void accept_block(struct page *page)
 
 static void accept_blocks_chunk(unsigned long start, unsigned long end, void *arg)
 {
+	const struct accept_blocks *blocks = arg;
+
 	for (; start < end; start++) {
-		struct page *page = pfn_to_online_page(accept_block_pfn(arg, start));
+		struct page *page = pfn_to_online_page(blocks->pfn + start * MAX_ORDER_NR_PAGES);
 
 		if (page)
 			accept_block(page);
