@@ -145,6 +145,8 @@ def test_hogs() -> Outcome:
     result = _timed(guests.SMALL, f"padlab_hog={HOG_S}")
     problems = guests.trouble(result)
     begun, hogged = (result.guest.number(f"{when}-left") or 0 for when in ("begun", "hogged"))
+    if left := result.guest.number("end-left"):
+        problems.append(f"{left} units are left to accept")
     cpus = machine.load(guests.SMALL).cpus
     if not begun or (begun - hogged) > 0.02 * HOG_S * 1000 * cpus:
         problems.append(f"{begun - hogged} of {begun} units were accepted while others wanted all CPUs")

@@ -17,6 +17,7 @@
 #include <linux/err.h>
 #include <linux/init.h>
 #include <linux/io.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
@@ -27,6 +28,8 @@
 #include <linux/nodemask.h>
 #include <linux/padata_mt.h>
 #include <linux/page-flags.h>
+#include <linux/pfn.h>
+#include <linux/pgtable.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
@@ -37,35 +40,45 @@
 #include "internal.h"
 
 /*
- * Blocks that a job has for each CPU.  Memory hotplug waits for a job to end, which takes half a
- * second at 6 ms a block, and at the end of each job CPUs wait for the last one, which is 1 % of
- * that.
+ * Blocks that a job has for each CPU.  At the end of each job CPUs wait for the last one, which is
+ * 1 % of its time.
  */
 #define ACCEPT_BLOCKS_PER_CPU	64
 
+/* Memory hotplug waits for a job: no longer than this, and for blocks that threads are at. */
+#define ACCEPT_JIFFIES		(HZ / 2)
+
+/* What is accepted at once.  On x86, this is the unit of the table. */
+#define ACCEPT_NR_PAGES		(PMD_SIZE / PAGE_SIZE)
+
 bool accept_background __initdata;
 
-/* Blocks of MAX_ORDER_NR_PAGES that begin at @pfn. */
+/* Blocks of MAX_ORDER_NR_PAGES from @pfn on; and whether @deadline came before all were done. */
 struct accept_blocks {
 	unsigned long	pfn;
 	unsigned long	nr;
+	unsigned long	deadline;	/* in jiffies */
+	bool		late;
 };
 
 /*
  * Interrupts are off while a range is accepted, and who else needs a part of it waits: so accept
- * unit by unit.  The block stays on its list meanwhile: an allocation that takes it waits for one
- * unit at most.  accept_page() looks again, under zone->lock, whether the block is still there, and
- * is left with the unit behind it, which a thread at the next block has mostly accepted by then.
+ * unit by unit.  The block stays on its list meanwhile.  An allocation takes it off the list before
+ * it waits for the unit that a thread is at, and the thread leaves the others to it.
+ *
+ * The unit behind the block comes last, and a thread at the next block has mostly accepted that by
+ * then.  So accept_page(), which looks again under zone->lock whether the block is still there, has
+ * nothing left to accept, and the block is free as soon as it is off the list.
  */
 static void accept_block(struct page *page)
 {
+	phys_addr_t phys = page_to_phys(page);
 	unsigned long i;
 
-	if (!PageUnaccepted(page))
-		return;
-
-	for (i = 0; i < MAX_ORDER_NR_PAGES; i += pageblock_nr_pages) {
-		accept_memory(page_to_phys(page + i), PAGE_SIZE);
+	for (i = 0; i <= MAX_ORDER_NR_PAGES; i += ACCEPT_NR_PAGES) {
+		if (!PageUnaccepted(page))
+			return;
+		accept_memory(phys + PFN_PHYS(i), PAGE_SIZE);
 		cond_resched();
 	}
 	accept_page(page);
@@ -73,12 +86,15 @@ static void accept_block(struct page *page)
 
 static void accept_blocks_chunk(unsigned long start, unsigned long end, void *arg)
 {
-	const struct accept_blocks *blocks = arg;
+	struct accept_blocks *blocks = arg;
 
 	for (; start < end; start++) {
 		struct page *page = pfn_to_online_page(blocks->pfn + start * MAX_ORDER_NR_PAGES);
 
-		if (page)
+		/* All write the same, and it is read when they are done. */
+		if (time_after(jiffies, blocks->deadline))
+			WRITE_ONCE(blocks->late, true);
+		else if (page)
 			accept_block(page);
 	}
 }
@@ -96,6 +112,8 @@ static int accept_blocks(struct accept_blocks *blocks, int nid)
 	};
 	int nr_threads;
 
+	blocks->deadline = jiffies + ACCEPT_JIFFIES;
+	blocks->late = false;
 	/* No struct page goes away. */
 	get_online_mems();
 	nr_threads = padata_do_multithreaded(&job);
@@ -119,7 +137,9 @@ static void accept_node(pg_data_t *pgdat)
 		blocks.nr = min((blocks.pfn - start_pfn) / MAX_ORDER_NR_PAGES,
 				(unsigned long)ACCEPT_BLOCKS_PER_CPU * num_online_cpus());
 		blocks.pfn -= blocks.nr * MAX_ORDER_NR_PAGES;
-		nr_threads = max(nr_threads, accept_blocks(&blocks, nid));
+		do {
+			nr_threads = max(nr_threads, accept_blocks(&blocks, nid));
+		} while (blocks.late);
 	}
 	nr_pages -= sum_zone_node_page_state(nid, NR_UNACCEPTED);
 	if (!nr_pages)
@@ -162,6 +182,11 @@ static int __init accept_in_background(void)
 
 	if (!accept_background)
 		return 0;
+	/* A realtime task would wait, without sleeping, for a unit that the kthread is at. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		pr_info("accept_memory=background: not with PREEMPT_RT\n");
+		return 0;
+	}
 
 	for_each_node_state(nid, N_MEMORY) {
 		if (!sum_zone_node_page_state(nid, NR_UNACCEPTED))
