@@ -41,7 +41,7 @@ class HostConfig:
         mirrors = aptsuite.mirrors(self.targets)
         if "" not in mirrors:
             why = "apt's sources have no Debian mirror"
-            raise LabError("./lab fresh", why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
+            raise LabError(_WHAT, why, "add one to /etc/apt/sources.list.d, then run: apt-get update")
         return [f"deb {uri} {suite}{pocket} main" for pocket, uri in mirrors.items()]
 
     def files(self) -> list[Path]:
@@ -84,7 +84,7 @@ def pip_environment(config: str) -> dict[str, str]:
 
 # The two commands leave 5 GiB with ./lab test --quick.
 ROOM = 8 << 30
-_WHAT = "./lab fresh"
+_WHAT = "a bare Debian"
 _REMOVE_TRIES = 20
 _REMOVE_WAIT_S = 0.5
 _NAMESPACES = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")

@@ -45,7 +45,7 @@ def proof(suite: str) -> Outcome:
 def _clone(root: bareroot.Root) -> None:
     what = "cloning HEAD"
     git = ["git", "-C", paths.ROOT]
-    if process.run([*git, "status", "--porcelain"], what=what, todo="run ./lab fresh in a git clone").strip():
+    if process.run([*git, "status", "--porcelain"], what=what, todo="run it in a git clone").strip():
         progress.note("uncommitted changes are left out: a bare root gets what is committed")
     clone = ["git", "clone", "--quiet", "--no-local", paths.ROOT, root.inside(_CLONE)]
     process.run(clone, what=what, log=paths.base().logs / "fresh-clone.log")
