@@ -152,8 +152,9 @@ def show(comparisons: Sequence[Comparison], build: Build) -> None:
     machine, exact = first.machine, first.accel.exact
     console.print(f"[bold]{machine.name}[/]: {machine.summary()}; {source.name_of(build.source_version)}")
     console.print(f"{first.accel.described}; medians of {first.figures[0].stock.n}", markup=False)
+    console.print("; ".join(f"{figure.name}: {figure.unit}" for figure in first.figures))
     times = {} if exact else published(machine.name)
-    names = [name for figure in first.figures for name in (f"{figure.name}, {figure.unit}", "of stock")]
+    names = [name for figure in first.figures for name in (figure.name, "of stock")]
     names += ["published, 2020"] * bool(times)
     grid = table.grid(("kernel", "threads", *names), left={"kernel"})
 

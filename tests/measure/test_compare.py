@@ -58,7 +58,7 @@ def test_a_row_for_each_number_of_threads(
     )
     monkeypatch.setattr(compare, "run_of", run_of)
     assert compare.main([machine.load(name)], threads=[str(number) for number in threads]) == 0
-    _title, accel, _names, stock, *ours, pages = capsys.readouterr().out.splitlines()
+    _title, accel, _units, _names, stock, *ours, pages = capsys.readouterr().out.splitlines()
     assert accel.endswith("emulated times are no proof of speed: --exact counts instructions; medians of 3")
     published = {
         row["threads"]: row["deferred_init_ms"] for row in published_rows() if row["machine"] == name
