@@ -5,8 +5,8 @@ Each check is a process of its own.  What several need is made by the first, und
 """
 
 import re
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
 from padlab.vm import boot as boots
-from padlab.vm import initramfs, ktap, machine
+from padlab.vm import ktap, machine
 from padlab.vm.spec import How, default_limit_s
 
 # Four CPUs on one node; and eight on two, which the rest of the checks use.
@@ -58,17 +58,24 @@ def instead_of(kernel: str) -> Instead | None:
     return what if what and what.kernel == kernel else None
 
 
+@contextmanager
+def _making() -> Iterator[None]:
+    """One process builds at a time; how long that takes, or another one, is no time of the check.
+
+    Kernels share the configuration of patched (build.py), and images programs and modules.
+    """
+    with process.apart(), exclusive.alone(paths.base().build / ".making.lock"):
+        yield
+
+
 def built(kernel: str, config: kconfig.Config) -> builds.Build:
-    """One process builds in a tree at a time; how long that takes does not count as time of the check."""
-    with process.apart(), exclusive.alone(paths.base().trees / f".{kernel}.lock"):
+    with _making():
         return builds.ensure_build(kernel, config)
 
 
 def ready(kernel: str, role: str, config: kconfig.Config = kconfig.PERF) -> boots.Ready:
-    build = built(kernel, config)
-    # Different images have programs and modules in common.
-    with process.apart(), exclusive.alone(paths.base().build / ".making.lock"):
-        return boots.Ready(build, initramfs.ensure(build, role))
+    with _making():
+        return boots.prepare(kernel, config, role)
 
 
 def machine_of(config: kconfig.Config) -> str:
