@@ -41,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(needs): what a check needs of the host")
     for when in (QUICK, FULL, NAMED):
         config.addinivalue_line("markers", f"{when}: see checks/declare.py")
+    if config.option.quick and config.option.full:
+        raise pytest.UsageError("--quick and --full exclude each other")
     config.pluginmanager.register(Sums(config), "padlab-sums")
     # Arguments that are no files are names of checks.
     config.option.name = [arg for arg in config.args if not Path(arg.partition("::")[0]).exists()]
@@ -111,9 +113,7 @@ class Sums:
         said: dict[str, Any] = dict(report.user_properties)
         self.passed += said.get("passed", 0)
         self.failed += said.get("failed", int(report.failed))
-        self.skips += [
-            f"skipped: {report.nodeid.partition('[')[2][:-1]}: {why}" for why in said.get("skips", ())
-        ]
+        self.skips += [f"skipped: {name(report)}: {why}" for why in said.get("skips", ())]
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         if report.when != "call":

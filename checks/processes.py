@@ -34,9 +34,9 @@ def needs(item: pytest.Item) -> Needs:
     return wanted
 
 
-def name(item: pytest.Item) -> str:
+def name(of: pytest.Item | pytest.TestReport) -> str:
     """What a check is called: its row's name, without that of the function."""
-    return item.name.partition("[")[2].removesuffix("]")
+    return of.nodeid.partition("[")[2].removesuffix("]")
 
 
 @dataclass
@@ -107,11 +107,13 @@ class Loop:
         self._status = Status(session.config)
 
     def run(self) -> None:
+        some_ended = True
         while self._todo or self._running:
             if self._session.shouldfail:
                 raise self._session.Failed(self._session.shouldfail)
-            self._start_what_fits()
-            self._wait()
+            if some_ended:  # else, no other fits than before
+                self._start_what_fits()
+            some_ended = self._wait()
             for running in self._running:
                 if time.monotonic() > running.deadline:
                     running.late = True
@@ -136,8 +138,9 @@ class Loop:
             elif needs(item).alone:
                 break
 
-    def _wait(self) -> None:
-        """For a second at most, so that what is late is seen."""
+    def _wait(self) -> bool:
+        """For a second at most, so that what is late is seen; whether a check has ended."""
+        before = len(self._running)
         by_connection = {running.connection: running for running in self._running}
         for connection in multiprocessing.connection.wait(list(by_connection), 1.0):
             running = by_connection[connection]  # type: ignore[index]
@@ -147,6 +150,7 @@ class Loop:
                 running.process.join()
                 self._running.remove(running)
                 self._report(running)
+        return len(self._running) < before
 
     def _report(self, running: Running) -> None:
         status = running.process.exitcode

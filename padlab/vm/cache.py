@@ -7,7 +7,7 @@ check reads what is kept instead of booting, and judges it anew.  So a change of
 script boots again, and a change of a judge does not.
 
 What was kept is never the last word on a failure: a check that fails by it is run again with real boots, and
-what it had is dropped (checks/plugin.py).
+what it had is dropped (checks/cached.py).
 
 A check that boots nothing may say itself what it sees (Needs in checks/declare.py): then its verdict is kept.
 
