@@ -17,7 +17,6 @@ from padlab.kernel.kconfig import UNACCEPTED
 from padlab.measure import provenance
 from padlab.vm import boot, machine
 
-MACHINE = "epyc-7551-kvm-small"
 KERNELS = {"stock": "mirrored", "ours": "faulty"}
 WAYS = (("stock", "lazy"), ("stock", "eager"), ("ours", "lazy"), ("ours", "eager"), ("ours", "background"))
 CPUS = (1, 2, 4, 8)
@@ -57,8 +56,8 @@ def figures(result: boot.BootResult) -> Figures:
 
 
 def measure(ready: boot.Ready, mode: str, cpus: int, used_mib: int) -> tuple[Figures, boot.BootResult]:
-    nodes = (machine.Node(MIB, cpus),)
-    target = structs.replace(machine.load(MACHINE), nodes=nodes, threads_per_core=1, name=f"accept-{cpus}")
+    small, nodes = machine.load(machine.SMALL), (machine.Node(MIB, cpus),)
+    target = structs.replace(small, nodes=nodes, threads_per_core=1, name=f"accept-{cpus}")
     append = ["nogbpages", f"accept_memory={mode}", f"fake_unaccepted=1G,{US * 1000}"]
     append += [f"padlab_wait={WAIT_S}"] if mode == "background" else []
     append += [f"padlab_touch={used_mib}"] if used_mib else []
