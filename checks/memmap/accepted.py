@@ -6,30 +6,23 @@ used before is not mapped.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from checks import guests
 from checks.memmap.case import LITTLE, MANY_RANGES, Case
 from padlab.kernel import kconfig
-from padlab.vm import machine as machines
 
 _UNACCEPTED = "fake_unaccepted=1G,20000"
 _LAZY, _EAGER = "accept_memory=lazy", "accept_memory=eager"
 _NONE_LEFT = r"accept left 0$"
-# Until there are watermarks, each look for a free page accepts the block that threads of deferred init
-# were first to free: with four CPUs 190 to 260 blocks in all, in stock and ours.
-_TAKEN = 256
 
 
 def _accept(
     name: str, machine: str, *args: str, start: str = _UNACCEPTED, short: bool = False
 ) -> Iterator[Case]:
     """Lazily, when nearly all is left after boot, and eagerly."""
-    several = machines.load(machine).cpus > 1
     for mode, says in ((_LAZY, r" unaccepted node="), (_EAGER, _NONE_LEFT)):
         title = f"{mode}, {name}" if name else mode
-        case = Case(title, machine, (start, mode, *args), kconfig.UNACCEPTED, says=(says,), short=short)
-        yield replace(case, allowance=_TAKEN) if several and mode == _LAZY else case
+        yield Case(title, machine, (start, mode, *args), kconfig.UNACCEPTED, says=(says,), short=short)
 
 
 CASES = (

@@ -45,7 +45,7 @@
  */
 #define ACCEPT_BLOCKS_PER_CPU	64
 
-/* Memory hotplug waits for a job: no longer than this, and for blocks that threads are at. */
+/* Memory hotplug waits for a job: no longer than this, and for units that threads are at. */
 #define ACCEPT_JIFFIES		(HZ / 2)
 
 /* What is accepted at once.  On x86, this is the unit of the table. */
@@ -70,7 +70,7 @@ struct accept_blocks {
  * then.  So accept_page(), which looks again under zone->lock whether the block is still there, has
  * nothing left to accept, and the block is free as soon as it is off the list.
  */
-static void accept_block(struct page *page)
+static void accept_block(struct accept_blocks *blocks, struct page *page)
 {
 	phys_addr_t phys = page_to_phys(page);
 	unsigned long i;
@@ -78,6 +78,11 @@ static void accept_block(struct page *page)
 	for (i = 0; i <= MAX_ORDER_NR_PAGES; i += ACCEPT_NR_PAGES) {
 		if (!PageUnaccepted(page))
 			return;
+		/* All write the same, and it is read when they are done. */
+		if (time_after(jiffies, blocks->deadline)) {
+			WRITE_ONCE(blocks->late, true);
+			return;
+		}
 		accept_memory(phys + PFN_PHYS(i), PAGE_SIZE);
 		cond_resched();
 	}
@@ -91,11 +96,8 @@ static void accept_blocks_chunk(unsigned long start, unsigned long end, void *ar
 	for (; start < end; start++) {
 		struct page *page = pfn_to_online_page(blocks->pfn + start * MAX_ORDER_NR_PAGES);
 
-		/* All write the same, and it is read when they are done. */
-		if (time_after(jiffies, blocks->deadline))
-			WRITE_ONCE(blocks->late, true);
-		else if (page)
-			accept_block(page);
+		if (page)
+			accept_block(blocks, page);
 	}
 }
 
