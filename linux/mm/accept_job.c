@@ -33,6 +33,7 @@
 #include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/prio.h>
 #include <linux/sizes.h>
 #include <linux/vmstat.h>
 
@@ -45,7 +46,11 @@
  */
 #define ACCEPT_BLOCKS_PER_CPU	64
 
-/* Memory hotplug waits for a job: no longer than this, and for units that threads are at. */
+/*
+ * Memory hotplug waits for a job: for no longer than this, and until threads are done with the unit
+ * that they are at.  For that, the kthread has the lowest priority of normal tasks: with the idle
+ * policy, it would wait for most of a second for each task that wants its CPU.
+ */
 #define ACCEPT_JIFFIES		(HZ / 2)
 
 /* What is accepted at once.  On x86, this is the unit of the table. */
@@ -114,10 +119,10 @@ static int accept_blocks(struct accept_blocks *blocks, int nid)
 	};
 	int nr_threads;
 
-	blocks->deadline = jiffies + ACCEPT_JIFFIES;
-	blocks->late = false;
 	/* No struct page goes away. */
 	get_online_mems();
+	blocks->deadline = jiffies + ACCEPT_JIFFIES;
+	blocks->late = false;
 	nr_threads = padata_do_multithreaded(&job);
 	put_online_mems();
 	return nr_threads;
@@ -153,10 +158,10 @@ static void accept_node(pg_data_t *pgdat)
 		nr_pages / (SZ_1M / PAGE_SIZE), div_s64(ns, NSEC_PER_MSEC), nr_threads);
 }
 
-/* Helpers of a job give way to others, but its caller does not: it has the idle policy. */
+/* Helpers of a job give way to others, but its caller does not. */
 static int accept_node_thread(void *data)
 {
-	sched_setscheduler_nocheck(current, SCHED_IDLE, &(struct sched_param) {});
+	sched_set_normal(current, MAX_NICE);
 	while (system_state < SYSTEM_RUNNING)
 		schedule_timeout_idle(HZ / 10);
 
