@@ -107,12 +107,14 @@ def test_background(name: str, using: bool, config: Config) -> Outcome:
     if said < left - ALLOWED_MIB:
         problems.append(f"{said} MiB are said to be accepted, {left} were left after boot")
     threads = max((int(line["threads"]) for line in lines), default=0)
-    most, longest = (result.guest.number(f"end-{what}") or 0 for what in ("most", "longest"))
+    most, longest, by_job = (
+        result.guest.number(f"end-{what}") or 0 for what in ("most", "longest", "job-longest")
+    )
     if machine.load(name).cpus > 1 and min(threads, most) < 2:
         problems.append(f"{threads} threads, and {most} CPUs accepted memory at a time")
     # An allocation accepts a whole block, and the unit behind it.
-    if longest > (3 if using else 1):
-        problems.append(f"{longest} units were accepted with interrupts off")
+    if longest > 3 or by_job != 1:
+        problems.append(f"{longest} units were accepted with interrupts off, {by_job} by a job")
     return judge(problems, result.log)
 
 
