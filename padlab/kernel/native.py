@@ -9,7 +9,6 @@ not tell.  Everything is under ``build/native``; whoever builds there has it alo
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,9 +50,14 @@ def make(tool: Tool, program: str, *variables: str) -> Path:
 
 
 def marks(tool: Tool) -> list[str]:
+    """What the programs of ``tool`` are made from."""
     top = tree.ensure_tree("patched")
-    files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
-    return [X86_64.identity, *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files)]
+    places = (top / name for name in (tool.folder, *tool.sources))
+    files = (file for place in places for file in ([place] if place.is_file() else sorted(place.iterdir())))
+    return [
+        X86_64.identity,
+        *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files if file.is_file()),
+    ]
 
 
 def cpus() -> int:
@@ -96,10 +100,3 @@ def static(source: Path, arch: Arch = X86_64) -> bytes:
 
 def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
     return exclusive.alone(place.with_name(f".{place.name}.lock"))
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from sorted(file for file in path.iterdir() if file.is_file())
-    else:
-        yield path

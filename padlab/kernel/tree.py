@@ -38,17 +38,17 @@ class Variant:
 
     ``linked`` trees share unchanged files with stock through hard links: cheap, and right for trees
     nobody edits by hand.  ``only`` has the names of owned files and patches, if the tree is to have a
-    part of the series.  ``faults`` is a pattern of patches of checks/faults.
+    part of the series.
     """
 
     extra: tuple[Path, ...] = ()
-    faults: str = ""
     linked: bool = False
     series: bool = True
     only: frozenset[str] | None = None
 
-    def patches(self) -> list[Path]:
-        return [*sorted((paths.CHECKS / "faults").glob(self.faults or "-")), *self.extra]
+
+def _faults(pattern: str) -> tuple[Path, ...]:
+    return tuple(sorted((paths.CHECKS / "faults").glob(pattern)))
 
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
@@ -56,8 +56,8 @@ class Variant:
 # accepted.  Each of these patches is for all bases: its context is of lines that they have in common.
 VARIANTS: dict[str, Variant] = {
     "patched": Variant(),
-    "faulty": Variant(faults="*.patch", linked=True),
-    "mirrored": Variant(faults="*-memory.patch", linked=True, series=False),
+    "faulty": Variant(_faults("*.patch"), linked=True),
+    "mirrored": Variant(_faults("*-memory.patch"), linked=True, series=False),
 }
 
 
@@ -94,7 +94,7 @@ def ensure_tree(
         _clone(stock, tree, variant, version)
         state = State(version)
     have = overlay.choose(variant.series, variant.only)
-    overlay.sync(tree, variant.patches(), stock, state, discard, have)
+    overlay.sync(tree, variant.extra, stock, state, discard, have)
     return tree
 
 
