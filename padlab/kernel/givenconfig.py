@@ -37,6 +37,10 @@ class GivenConfig:
     def options(self) -> dict[str, str]:
         return parse_config(self.text)
 
+    @property
+    def modules(self) -> int:
+        return sum(value == "m" for value in self.options.values())
+
 
 def read(path: Path) -> GivenConfig:
     """The configuration in a file, which has to be of the base in use, for x86."""
