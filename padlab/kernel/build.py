@@ -19,7 +19,7 @@ from pathlib import Path
 from padlab.core import host, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import kconfig, tree
+from padlab.kernel import content, kconfig, tree
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.state import known_state
 
@@ -100,26 +100,19 @@ def modules(build: Build) -> dict[str, Path]:
 def ensure_module(build: Build, srcdir: Path) -> Path:
     """The .ko of the module in ``srcdir``, built in a copy: kbuild writes next to sources."""
     place = paths.base().build / "modules" / f"{build.kernel}-{build.config}" / srcdir.name
-    sources = {path.name: path for path in sorted(srcdir.iterdir()) if path.is_file()}
-    parts = [f"{name} {fingerprint(path)}" for name, path in sources.items()]
-    stamp = Stamp(place / _STAMP, [read(build.obj / _STAMP), *parts])
-    result = list(place.glob("*.ko"))
-    if stamp.matches() and len(result) == 1:
-        return result[0]
-    place.mkdir(parents=True, exist_ok=True)
-    with stamp.renewed():
-        for name, path in sources.items():
-            if fingerprint(path) != fingerprint(place / name):
-                shutil.copy(path, place / name)
-        what = f"building module {srcdir.name} for {build.kernel} ({build.config})"
+    sources = [path for path in sorted(srcdir.iterdir()) if path.is_file()]
+    parts = [read(build.obj / _STAMP), *(f"{path.name} {fingerprint(path)}" for path in sources)]
+    what = f"building module {srcdir.name} for {build.kernel} ({build.config})"
+
+    def fill() -> None:
+        for path in sources:
+            shutil.copy(path, place)
         log = f"module-{srcdir.name}-{build.kernel}-{build.config}.log"
         make(build.tree, build.obj, build.arch, [f"M={place}", "modules"], what, log, total=None)
-        result = list(place.glob("*.ko"))
-        if len(result) != 1:
-            raise LabError(
-                what, f"{len(result)} modules came out of it", "let its Makefile build exactly one"
-            )
-    return result[0]
+
+    content.make(place, parts, fill)
+    (module,) = place.glob("*.ko")
+    return module
 
 
 def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:

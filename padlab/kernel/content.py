@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from padlab.core import exclusive, progress
+from padlab.core import exclusive
 
 
 def fingerprint(path: Path) -> str | None:
@@ -28,14 +28,14 @@ def digest(parts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def make(place: Path, parts: Iterable[str], what: str, fill: Callable[[], object]) -> None:
+def make(place: Path, parts: Iterable[str], fill: Callable[[], object]) -> None:
     """Have ``fill`` make the folder ``place``, unless it has from just these parts; one at a time."""
     with exclusive.alone(place.with_name(f".{place.name}.lock")):
         stamp = Stamp(place / ".padlab-made", parts)
         if not stamp.matches():
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
-            with stamp.renewed(), progress.step(what):
+            with stamp.renewed():
                 fill()
 
 

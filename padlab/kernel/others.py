@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from padlab.core import packages, paths, process, toml
+from padlab.core import packages, paths, process, progress, toml
 from padlab.kernel import content, tree
 from padlab.kernel.arch import X86_64
 
@@ -61,13 +61,14 @@ def kselftests() -> Path:
 
     def fill() -> None:
         headers = place / "headers"
-        _make(top, f"O={headers}", "headers", log="others-headers.log")
-        copy = _copy(top, _KSELFTEST_PARTS, place / "tree")
-        for suite, names in wanted.items():
-            _suite(copy / _KSELFTESTS / suite, place / "out" / suite, headers, names)
+        with progress.step("building kselftests"):
+            _make(top, f"O={headers}", "headers", log="others-headers.log")
+            copy = _copy(top, _KSELFTEST_PARTS, place / "tree")
+            for suite, names in wanted.items():
+                _suite(copy / _KSELFTESTS / suite, place / "out" / suite, headers, names)
         shutil.rmtree(copy)
 
-    content.make(place, [*_parts("stock"), str(wanted)], "building kselftests", fill)
+    content.make(place, [*_parts("stock"), str(wanted)], fill)
     return place / "out"
 
 
@@ -95,12 +96,13 @@ def memblock(kernel: str, *variables: str) -> Path:
     place = _place(name)
 
     def fill() -> None:
-        folder = _copy(top, _HOST_PARTS, place / "tree") / "tools/testing/memblock"
-        _make(folder, "CC=gcc", *variables, "main", log=f"others-{name}.log")
+        with progress.step(f"building memblock's tests of {kernel}"):
+            folder = _copy(top, _HOST_PARTS, place / "tree") / "tools/testing/memblock"
+            _make(folder, "CC=gcc", *variables, "main", log=f"others-{name}.log")
         (folder / "main").rename(place / "main")
         shutil.rmtree(place / "tree")
 
-    content.make(place, _parts(kernel), f"building memblock's tests of {kernel}", fill)
+    content.make(place, _parts(kernel), fill)
     return place / "main"
 
 

@@ -75,7 +75,7 @@ def _applied(base: Base, folder: Path, files: dict[str, Path]) -> Path:
     parts += [f"{name} {fingerprint(folder / name)}" for name in ["series", *coreedits.read_series(folder)]]
     what = f"applying what Linux {base.name} has otherwise to linux/"
     todo = f"edit that patch of {paths.shown(folder)}, or what it edits"
-    make(place, parts, what, lambda: coreedits.apply(paths.LINUX, folder, place, what=what, todo=todo))
+    make(place, parts, lambda: coreedits.apply(paths.LINUX, folder, place, what=what, todo=todo))
     return place
 
 
