@@ -73,6 +73,6 @@ def write(path: Path, text: str) -> None:
 
 def read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(errors="replace")
     except FileNotFoundError:
         return ""

@@ -12,7 +12,7 @@ from padlab.core import packages, paths, process
 from padlab.core.errors import LabError
 from padlab.core.paths import Base
 from padlab.kernel import coreedits
-from padlab.kernel.content import fingerprint, make
+from padlab.kernel.content import fingerprint, make, read
 from padlab.kernel.state import some
 
 WITHOUT = "without"
@@ -50,9 +50,8 @@ def is_test(file: str) -> bool:
 
 
 def left_out(folder: Path) -> list[str]:
-    path = folder / WITHOUT
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    lines = (line.strip() for line in read(folder / WITHOUT).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def patch_of(folder: Path) -> dict[str, str]:
@@ -87,7 +86,7 @@ def write_difference(folder: Path, patch: str, edited: dict[str, Path]) -> None:
     texts = [_difference(name, edited.get(name, now.get(name))) for name in names]
     folder.mkdir(parents=True, exist_ok=True)
     temp = path.with_name(f".{path.name}.padlab")
-    said = path.read_text().partition("--- ")[0] if path.exists() else ""  # before its first file
+    said = read(path).partition("--- ")[0]  # before its first file
     temp.write_text(said + "".join(texts))
     temp.rename(path)
     series = coreedits.read_series(folder)

@@ -41,7 +41,7 @@ def refresh(difference: str = "") -> list[str]:
     for name in patches:
         coreedits.refresh(tree, paths.base().patches, name)
         written.append(paths.shown(paths.base().patches / name))
-    overlay.sync(tree, (), paths.base().trees / "stock", state, discard=False)
+    overlay.sync(tree, overlay.of_series(), state)
     return written
 
 
