@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import host, packages, paths, process, progress
-from padlab.core.errors import LabError
 from padlab.kernel import coreedits, overlay, source
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.source import Given
@@ -72,9 +71,6 @@ def ensure_tree(
     Edits made in the tree stay as long as the repository has not changed, and a
     note names them.  When it has changed, this stops, unless ``discard`` drops them.
     """
-    kernels = ("stock", *VARIANTS)
-    if kernel not in kernels:
-        raise LabError("kernel", f"there is no {kernel!r}", f"choose one of: {', '.join(kernels)}")
     version = _ensure_given(given) if given else _ensure_stock(update)
     tree = paths.base().trees / kernel
     if kernel == "stock":

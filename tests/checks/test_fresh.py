@@ -16,42 +16,38 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from tests.conftest import set_base
 
+TARGET = "Component: {}\nOrigin: {}\nRelease: {}\nRepo-URI: {}\n\n"
+MIRROR = TARGET.format("main", "Debian", "trixie", "http://m/debian/")
+# A suite that was never fetched has no origin.
+UNFETCHED = MIRROR.replace("Origin: Debian\n", "")
+OTHERS = "".join(
+    TARGET.format(*words)
+    for words in (
+        ("main", "Docker", "trixie", "http://other/"),
+        ("main", "other", "trixie-pgdg", "http://other/"),
+        ("main", "Debian", "trixie-backports", "http://m/debian/"),
+        ("contrib", "Debian", "trixie", "http://m/debian/"),
+    )
+)
+SECURITY = TARGET.format("main", "Debian", "bookworm-security", "http://s/")
 
-def target(release: str, uri: str, *, component: str = "main", origin: str | None = "Debian") -> str:
-    lines = [f"MetaKey: {component}/binary-amd64/Packages", f"Component: {component}"]
-    lines += [f"Origin: {origin}"] if origin else []
-    return "\n".join([*lines, f"Release: {release}", f"Repo-URI: {uri}", f"Site: {uri}"])
+
+@pytest.mark.parametrize(
+    ("targets", "sources"),
+    [
+        (MIRROR, ["http://m/debian/ {}"]),
+        (MIRROR + SECURITY, ["http://m/debian/ {}", "http://s/ {}-security"]),
+        (OTHERS + UNFETCHED, ["http://m/debian/ {}"]),
+    ],
+)
+def test_the_hosts_mirror_with_the_suite_that_is_wanted(targets: str, sources: list[str]) -> None:
+    wanted = [f"deb {source.format('forky')} main" for source in sources]
+    assert HostConfig(targets, [], {}).sources("forky") == wanted
 
 
-def config(*targets: str, apt: tuple[str, ...] = (), **environment: str) -> HostConfig:
-    return HostConfig("\n\n".join(targets) + "\n", list(apt), environment)
-
-
-class TestSources:
-    def test_the_hosts_mirror_with_the_suite_that_is_wanted(self) -> None:
-        host = config(
-            target("bookworm", "http://m/debian/"),
-            target("bookworm-updates", "http://m/debian/"),
-            target("bookworm-security", "http://s/debian-security/"),
-        )
-        assert host.sources("trixie") == [
-            "deb http://m/debian/ trixie main",
-            "deb http://m/debian/ trixie-updates main",
-            "deb http://s/debian-security/ trixie-security main",
-        ]
-
-    @pytest.mark.parametrize("origin", ["Debian", None])  # one that was never fetched has none
-    def test_what_is_not_debians_or_not_main_is_left_out(self, origin: str | None) -> None:
-        others = [
-            target("trixie", "http://other/", origin="Docker"),
-            target("trixie-pgdg", "http://other/", origin=None),
-            target("trixie-backports", "http://m/debian/"),
-            target("trixie", "http://m/debian/", component="contrib"),
-        ]
-        host = config(*others, target("trixie", "http://m/debian/", origin=origin))
-        assert host.sources("bookworm") == ["deb http://m/debian/ bookworm main"]
-        with pytest.raises(LabError, match="no Debian mirror"):
-            config(*others, target("bookworm-security", "http://s/")).sources("trixie")
+def test_no_mirror_among_what_is_not_debians_or_not_main() -> None:
+    with pytest.raises(LabError, match="no Debian mirror"):
+        HostConfig(OTHERS + SECURITY, [], {}).sources("trixie")
 
 
 def test_pips_settings_those_of_the_environment_last() -> None:
@@ -81,23 +77,14 @@ def test_files_that_settings_name_and_links_as_what_they_lead_to(tmp_path: Path)
     pem, wheels = tmp_path / "ca.pem", tmp_path / "wheels"
     pem.write_text("certificate")
     wheels.mkdir()
-    host = config(apt=(f'Acquire::https::CAInfo "{pem}";',), PIP_FIND_LINKS=f"{wheels} /nonexistent")
+    apt = [f'Acquire::https::CAInfo "{pem}";']
+    host = HostConfig("", apt, {"PIP_FIND_LINKS": f"{wheels} /nonexistent"})
     assert {pem, wheels} <= set(host.files())
     assert Path("/nonexistent") not in host.files()
     (tmp_path / "link").symlink_to(pem)
     (tmp_path / "root").symlink_to("/nonexistent/dangling")
     bareroot.copy(tmp_path / "link", tmp_path / "root")
     assert (tmp_path / "root").read_text() == "certificate" and not (tmp_path / "root").is_symlink()
-
-
-def test_what_enters_a_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    command = bareroot.Root(Path("/r"), {Path("/cache"): "/root/.cache"}).command("/clone", ["./lab", "boot"])
-    namespaces = "unshare --mount --propagation private --pid --fork --kill-child"
-    assert command[: command.index("--")] == namespaces.split()
-    assert command[-7:] == ["/r", "/cache", "/root/.cache", "", "/clone", "./lab", "boot"]
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert bareroot.namespaces()[:4] == ["unshare", "--user", "--map-root-user", "--map-auto"]
 
 
 MOUNTINFO = """\
@@ -142,7 +129,7 @@ def test_a_root_is_removed_however_a_run_ends(
     monkeypatch.setattr(HostConfig, "files", lambda _self: [])
     with (
         pytest.raises(type(end)) if end else contextlib.nullcontext(),
-        bareroot.made("trixie", config(), {}),
+        bareroot.made("trixie", HostConfig("", [], {}), {}),
     ):
         if end:
             raise end
@@ -174,7 +161,7 @@ def test_a_mirror_that_cannot_be_reached(place: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(bareroot, "namespaces", lambda: ["sh", "-c", script, "sh"])
     with (
         pytest.raises(LabError, match="bare Debian trixie: the Debian mirror cannot be reached"),
-        bareroot.made("trixie", config(target("trixie", "http://m/")), {}),
+        bareroot.made("trixie", HostConfig(MIRROR, [], {}), {}),
     ):
         pass
 
@@ -220,7 +207,7 @@ def test_both_commands_of_the_readme(
     monkeypatch.setattr(fresh, "_run", run)
     monkeypatch.setattr(fresh, "_clone", lambda _root: None)
     monkeypatch.setattr(fresh, "_keep_logs", lambda *_of: None)
-    monkeypatch.setattr(bareroot, "prepared", lambda _room: config())
+    monkeypatch.setattr(bareroot, "prepared", lambda _room: HostConfig("", [], {}))
     monkeypatch.setattr(bareroot, "made", lambda *_how: contextlib.nullcontext())
     monkeypatch.setattr(paths, "CACHE", tmp_path)
     assert fresh.proof("trixie") == Outcome(2)

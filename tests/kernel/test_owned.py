@@ -100,11 +100,6 @@ class TestTree:
         with pytest.raises(LabError, match=why):
             tree.ensure_tree("patched")
 
-    def test_a_base_without_differences(self, clone: Path) -> None:
-        shutil.rmtree(clone / "bases/7.3/owned")
-        patched = tree.ensure_tree("patched")
-        assert (patched / "mm/old.c").exists() and not (patched / "mm/new.c").exists()
-
 
 class TestRefresh:
     def test_to_where_each_file_is_kept(self, clone: Path, patched: Path) -> None:

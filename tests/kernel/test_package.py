@@ -12,7 +12,6 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel import build as builds
 from padlab.kernel import package
 from padlab.kernel.givenconfig import GivenConfig
 from padlab.kernel.kconfig import parse_config
@@ -67,12 +66,6 @@ def test_the_folder_is_looked_at_before_the_configuration(tmp_path: Path) -> Non
     command = [paths.ROOT / "lab", "package", "--config", tmp_path / "nothing", tmp_path / "file/in"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "Give another folder" in done.stderr
-
-
-def test_perf_is_not_built_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builds, "make", lambda *_args: pytest.fail("it was built"))
-    monkeypatch.setattr(builds, "configuration", lambda *_args: "CONFIG_64BIT=y\n")
-    assert package.perf().options == {"CONFIG_64BIT": "y"}
 
 
 NAME = "linux-image-6.12.9-padata-mt"

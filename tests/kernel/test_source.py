@@ -201,19 +201,10 @@ def test_every_base_has_a_table(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert source.package().series == name
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", r'source.toml: has no table \["6.12"\]; restore it'),
-        ('["6.12"]\npackage = "linux"\ntested = "1"\n', "6.12.package: expected `str` matching"),
-    ],
-)
-def test_faults_of_the_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None, text: str, why: str
-) -> None:
-    (tmp_path / "source.toml").write_text(text)
+def test_a_base_without_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> None:
+    write(tmp_path / "source.toml", "")
     monkeypatch.setattr(source, "RECORD", tmp_path / "source.toml")
-    with pytest.raises(LabError, match=why):
+    with pytest.raises(LabError, match=r'source.toml: has no table \["6.12"\]; restore it'):
         source.package()
 
 
