@@ -7,7 +7,7 @@ folder.  dpkg, which compares versions, and tar are the real ones.
 
 import os
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,12 +19,15 @@ from tests.conftest import set_base, write, write_all
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-TESTED, LATEST, NEWER, OLDER, OLDEST = (
+TESTED, LAST, NEWER, OLDER, OLDEST = (
     f"6.12.{rest}" for rest in ("117-1~deb12u1", "130-1", "117-1", "99-1", "9-1")
 )
-PORTED, PORTED_NEXT, PORTED_LAST = (f"7.3.{minor}-1~bpo13+1" for minor in (4, 6, 9))
+PORTED, NEXT, LATER = (f"7.3.{minor}-1~bpo13+1" for minor in (4, 6, 9))
 HOSTS = source.Package("linux-source-6.12", TESTED)
-BACKPORT = source.Package("linux-source-7.3", PORTED, "trixie-backports")
+PORTS = source.Package("linux-source-7.3", PORTED, "trixie-backports")
+
+FETCH, UPDATE = "apt-cache apt-get", "update apt-cache apt-get"
+TWICE = f"{FETCH} {UPDATE}"
 
 APT_CACHE = """\
 #!/bin/sh
@@ -46,19 +49,25 @@ exit 100
 
 
 @dataclass(frozen=True)
-class Apt:
-    """What this machine and the mirror have: versions, or lines of the index."""
+class Case:
+    """What this machine and the mirror have: versions, or lines of the index; and what comes of it."""
 
+    name: str = ""
+    outcome: str = ""  # a version, or what is said
+    calls: str = ""
+    says: str = ""
     package: source.Package = HOSTS
     cache: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
     newer: tuple[str, ...] = ()  # the index after an update
-    mirror: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()  # which the mirror has not
     network: bool = True
+    update: bool = False  # is asked for
 
     def use(self, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._write_index(top, self.index)
-        write_all(top / "mirror", {version: version for version in self.mirror})
+        there = {*self.index, *self.newer} - {*self.gone} if self.network else set()
+        write_all(top / "mirror", {version: version for version in there})
         gone, silent = "404  Not Found [IP: 192.0.2.1 80]", "Temporary failure resolving 'mirror'"
         write(
             top / "failure", f"E: Failed to fetch http://mirror/x.deb  {gone if self.network else silent}\n"
@@ -99,99 +108,78 @@ def calls(top: Path) -> str:
     return " ".join(line.split()[0] for line in lines)
 
 
-def case(name: str, apt: Apt, outcome: str, called: str) -> "pytest.ParameterSet":
-    return pytest.param(apt, outcome, called, id=name)
+def of(cases: list[Case]) -> "pytest.MarkDecorator":
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
+RESOLVING = "could not be fetched: Temporary failure resolving 'mirror'; using"
+NO_SUITE = "the package index cannot be had; using"
+GONE = f"{OLDER} has left the mirror"
 FOUND = [
-    case("tested and no apt", Apt(cache=(NEWER, TESTED), index=(NEWER,)), TESTED, ""),
-    case("no index, the newest", Apt(cache=(OLDEST, OLDER)), OLDER, "apt-cache"),
-    case("tested is preferred", Apt(index=(LATEST, TESTED), mirror=(TESTED,)), TESTED, "apt-cache apt-get"),
-    case("first index", Apt(newer=(NEWER,), mirror=(NEWER,)), NEWER, "apt-cache update apt-cache apt-get"),
-    case(
-        *("index older than the mirror", Apt(index=(OLDER,), newer=(NEWER,), mirror=(NEWER,)), NEWER),
-        "apt-cache apt-get update apt-cache apt-get",
-    ),
-    case("of a suite", Apt(BACKPORT, index=(PORTED,), mirror=(PORTED,)), PORTED, "update apt-cache apt-get"),
-    case("suite moved on", Apt(BACKPORT, (PORTED_NEXT,), (PORTED_LAST,)), PORTED_NEXT, "update apt-cache"),
+    Case("tested and no apt", TESTED, cache=(NEWER, TESTED), index=(NEWER,)),
+    Case("no index", OLDER, "apt-cache", cache=(OLDEST, OLDER)),
+    Case("no network", OLDER, FETCH, RESOLVING, cache=(OLDER,), index=(NEWER,), network=False),
+    Case("tested is preferred", TESTED, FETCH, index=(LAST, TESTED)),
+    Case("first index", NEWER, f"apt-cache update {FETCH}", newer=(NEWER,)),
+    Case("old index", NEWER, TWICE, GONE, index=(OLDER,), newer=(NEWER,), gone=(OLDER,)),
+    Case("update", LAST, UPDATE, cache=(TESTED,), newer=(LAST, TESTED), update=True),
+    Case("of a suite", PORTED, UPDATE, package=PORTS, index=(PORTED,)),
+    Case("suite moved on", NEXT, "update apt-cache", package=PORTS, cache=(NEXT,), index=(LATER,)),
+    Case("no suite", NEXT, "update", NO_SUITE, package=PORTS, cache=(NEXT,), network=False),
+    Case("suite's update", LATER, UPDATE, package=PORTS, cache=(NEXT,), index=(LATER,), update=True),
 ]
 
 
-@pytest.mark.parametrize(("apt", "found", "called"), FOUND)
-def test_found(apt: Apt, found: str, called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    apt.use(tmp_path, monkeypatch)
-    assert source.ensure_source() == found
-    assert source.deb(found).read_text() == found
-    assert calls(tmp_path) == called
-
-
-@pytest.mark.parametrize(
-    ("apt", "latest"),
-    [
-        (Apt(cache=(TESTED,), newer=(LATEST, TESTED), mirror=(LATEST,)), LATEST),
-        (Apt(BACKPORT, (PORTED,), (PORTED_LAST, PORTED), mirror=(PORTED_LAST,)), PORTED_LAST),
-    ],
-)
-def test_an_update_asks_for_the_newest(
-    apt: Apt, latest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@of(FOUND)
+def test_found(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    apt.use(tmp_path, monkeypatch)
-    assert source.ensure_source(update=True) == latest
-    assert source.deb(latest).read_text() == latest
-    assert calls(tmp_path) == "update apt-cache apt-get"
+    case.use(tmp_path, monkeypatch)
+    assert source.ensure_source(case.update) == case.outcome
+    assert source.deb(case.outcome).read_text() == case.outcome
+    assert calls(tmp_path) == case.calls
+    assert case.says in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize(
-    ("apt", "why"),
-    [
-        (Apt(cache=(OLDER,), index=(NEWER,)), "could not be fetched: Temporary failure resolving 'mirror'"),
-        (Apt(BACKPORT, (PORTED_NEXT,)), "the package index cannot be had"),
-    ],
-)
-def test_without_a_network_what_is_there_serves(
-    apt: Apt, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    replace(apt, network=False).use(tmp_path, monkeypatch)
-    (paths.DOWNLOADS / ".part-x").mkdir()  # of a download that was interrupted
-    assert source.ensure_source() == apt.cache[0]
-    assert f"{why}; using {apt.cache[0]}" in " ".join(capsys.readouterr().err.split())
-    assert not list(paths.DOWNLOADS.glob(".part-*"))
+def test_an_interrupted_download_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Case(cache=(OLDER,)).use(tmp_path, monkeypatch)
+    (paths.DOWNLOADS / ".part-x").mkdir()
+    source.ensure_source()
+    assert not (paths.DOWNLOADS / ".part-x").exists()
 
 
 OTHERS = ("linux-source-7.2 7.2.9-1~bpo13+1", "linux-source-7.4 7.4.2-1~bpo13+1")
 NOT_OFFERED = "kernel source linux-source-6.12: the package index does not offer it, and none is in "
 STALE = f"version {OLDER}, which the package index names, is not on the mirror; run: apt-get"
+NOT_FOUND = [
+    Case("nothing", NOT_OFFERED, "apt-cache update apt-cache"),
+    Case("no candidate", NOT_OFFERED, "apt-cache update apt-cache", index=("(none)",)),
+    Case("stays stale", STALE, TWICE, index=(OLDER,), gone=(OLDER,)),
+    Case("other series", "--base 7.3 --source FILE", "update apt-cache", package=PORTS, index=OTHERS),
+    Case("no suite", "cannot be had; check the network", "update", package=PORTS, network=False),
+]
 
 
-@pytest.mark.parametrize(
-    ("apt", "why", "called"),
-    [
-        case("nothing", Apt(), NOT_OFFERED, "apt-cache update apt-cache"),
-        case("no candidate", Apt(index=("(none)",)), NOT_OFFERED, "apt-cache update apt-cache"),
-        case("stays stale", Apt(index=(OLDER,)), STALE, "apt-cache apt-get update apt-cache apt-get"),
-        case("other series", Apt(BACKPORT, index=OTHERS), "--base 7.3 --source FILE", "update apt-cache"),
-        case("no suite", Apt(BACKPORT, network=False), "cannot be had; check the network", "update"),
-    ],
-)
-def test_not_found(apt: Apt, why: str, called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    apt.use(tmp_path, monkeypatch)
+@of(NOT_FOUND)
+def test_not_found(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case.use(tmp_path, monkeypatch)
     with pytest.raises(LabError) as error:
         source.ensure_source()
-    assert why in str(error.value) and "\n" not in str(error.value) and not error.value.detail
-    assert isinstance(error.value, AbsentError) == (apt.index == OTHERS)
-    assert calls(tmp_path) == called
+    assert case.outcome in str(error.value) and "\n" not in str(error.value) and not error.value.detail
+    assert isinstance(error.value, AbsentError) == (case.index == OTHERS)
+    assert calls(tmp_path) == case.calls
     assert [path.name for path in paths.DOWNLOADS.iterdir()] == [".lock"]
 
 
 def test_another_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Apt().use(tmp_path, monkeypatch)
+    Case().use(tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(LabError, match=r"this is not a Debian system \(no apt-get\)"):
         source.ensure_source()
 
 
 def test_the_newest_in_the_cache_by_debians_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Apt(cache=(OLDEST, NEWER, TESTED, OLDER, "6.12.100-1")).use(tmp_path, monkeypatch)
+    Case(cache=(OLDEST, NEWER, TESTED, OLDER, "6.12.100-1")).use(tmp_path, monkeypatch)
     assert source.newest_kept() == NEWER
 
 
@@ -210,7 +198,7 @@ def test_a_base_without_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 def test_an_untested_version_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notes: list[str] = []
-    Apt().use(tmp_path, monkeypatch)
+    Case().use(tmp_path, monkeypatch)
     monkeypatch.setattr(progress, "note", notes.append)
     source.warn_untested.cache_clear()
     for version in (TESTED, NEWER, NEWER):
@@ -221,7 +209,7 @@ def test_an_untested_version_is_named_once(tmp_path: Path, monkeypatch: pytest.M
 @pytest.fixture
 def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """On base 7.3, whose tree is made of tarballs."""
-    Apt(BACKPORT).use(tmp_path, monkeypatch)
+    Case(package=PORTS).use(tmp_path, monkeypatch)
     monkeypatch.setattr(source.packages, "ensure", lambda *groups: None)
     source.warn_untested.cache_clear()
     return tmp_path
