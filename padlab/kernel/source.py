@@ -150,44 +150,30 @@ def _environment() -> dict[str, str]:
     return aptsuite.environment(package().suite) if package().suite else {}
 
 
-class _GoneError(LabError):
-    """The mirror no longer has what the package index names."""
-
-
-def _download(version: str, update: bool, what: str) -> str:
+def _download(version: str, update: bool, what: str, *, again: bool = True) -> str:
+    """apt checks the file against the signed index, which may be older than the mirror."""
     host.check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
-    try:
-        return _fetch(version, what)
-    except _GoneError:
-        progress.note(f"{version} has left the mirror; updating the package index")
-        _update_index(what)
-        newer = _offered(update) or _give_up(what)
-        return newer if deb(newer).exists() else _fetch(newer, what)
-
-
-def _fetch(version: str, what: str) -> str:
-    """apt checks the file against the signed index."""
     exact, log = f"{package().package}={version}", paths.base().logs / "apt-download.log"
     options = ["-o", "APT::Sandbox::User=root"]
     try:
         with progress.step(f"downloading {package().package} {version}"):
             packages.download(exact, what, log, options, _environment())
+        return version
     except LabError as err:
-        raise _explain(version, what, err) from None
-    return version
-
-
-def _explain(version: str, what: str, error: LabError) -> LabError:
-    if error.log is None:
-        return error
-    text = error.log.read_text(errors="replace")
-    if _GONE.search(text):
+        if err.log is None:
+            raise
+        text, reason = log.read_text(errors="replace"), err.why
+    if not _GONE.search(text):
+        match = _REASON.search(text)
+        why = f"version {version} could not be fetched: {match[1] if match else reason}"
+        raise LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=log)
+    if not again:
         why = f"version {version}, which the package index names, is not on the mirror"
-        todo = "run: apt-get update; then check /etc/apt/sources.list"
-        return _GoneError(what, why, todo, log=error.log)
-    reason = _REASON.search(text)
-    why = f"version {version} could not be fetched: {reason[1] if reason else error.why}"
-    return LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=error.log)
+        raise LabError(what, why, "run: apt-get update; then check /etc/apt/sources.list", log=log)
+    progress.note(f"{version} has left the mirror; updating the package index")
+    _update_index(what)
+    newer = _offered(update) or _give_up(what)
+    return newer if deb(newer).exists() else _download(newer, update, what, again=False)
 
 
 @dataclass(frozen=True)
