@@ -75,8 +75,7 @@ def ensure_source(update: bool = False) -> str:
             shutil.rmtree(left, ignore_errors=True)
         kept = newest_kept()
         try:
-            chosen = _choose(update, kept, what)
-            return chosen if deb(chosen).exists() else _download(chosen, update, what)
+            return _download(_choose(update, kept, what), update, what)
         except LabError as err:
             if kept is None:
                 raise
@@ -152,6 +151,8 @@ def _environment() -> dict[str, str]:
 
 def _download(version: str, update: bool, what: str, *, again: bool = True) -> str:
     """apt checks the file against the signed index, which may be older than the mirror."""
+    if deb(version).exists():
+        return version
     host.check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
     exact, log = f"{package().package}={version}", paths.base().logs / "apt-download.log"
     options = ["-o", "APT::Sandbox::User=root"]
@@ -172,8 +173,7 @@ def _download(version: str, update: bool, what: str, *, again: bool = True) -> s
         raise LabError(what, why, "run: apt-get update; then check /etc/apt/sources.list", log=log)
     progress.note(f"{version} has left the mirror; updating the package index")
     _update_index(what)
-    newer = _offered(update) or _give_up(what)
-    return newer if deb(newer).exists() else _download(newer, update, what, again=False)
+    return _download(_offered(update) or _give_up(what), update, what, again=False)
 
 
 @dataclass(frozen=True)
