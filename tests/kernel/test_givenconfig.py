@@ -84,14 +84,13 @@ def test_unreadable(tmp_path: Path) -> None:
 
 
 def test_of_this_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = {"ID": "debian"}
     monkeypatch.setattr(givenconfig, "BOOT", tmp_path)
-    monkeypatch.setattr(givenconfig, "OS_RELEASE", tmp_path / "os-release")
+    monkeypatch.setattr(givenconfig.platform, "freedesktop_os_release", lambda: system)
     monkeypatch.setattr(givenconfig.platform, "release", lambda: "6.12.48+deb13-amd64")
-    assert givenconfig.of_this_system() is None
-    (tmp_path / "os-release").write_text('NAME="Debian GNU/Linux"\nID=debian\n')
     assert givenconfig.of_this_system() is None
     path = tmp_path / "config-6.12.48+deb13-amd64"
     path.write_text("")
     assert givenconfig.of_this_system() == path
-    (tmp_path / "os-release").write_text("ID=ubuntu\nID_LIKE=debian\n")
+    system["ID"] = "ubuntu"
     assert givenconfig.of_this_system() is None

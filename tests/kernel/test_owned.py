@@ -167,8 +167,8 @@ def test_options_of_kunit_that_differ(clone: Path) -> None:
     assert kconfig.parse_config(text) == {"CONFIG_A": "n", "CONFIG_B": "y", "CONFIG_C": "3"}
 
 
-@pytest.fixture
-def series(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_the_series_has_the_messages_of_the_base(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is against the source that was given."""
     monkeypatch.setattr(steps, "STEPS", clone / "series")
     monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
     messages = {
@@ -180,20 +180,10 @@ def series(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "bases/7.3/series/03-new.msg": "Subject: new\nOwns: mm/\nHook: first.patch\nHook: second.patch\n\nWhy.\n",
     }
     write_all(clone, messages)
-    return clone
-
-
-def test_the_series_has_the_messages_of_the_base(series: Path) -> None:
-    mails = mailseries.export(series / "out")
-    names = ["0000-cover-letter.patch", "0001-engine.patch", "0002-new.patch"]
-    assert [mail.name for mail in mails] == names
-    cover = mails[0].read_text()
-    assert "For 7.3." in cover and "Debian's linux-source-7.3, version 7.3.1-1." in cover
-    assert "+line ten\n" in mails[1].read_text() and "line 10\n" not in mails[1].read_text()
-    mailseries.check(series / "out")
-
-
-def test_the_series_is_against_what_was_given(series: Path) -> None:
     state.write_state(paths.base().trees / "stock", state.State("7.3.4 of commit 012345678901"))
-    cover = mailseries.export(series / "out")[0].read_text()
-    assert "This series is against Linux 7.3.4 of commit 012345678901." in cover
+    cover, engine, new = mailseries.export(clone / "out")
+    assert (engine.name, new.name) == ("0001-engine.patch", "0002-new.patch")
+    text = cover.read_text()
+    assert "For 7.3." in text and "This series is against Linux 7.3.4 of commit 012345678901." in text
+    assert "+line ten\n" in engine.read_text() and "line 10\n" not in engine.read_text()
+    mailseries.check(clone / "out")
