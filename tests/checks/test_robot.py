@@ -56,9 +56,9 @@ class Lab:
     def make(
         self, config: OtherConfig, kernel: str, _what: str, arguments: list[str], *_ok: object
     ) -> list[str]:
+        self.asked.append(" ".join([kernel, *arguments]))
         if "-nk" in arguments:
             return [f"gcc -o {name[:-2]}.o ../{name}" for name in self.compiled]
-        self.asked.append(" ".join([kernel, *arguments[1:]]))
         for name in arguments[1:]:
             if name != self.fails:
                 write(config.obj(kernel) / name, "")
@@ -85,13 +85,13 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
 
 def test_stock_is_not_asked_if_nothing_is_said(lab: Lab) -> None:
     assert lab.judged().passed == 1
-    assert lab.asked == ["patched mm/folio_zero.o mm/util.o"]
+    assert lab.asked == ["patched -nk -j1 mm/", "patched -k mm/folio_zero.o mm/util.o"]
 
 
 def test_only_what_stock_does_not_say_counts(lab: Lab) -> None:
     lab.said = {"patched": ["mm/util.c", "mm/folio_zero.c"], "stock": ["mm/util.c"]}
     assert lab.judged().failures == ("mm/folio_zero.c: warning: unused variable 'x'",)
-    assert lab.asked[1:] == ["stock mm/util.o"]
+    assert lab.asked[2:] == ["stock -nk -j1 mm/", "stock -k mm/util.o"]
 
 
 def test_what_does_not_compile(lab: Lab) -> None:

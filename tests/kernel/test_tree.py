@@ -248,6 +248,8 @@ def test_a_tree_with_extra_patches_leaves_what_it_links_alone(
     assert (lab / "trees/stock/mm/other.c").read_text() == "other\n"
     assert (lab / "trees/stock/mm/page.c").read_text() == "".join(LINES)
     assert (lab / "linux/kernel/padata_mt.c").read_text() == "engine\n"
+    edit(fault, "+broken engine", "+other engine")
+    assert (tree.ensure_tree("faulty") / "kernel/padata_mt.c").read_text() == "other engine\n"
 
 
 def test_parts_of_the_series_come_and_go(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
