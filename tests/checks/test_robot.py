@@ -32,17 +32,6 @@ def test_each_seed_has_a_name_and_some_are_of_32_bits() -> None:
     assert len(set(names)) == len({config.log("stock") for config in robot.RANDOM}) == len(names)
 
 
-def test_what_make_is_told() -> None:
-    first = {config.arch.name: config.arch.make_variables()[:2] for config in robot.CROSS}
-    assert first == {
-        "riscv64": ["ARCH=riscv", "CROSS_COMPILE=riscv64-linux-gnu-"],
-        "ppc64el": ["ARCH=powerpc", "CROSS_COMPILE=powerpc64le-linux-gnu-"],
-        "s390x": ["ARCH=s390", "CROSS_COMPILE=s390x-linux-gnu-"],
-    }
-    assert arch.I386.make_variables()[0] == "ARCH=i386"
-    assert not any("ARCH=" in word for word in arch.X86_64.make_variables())
-
-
 class Lab:
     """Trees of two files, the second of which is the series' own, and what a make of them does."""
 
