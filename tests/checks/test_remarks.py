@@ -16,7 +16,6 @@ from padlab.kernel import mailseries, tree
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import DEBUG, Config
 from padlab.kernel.steps import Step
-from padlab.kernel.tree import Variant
 from tests.conftest import set_base, write, write_all
 
 TOP = Path("/trees/patched")
@@ -154,15 +153,12 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
     said = {"mm/old.c": "../mm/old.c:1:1: warning: old", "mm/new.c": "../mm/new.c:1:1: warning: new"}
     asked: list[Sequence[str]] = []
 
-    def have(variant: Variant) -> Path:
-        return trees / ("patched" if variant.only else "stock")
-
     def objects(kernel: str, config: Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
         assert (kernel, config) == (remarks.TREE, DEBUG)
         asked.append(files)
         return [said[name] for name in files]
 
-    monkeypatch.setattr(remarks, "have", have)
+    monkeypatch.setattr(remarks, "have", lambda done: trees / ("patched" if done else "stock"))
     monkeypatch.setattr(remarks.steps, "read_steps", lambda: STEPS)
     monkeypatch.setattr(remarks.builds, "objects", objects)
     monkeypatch.setattr(remarks.builds, "is_built", lambda *_args: True)
@@ -175,33 +171,30 @@ def test_objects_that_a_kernel_has_are_compiled_in_stock_and_ours(
 
 @dataclass
 class Lab:
-    """What the steps' kernels say and do, by what the tree has."""
+    """What kernels of no, one and two steps say and do."""
 
     top: Path
-    has: tuple[str, ...] = ()
-    builds: dict[tuple[str, ...], str] = field(default_factory=dict)
-    remarks: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
-    boots: dict[tuple[str, ...], Outcome] = field(default_factory=dict)
+    count: int = 0
+    builds: dict[int, str] = field(default_factory=dict)
+    remarks: dict[int, set[str]] = field(default_factory=dict)
+    boots: dict[int, Outcome] = field(default_factory=dict)
 
-    def have(self, variant: Variant) -> Path:
-        self.has = tuple(sorted(variant.only or ()))
+    def have(self, done: Sequence[Step]) -> Path:
+        assert list(done) == STEPS[: len(done)]
+        self.count = len(done)
         return self.top
 
     def build(self, kernel: str, config: Config) -> Build:
-        if self.builds.get(self.has) == "broken":
+        if self.builds.get(self.count) == "broken":
             raise LabError(f"building {kernel}", "make ended with status 2", "fix the source")
-        write(paths.base().logs / f"build-{kernel}-{config}.log", self.builds.get(self.has, ""))
+        write(paths.base().logs / f"build-{kernel}-{config}.log", self.builds.get(self.count, ""))
         return Build(kernel, config, self.top, self.top / "obj-perf", self.top, "1", "6.12.1")
 
-    def said(self, config: Config, variant: Variant, *variables: str) -> set[str]:
-        assert config == remarks.PERF and "W=1" in variables
-        return {"mm/x.c: warning: old"} | self.remarks.get(tuple(sorted(variant.only or ())), set())
+    def said(self, _config: Config, done: Sequence[Step]) -> set[str]:
+        return {"mm/x.c: warning: old"} | self.remarks.get(len(done), set())
 
-    def boot(self, _case: object, kernel: str) -> Outcome:
-        return self.boots.get(self.has, Outcome(1))
-
-
-FIRST, BOTH = ("a.patch", "kernel/a.c"), ("a.patch", "b.patch", "kernel/a.c")
+    def boot(self, _case: object, _kernel: str) -> Outcome:
+        return self.boots.get(self.count, Outcome(1))
 
 
 @pytest.fixture
@@ -219,8 +212,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 def test_a_new_warning(lab: Lab) -> None:
     assert remarks.each_step().passed == 2
-    lab.remarks[BOTH] = {"mm/y.c: warning: old"}
-    lab.builds[FIRST] = "../fs/z.c:1:1: warning: unused variable 'z'\n"
+    lab.remarks[2] = {"mm/y.c: warning: old"}
+    lab.builds[1] = "../fs/z.c:1:1: warning: unused variable 'z'\n"
     assert remarks.each_step().failures == (
         "sched: a: new: fs/z.c: warning: unused variable 'z'",
         "mm: b: new: mm/y.c: warning: old",
@@ -228,8 +221,8 @@ def test_a_new_warning(lab: Lab) -> None:
 
 
 def test_one_that_does_not_build_or_boot_does_not_hide_the_next(lab: Lab) -> None:
-    lab.builds[FIRST] = "broken"
-    lab.boots[BOTH] = Outcome(failures=("zone 0 Normal: free",))
+    lab.builds[1] = "broken"
+    lab.boots[2] = Outcome(failures=("zone 0 Normal: free",))
     (first, second) = remarks.each_step().failures
     assert first.startswith("sched: a: building steps: make ended with status 2")
     assert second == "mm: b: zone 0 Normal: free"
