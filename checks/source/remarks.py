@@ -84,9 +84,8 @@ def compilers(config: kconfig.Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
     stock = said(config, [])
-    return judge(
-        sorted(said(config, steps.read_steps()) - stock), paths.base().logs / f"objects-{TREE}-{config}.log"
-    )
+    new = said(config, steps.read_steps()) - stock
+    return judge(sorted(new), paths.base().logs / f"objects-{TREE}-{config}.log")
 
 
 # Each step of the mailable series by itself: all are built in TREE, one after the other, so that only what
