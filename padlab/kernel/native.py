@@ -77,7 +77,7 @@ def make_by_times(tool: Tool, program: str, top: Path, place: Path, variables: S
 def static(source: Path, arch: Arch = X86_64) -> bytes:
     """The program that the C file ``source`` and the headers beside it are, without libraries."""
     packages.ensure("build", *arch.packages)
-    place = paths.base().build / "native/static" / arch.name / source.stem
+    place = paths.base().build / "native/programs" / arch.name / source.stem
     files = (source, *sorted(source.parent.glob("*.h")))
     parts = [arch.identity, *_STATIC, *(f"{file} {fingerprint(file)}" for file in files)]
     what, log = f"building {source.name}", paths.base().logs / f"native-{source.stem}.log"

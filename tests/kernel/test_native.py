@@ -97,7 +97,7 @@ def test_two_at_once_do_not_clash(top: Path) -> None:
 
 
 def test_static(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, program = tmp_path / "guest.c", paths.base().build / "native/static/x86_64/guest/program"
+    source, program = tmp_path / "guest.c", paths.base().build / "native/programs/x86_64/guest/program"
     write(tmp_path / "guest.h", "#define STATUS 7\n")
     for text, status in (("5", 5), ("STATUS", 7)):
         write(source, f'#include "guest.h"\nint main(void) {{ return {text}; }}\n')

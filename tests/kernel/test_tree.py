@@ -12,6 +12,7 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import coreedits, overlay, refresh, state, tree
+from padlab.kernel.content import read
 from tests.conftest import edit, set_base, write, write_all
 
 VERSION = "6.12.1-1"
@@ -47,6 +48,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> 
     monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
     files = {
         "linux/kernel/padata_mt.c": "engine\n",
+        "linux/lib/padata/new.c": "new\n",
         "patches/series": "page.patch\nmakefile.patch # last\n",
         "patches/page.patch": EDIT,
         "patches/makefile.patch": SECOND_EDIT,
@@ -82,16 +84,6 @@ class TestPatchedTree:
         assert "line ten and more\n" in (patched / "mm/page.c").read_text()
         assert [path.stat().st_mtime_ns for path in others] == before
         assert tree.content_key("patched") != key
-
-    def test_removed_files_and_edits_leave_stock(self, lab: Path, patched: Path) -> None:
-        write(lab / "linux/lib/padata/new.c", "new\n")
-        tree.ensure_tree("patched")
-        assert (patched / "lib/padata/new.c").exists()
-        (lab / "linux/lib/padata/new.c").unlink()
-        write(lab / "patches/series", "page.patch\n")
-        tree.ensure_tree("patched")
-        assert not (patched / "lib").exists()
-        assert (patched / "kernel/Makefile").read_text() == "obj-y = fork.o\n"
 
     def test_incomplete_tree_is_made_again(self, patched: Path) -> None:
         (patched / state.STATE).unlink()
@@ -253,13 +245,17 @@ def test_a_tree_with_extra_patches_leaves_what_it_links_alone(
 
 
 def test_parts_of_the_series_come_and_go(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    adds = {"kernel/padata_mt.c": "engine", "page.patch": "line ten", "makefile.patch": "padata_mt.o"}
-    for names in (("makefile.patch",), (), ("kernel/padata_mt.c", "page.patch"), ("makefile.patch",)):
+    adds = {
+        "kernel/padata_mt.c": ("kernel/padata_mt.c", "engine"),
+        "lib/padata/new.c": ("lib/padata/new.c", "new"),
+        "page.patch": ("mm/page.c", "line ten"),
+        "makefile.patch": ("kernel/Makefile", "padata_mt.o"),
+    }
+    for names in ({"makefile.patch"}, set(), set(adds) - {"makefile.patch"}, {"makefile.patch"}):
         monkeypatch.setitem(tree.VARIANTS, "part", tree.Variant(linked=True, only=frozenset(names)))
         part = tree.ensure_tree("part")
-        files = (part / name for name in ("kernel/padata_mt.c", "mm/page.c", "kernel/Makefile"))
-        text = "".join(path.read_text() for path in files if path.exists())
-        assert {name for name, added in adds.items() if added in text} == set(names)
+        assert {name for name, (file, added) in adds.items() if added in read(part / file)} == names
+        assert (part / "lib").exists() is ("lib/padata/new.c" in names)
 
 
 def test_files_of_a_patch() -> None:
