@@ -16,10 +16,6 @@ from padlab.kernel.arch import ARM64 as ARM64_ARCH
 from padlab.kernel.arch import S390X as S390X_ARCH
 from padlab.kernel.arch import X86_64, Arch
 
-# What every configuration begins with, after its architecture's.
-_FIRST = "perf"
-# Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
-PATCHED_FRAGMENT = "patched.config"
 UNKNOWN = "not available"
 # How long one kselftest may take, as in their settings: one that hangs is to be ended by that.
 TEST_S = 600
@@ -50,12 +46,12 @@ class Config:
         return "debug" in self.fragments
 
     def files(self, series: bool) -> list[Path]:
-        """What it is merged from, for a kernel that has the series or has not."""
-        names = [self.arch.fragment, *(f"{name}.config" for name in (_FIRST, *self.fragments))]
+        """What it is merged from, for a kernel that has the series, and so more options, or has not."""
+        names = [self.arch.fragment, "perf.config", *(f"{name}.config" for name in self.fragments)]
         fragments = [paths.CONFIGS / name for name in names]
         if series:
             more = [path.with_name(f"patched-{path.name}") for path in fragments]
-            fragments += [paths.CONFIGS / PATCHED_FRAGMENT, *filter(Path.exists, more)]
+            fragments += [paths.CONFIGS / "patched.config", *filter(Path.exists, more)]
         return [path for fragment in fragments for path in (fragment, *_own(fragment.name))]
 
 

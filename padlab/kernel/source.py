@@ -73,7 +73,7 @@ def ensure_source(update: bool = False) -> str:
     with exclusive.alone(paths.DOWNLOADS / ".lock"):
         for left in paths.DOWNLOADS.glob(".part-*"):  # of a download that was interrupted
             shutil.rmtree(left, ignore_errors=True)
-        kept = newest_kept()
+        kept = _newest_kept()
         try:
             return _download(_choose(update, kept, what), update, what)
         except LabError as err:
@@ -120,7 +120,7 @@ def _give_up(what: str) -> NoReturn:
     raise LabError(what, f"the package index does not offer it, and none is in {paths.DOWNLOADS}", todo)
 
 
-def newest_kept() -> str | None:
+def _newest_kept() -> str | None:
     """Of the versions in the cache, in Debian's order."""
     name = package().package
     files = paths.DOWNLOADS.glob(f"{name}_*_all.deb")
