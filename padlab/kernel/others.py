@@ -42,9 +42,9 @@ class Program(Struct, forbid_unknown_fields=True):
         return [*([] if first.endswith(".sh") else [first]), *self.needs]
 
 
-def programs(path: Path = paths.CHECKS / PROGRAMS) -> dict[str, Program]:
+def programs() -> dict[str, Program]:
     """By suite and name, as in ``mm/cow``; those of the base in use."""
-    return toml.load(path, dict[str, Program], paths.over(PROGRAMS))
+    return toml.load(paths.CHECKS / PROGRAMS, dict[str, Program], paths.over(PROGRAMS))
 
 
 def suite_of(name: str) -> str:
