@@ -109,10 +109,11 @@ def ensure_module(build: Build, srcdir: Path) -> Path:
             shutil.copy(path, place)
         log = f"module-{srcdir.name}-{build.kernel}-{build.config}.log"
         make(build.tree, build.obj, build.arch, [f"M={place}", "modules"], what, log, total=None)
+        if (count := len(list(place.glob("*.ko")))) != 1:
+            raise LabError(what, f"{count} modules came out of it", "let its Makefile build exactly one")
 
     content.make(place, parts, fill)
-    (module,) = place.glob("*.ko")
-    return module
+    return next(place.glob("*.ko"))
 
 
 def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
