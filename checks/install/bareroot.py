@@ -56,14 +56,10 @@ def read_host() -> HostConfig:
     what = "reading apt's configuration"
     targets = process.run(["apt-get", "indextargets", "Created-By: Packages"], what=what)
     settings = process.run(["apt-config", "dump"], what=what)
-    return HostConfig(
-        targets, aptsuite.acquire_settings(settings), {**passed_on(os.environ), **pip_environment(_pip())}
-    )
-
-
-def _pip() -> str:
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
+    listing = subprocess.run(pip, capture_output=True, text=True, check=False).stdout
+    environment = passed_on(os.environ) | pip_environment(listing)
+    return HostConfig(targets, aptsuite.acquire_settings(settings), environment)
 
 
 def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
@@ -87,8 +83,6 @@ ROOM = 8 << 30
 _WHAT = "a bare Debian"
 _REMOVE_TRIES = 20
 _REMOVE_WAIT_S = 0.5
-_NAMESPACES = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
-_AS_USER = ("--user", "--map-root-user", "--map-auto")
 _ENVIRONMENT = "root/.host-environment"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ENTER = Path(__file__).with_name("enter-root.sh")
@@ -103,8 +97,8 @@ def roots() -> Path:
 
 def namespaces() -> list[str]:
     """What to put before a command that makes, enters or removes a root."""
-    own = _AS_USER if os.geteuid() else ()
-    return [_NAMESPACES[0], *own, *_NAMESPACES[1:], "--"]
+    own = ("--user", "--map-root-user", "--map-auto") if os.geteuid() else ()
+    return ["unshare", *own, "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--"]
 
 
 def prepared(room: int) -> HostConfig:
@@ -139,17 +133,24 @@ class Root:
 
 
 @contextlib.contextmanager
-def made(suite: str, host: HostConfig, binds: Mapping[Path, str]) -> Iterator[Root]:
-    """A bare root of ``suite``, which is gone when the block ends, however it does."""
-    place = Path(tempfile.mkdtemp(prefix=f"{suite}-", dir=roots()))
+def folder(prefix: str) -> Iterator[Path]:
+    """A folder for a root, which is gone when the block ends, however it does."""
+    place = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=roots()))
     try:
         place.chmod(0o755)
+        yield place
+    finally:
+        remove(place)
+
+
+@contextlib.contextmanager
+def made(suite: str, host: HostConfig, binds: Mapping[Path, str]) -> Iterator[Root]:
+    """A bare root of ``suite``."""
+    with folder(suite) as place:
         root = Root(place, binds)
         _debootstrap(root, suite, host)
         _furnish(root, host)
         yield root
-    finally:
-        remove(place)
 
 
 def _debootstrap(root: Root, suite: str, host: HostConfig) -> None:
@@ -203,10 +204,9 @@ def remove(place: Path) -> None:
     if inside:
         todo = f"run: umount -R {inside[0]}; rm -rf --one-file-system {place}"
         raise LabError(f"removing {place}", f"{inside[0]} is mounted in it, not by this run", todo)
+    command = [*namespaces(), "rm", "-rf", "--one-file-system", str(place)]
     for _ in range(_REMOVE_TRIES):
-        subprocess.run(
-            [*namespaces(), "rm", "-rf", "--one-file-system", str(place)], capture_output=True, check=False
-        )
+        subprocess.run(command, capture_output=True, check=False)
         if not place.exists():
             return
         time.sleep(_REMOVE_WAIT_S)

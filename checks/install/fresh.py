@@ -55,14 +55,10 @@ def _run(root: bareroot.Root, suite: str, command: list[str]) -> Outcome:
     what = f"{suite}: {shlex.join(command)}"
     name = re.sub(r"[^\w.=-]+", "-", " ".join(command)).strip("-.")[:60]
     log = paths.base().logs / f"fresh-{suite}-{name}.log"
-    lines: list[str] = []
     with progress.step(what) as step:
-
-        def take(line: str) -> None:
-            lines.append(line)
-            step.update(line)
-
-        status = process.stream(root.command(_CLONE, command), take, what=what, log=log, ok=range(256))
+        entered = root.command(_CLONE, command)
+        status = process.stream(entered, step.update, what=what, log=log, ok=process.ANY)
+    lines = log.read_text(errors="replace").splitlines()[1:]
     outcome = judge(command, status, lines)
     if outcome.failures:
         last = "\n".join([outcome.failures[0], *lines[-_SHOWN_LINES:]])

@@ -7,7 +7,6 @@ for clouds, the root that they were installed in is a disk, and the system on it
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +38,7 @@ _OLDER = "0~"  # before a version: lower, as that of an earlier commit
 
 def of_perf() -> Outcome:
     """Over packages of a lower version, which they replace; and nothing is left when they are removed."""
-    with _place() as place, _root() as root:
+    with _root() as root, bareroot.folder("packages") as place:
         _apt(root, "install", "initramfs-tools", "busybox")
         bareroot.copy(GUEST / "initrd.sh", root.inside("/etc/initramfs-tools/scripts/init-top/padlab"))
         debs = package.make(place / "new", package.perf())
@@ -56,7 +55,7 @@ def of_perf() -> Outcome:
 
 def of_cloud() -> Outcome:
     """systemd comes up, the journal has the nodes, and a huge page is zeroed with helpers."""
-    with _place() as place, _root() as root:
+    with _root() as root, bareroot.folder("packages") as place:
         series = source.package().series
         _apt(root, "install", f"linux-config-{series}")
         config = root.inside(f"/usr/src/linux-config-{series}/{CLOUD}")
@@ -99,26 +98,15 @@ def system_problems(result: BootResult) -> list[str]:
 
 
 def _installed_problems(root: Root, debs: Packages) -> list[str]:
-    problems = []
-    for path in debs.files:
-        name = path.name.partition("_")[0]
-        version = _in(root, "dpkg-query", "-W", "-f=${db:Status-Abbrev}${Version}", name).split()
-        if version != ["ii", debs.version]:
-            problems.append(f"{name} is {' '.join(version)}, not {debs.version}")
+    names = [path.name.partition("_")[0] for path in debs.files]
+    query = "-f=${Package} ${db:Status-Abbrev} ${Version}\n"
+    lines = _in(root, "dpkg-query", "-W", query, *names).splitlines()
+    problems = [f"not {debs.version}: {line}" for line in lines if line.split()[1:] != ["ii", debs.version]]
     files = [f"/boot/{kind}-{debs.release}" for kind in ("vmlinuz", "initrd.img", "config", "System.map")]
     build = f"/usr/src/linux-headers-{debs.release}"
     files += [f"{build}/{name}" for name in ("Makefile", "Module.symvers", "include/config/kernel.release")]
     problems += [f"{name} is not there" for name in files if not root.inside(name).exists()]
     return problems
-
-
-@contextmanager
-def _place() -> Iterator[Path]:
-    paths.base().build.mkdir(exist_ok=True)
-    for left in paths.base().build.glob("packages-*"):  # of a run that was killed
-        shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(dir=paths.base().build, prefix="packages-") as folder:
-        yield Path(folder)
 
 
 @contextmanager

@@ -2,8 +2,6 @@
 """A check of ./lab test --full: a kit does its work in a root that has nothing else, without a network."""
 
 import os
-import tempfile
-from pathlib import Path
 
 from checks.install import bareroot, verdict
 from padlab.core import process
@@ -20,8 +18,7 @@ _BUSYBOX = "/kit/busybox"
 def check() -> Outcome:
     """How much it gets done in its time is up to the host; what it says has to be whole, and right."""
     bareroot.prepared(ROOM)
-    place = Path(tempfile.mkdtemp(prefix="kit-", dir=bareroot.roots()))
-    try:
+    with bareroot.folder("kit") as place:
         make.main(place / "made")
         root = bareroot.Root(place / "root", {place / "made": "/kit"})
         for name in _FOLDERS:
@@ -30,8 +27,6 @@ def check() -> Outcome:
             root.inside(name).symlink_to(_BUSYBOX)
         root.inside("root/.host-environment").touch()
         return _judged(_run(root))
-    finally:
-        bareroot.remove(place)
 
 
 def _run(root: bareroot.Root) -> times.Run:

@@ -73,8 +73,8 @@ def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
         kernel = Kernel(MANY[base], (f"{schema.ARGUMENT}={numbers[fault.id]}",))
     patch_file = place() / f"{kernel.name}.patch"
     content.write(patch_file, patch)
-    extra = (patch_file,) if patch else ()
-    tree.VARIANTS[kernel.name] = replace(tree.VARIANTS[base], extra=extra, linked=True)
+    extra, base_variant = (patch_file,) if patch else (), tree.VARIANTS[base]
+    tree.VARIANTS[kernel.name] = replace(base_variant, extra=(*base_variant.extra, *extra), linked=True)
     return kernel
 
 

@@ -52,6 +52,30 @@ class Function:
     name: str
     code: dict[int, Instruction] = field(default_factory=dict)
 
+    def ways_on(self, at: int) -> Iterator[int | None]:
+        """Where it goes on after ``at``; None: out of the function."""
+        instruction = self.code[at]
+        name, target = instruction.name, instruction.target
+        if name.startswith("j") and (target is not None or instruction.calls):
+            yield target
+        if name not in _END:
+            yield min((later for later in self.code if later > at), default=None)
+        elif name.startswith(("ret", "jmp")) and target is None:
+            yield None
+
+    def leaves_unfenced(self, start: int) -> bool:
+        """Is there a way from after ``start`` out of the function without a fence?"""
+        seen: set[int] = set()
+        todo = list(self.ways_on(start))
+        while todo:
+            at = todo.pop()
+            if at is None or at not in self.code:
+                return True
+            if at not in seen and self.code[at].name not in _FENCE:
+                seen.add(at)
+                todo += self.ways_on(at)
+        return False
+
 
 def parse(lines: Iterable[str]) -> list[Function]:
     """The functions of ``objdump -dr --no-show-raw-insn``; patched-in alternatives are left out."""
@@ -78,58 +102,23 @@ def parse(lines: Iterable[str]) -> list[Function]:
     return functions
 
 
-def _next(function: Function, at: int, following: dict[int, int]) -> Iterator[int | None]:
-    """Where it goes on after ``at``; None: out of the function."""
-    instruction = function.code[at]
-    name, target = instruction.name, instruction.target
-    if name.startswith("j") and (target is not None or instruction.calls):
-        yield target
-    if name not in _END:
-        yield following.get(at)
-    elif name.startswith(("ret", "jmp")) and target is None:
-        yield None
-
-
-def _leaves_unfenced(function: Function, start: int, following: dict[int, int]) -> bool:
-    """Is there a way from after ``start`` out of the function without a fence?"""
-    seen: set[int] = set()
-    todo = list(_next(function, start, following))
-    while todo:
-        at = todo.pop()
-        if at is None or at not in function.code:
-            return True
-        if at in seen or function.code[at].name in _FENCE:
-            continue
-        seen.add(at)
-        todo += _next(function, at, following)
-    return False
-
-
-def unfenced(functions: list[Function]) -> dict[str, str]:
-    """Functions that can return without a fence after a weakly ordered store, and what stores."""
+def problems(functions: list[Function]) -> list[str]:
+    """Functions that can return without a fence after a weakly ordered store, or a call of one.  Pure."""
     stores: dict[str, str] = {}
     while True:
         more = {}
         for function in functions:
-            following = dict(zip(function.code, list(function.code)[1:], strict=False))
             for at, instruction in function.code.items():
                 store = instruction.calls if instruction.calls in stores else None
                 if _WEAK.match(instruction.name):
                     store = instruction.name
-                if store and function.name not in stores and _leaves_unfenced(function, at, following):
+                if store and function.name not in stores and function.leaves_unfenced(at):
                     more[function.name] = store
         if not more:
-            return stores
+            break
         stores |= more
-
-
-def problems(functions: list[Function]) -> list[str]:
-    """Functions that can return without a fence, and do not leave it to their callers.  Pure."""
-    return [
-        f"{name}() may return after {store} without a fence"
-        for name, store in unfenced(functions).items()
-        if name not in UNFENCED
-    ]
+    unfenced = {name: store for name, store in stores.items() if name not in UNFENCED}
+    return [f"{name}() may return after {store} without a fence" for name, store in unfenced.items()]
 
 
 def missing(name: str, functions: list[Function]) -> list[str]:

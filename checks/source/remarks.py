@@ -6,7 +6,7 @@ the series edits only moves.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from checks import guests
@@ -18,6 +18,7 @@ from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, mailseries, steps, tree
 from padlab.kernel.kconfig import PERF
+from padlab.kernel.steps import Step
 
 TREE = steps.TREE
 # Each has options of its own, and so code that is not compiled with the others.
@@ -45,8 +46,9 @@ def parse(lines: Iterable[str], top: Path) -> set[str]:
     return remarks
 
 
-def have(variant: tree.Variant) -> Path:
-    tree.VARIANTS[TREE] = variant
+def have(done: Sequence[Step]) -> Path:
+    """The tree with these steps alone."""
+    tree.VARIANTS[TREE] = steps.variant(done)
     return tree.ensure_tree(TREE)
 
 
@@ -54,13 +56,13 @@ def touched(*suffixes: str) -> list[str]:
     return sorted(name for name in mailseries.touched_files() if name.endswith(suffixes))
 
 
-def said(config: kconfig.Config, variant: tree.Variant, *variables: str) -> set[str]:
-    """Of C files that the series adds or edits, with what ``variant`` has of it; for make ``variables``."""
-    top = have(variant)
+def said(config: kconfig.Config, done: Sequence[Step]) -> set[str]:
+    """Of C files that the series adds or edits, with these steps of it."""
+    top = have(done)
     guests.built("patched", config)  # which says what is compiled
-    files = [name for name in touched(".c") if builds.is_built("patched", config, name)]
-    files = [name for name in files if (top / name).exists()]
-    remarks = parse(builds.objects(TREE, config, files, variables), top)
+    built = (name for name in touched(".c") if builds.is_built("patched", config, name))
+    files = [name for name in built if (top / name).exists()]
+    remarks = parse(builds.objects(TREE, config, files, STRICT), top)
     return {remark for remark in remarks if not _of_a_guard(remark, top)}
 
 
@@ -73,17 +75,17 @@ def _of_a_guard(remark: str, top: Path) -> bool:
     if match is None:
         return False
     text = (top / match["file"]).read_text()
-    body = re.search(
-        rf"^\w[^;{{}}]*\b{match['function']}\([^;{{}}]*\)\n{{$.*?^}}$", text, re.MULTILINE | re.DOTALL
-    )
+    pattern = rf"^\w[^;{{}}]*\b{match['function']}\([^;{{}}]*\)\n{{$.*?^}}$"
+    body = re.search(pattern, text, re.MULTILINE | re.DOTALL)
     return body is not None and re.search(r"\b(scoped_)?guard\(", body[0]) is not None
 
 
 def compilers(config: kconfig.Config) -> Outcome:
     """gcc with W=1, which has kernel-doc look at each file as well, and sparse."""
     packages.ensure("sparse")
-    stock, ours = (said(config, steps.variant(of_series), *STRICT) for of_series in ([], steps.read_steps()))
-    return judge(sorted(ours - stock), paths.base().logs / f"objects-{TREE}-{config}.log")
+    stock = said(config, [])
+    new = said(config, steps.read_steps()) - stock
+    return judge(sorted(new), paths.base().logs / f"objects-{TREE}-{config}.log")
 
 
 # Each step of the mailable series by itself: all are built in TREE, one after the other, so that only what
@@ -100,23 +102,19 @@ _MODULES = {"padata_mt_kunit": "kernel/padata_mt_kunit.c", "test_padata_mt": "ke
 def each_step() -> Outcome:
     """It builds without a new warning, boots, and leaves the memory map as stock's."""
     packages.ensure("sparse")
-    of_stock = said(PERF, steps.variant([]), *STRICT)
-    all_steps = steps.read_steps()
-    total = Outcome()
-    for count in range(1, len(all_steps) + 1):
-        total += try_step(all_steps[:count], of_stock)
-    return total
+    of_stock, all_steps = said(PERF, []), steps.read_steps()
+    counts = range(1, len(all_steps) + 1)
+    return sum((try_step(all_steps[:count], of_stock) for count in counts), Outcome())
 
 
-def try_step(done: list[steps.Step], of_stock: set[str]) -> Outcome:
+def try_step(done: list[Step], of_stock: set[str]) -> Outcome:
     """The last of ``done``, on top of those before it; ``of_stock`` is what is said of stock."""
     subject = done[-1].subject
     try:
-        variant = steps.variant(done)
-        top = have(variant)
+        top = have(done)
         build = guests.built(TREE, PERF)
         log = paths.base().logs / f"build-{TREE}-{PERF}.log"
-        now = parse(log.read_text(errors="replace").splitlines(), top) | said(PERF, variant, *STRICT)
+        now = parse(log.read_text(errors="replace").splitlines(), top) | said(PERF, done)
         problems = [f"new: {remark}" for remark in sorted(now - of_stock)]
         problems += missing_modules(top, set(builds.modules(build)))
         booted = memmap.case(BOOT, TREE)

@@ -5,10 +5,7 @@ A kernel that few checks need is only in --full: from nothing each takes minutes
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache
-
-import pytest
 
 from checks import guests
 from checks.declare import FULL, Needs, each, row
@@ -43,16 +40,16 @@ MORE_KERNELS = [
         for kernel in ("stock", "patched")
     ),
 ]
+_WHEN = dict.fromkeys(KERNELS, "") | {kernel: FULL for kernel in MORE_KERNELS if kernel not in KERNELS}
 
 
-def _rows() -> Iterator["pytest.ParameterSet"]:
-    for kernels, when in ((KERNELS, ""), (MORE_KERNELS, FULL)):
-        for kernel, config in dict.fromkeys(kernels):
-            if when == "" or (kernel, config) not in KERNELS:
-                yield row(f"build {kernel} ({config})", kernel, config, needs=BUILD, when=when)
-
-
-@each("kernel, config", _rows())
+@each(
+    "kernel, config",
+    (
+        row(f"build {kernel} ({config})", kernel, config, needs=BUILD, when=when)
+        for (kernel, config), when in _WHEN.items()
+    ),
+)
 def test_build(kernel: str, config: Config) -> Outcome:
     guests.built(kernel, config)
     return Outcome(1)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from checks.declare import QUICK, Needs, each, row
-from padlab.core import environment, paths, process, progress
+from padlab.core import environment, paths, process, progress, stats
 from padlab.core.outcome import Outcome, judge
 from padlab.core.paths import ROOT, TESTS
 
@@ -28,16 +28,11 @@ def _python(module: str, *args: str, finding: str = _AT) -> Outcome:
 
 def _shellcheck() -> Outcome:
     command = [environment.program("dev", "shellcheck"), "--external-sources", "--source-path=SCRIPTDIR"]
-    scripts: dict[str, list[Path]] = {}
-    for path in shell_scripts(ROOT):
-        scripts.setdefault(dialect(path), []).append(path)
-    return sum(
-        (
-            _judged(f"shellcheck {name}", [*command, "--format=gcc", f"--shell={name}", *paths], _AT)
-            for name, paths in scripts.items()
-        ),
-        Outcome(),
+    outcomes = (
+        _judged(f"shellcheck {name}", [*command, "--format=gcc", f"--shell={name}", *scripts], _AT)
+        for name, scripts in stats.group(shell_scripts(ROOT), dialect).items()
     )
+    return sum(outcomes, Outcome())
 
 
 def _judged(what: str, command: Sequence[object], finding: str) -> Outcome:

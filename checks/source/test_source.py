@@ -5,10 +5,9 @@ import pytest
 
 from checks.declare import FULL, QUICK, Needs, check, each, row
 from checks.source import checkers, fences, remarks, robot
+from checks.source.robot import OtherConfig
 from padlab.core.outcome import Outcome
-from padlab.kernel import otherconfigs
 from padlab.kernel.kconfig import Config
-from padlab.kernel.otherconfigs import OtherConfig
 
 QUICK_NEEDS = Needs(300)
 NEEDS = Needs(3600)
@@ -58,11 +57,11 @@ def _robot(what: str, config: OtherConfig) -> "pytest.ParameterSet":
     return row(f"{what}, {config}: no new warning", config, needs=ALONE, when=FULL)
 
 
-@each("config", [_robot("random configuration", config) for config in otherconfigs.of_seeds()])
+@each("config", [_robot("random configuration", config) for config in robot.RANDOM])
 def test_random_configuration(config: OtherConfig) -> Outcome:
     return robot.check(config)
 
 
-@each("config", [_robot("cross compiler", config) for config in otherconfigs.CROSS])
+@each("config", [_robot("cross compiler", config) for config in robot.CROSS])
 def test_cross_compiler(config: OtherConfig) -> Outcome:
     return robot.check(config)

@@ -19,7 +19,7 @@ from pathlib import Path
 from padlab.core import host, packages, paths, process, progress
 from padlab.core.errors import LabError
 from padlab.kernel import arch as archs
-from padlab.kernel import kconfig, tree
+from padlab.kernel import content, kconfig, tree
 from padlab.kernel.content import Stamp, fingerprint, read
 from padlab.kernel.state import known_state
 
@@ -53,9 +53,7 @@ class Build:
 
 def ensure_build(kernel: str, config: kconfig.Config = kconfig.PERF) -> Build:
     arch = config.arch
-    packages.ensure("build", *arch.packages)
-    top = tree.ensure_tree(kernel)
-    obj = top / f"obj-{config}"
+    top, obj = _place(kernel, config)
     version = tree.source_version()
     fragments = [path.read_text() for path in config.files(tree.has_series(kernel))]
     parts = [_RECIPE, tree.content_key(kernel), *fragments, *config.make, arch.identity]
@@ -67,18 +65,22 @@ def ensure_build(kernel: str, config: kconfig.Config = kconfig.PERF) -> Build:
         targets = [arch.target, "modules", *config.make]
         with stamp.renewed():
             _configure(kernel, config, top, obj)
-            log = f"build-{kernel}-{config}.log"
-            make(top, obj, arch, targets, what, log, config.compilations)
+            make(top, obj, arch, targets, what, f"build-{kernel}-{config}.log", config.compilations)
     release = (obj / "include/config/kernel.release").read_text().strip()
     return Build(kernel, config, top, obj, image(kernel, config), version, release)
 
 
 def configuration(kernel: str, config: kconfig.Config) -> str:
-    packages.ensure("build", *config.arch.packages)
-    top = tree.ensure_tree(kernel)
-    obj = top / f"obj-{config}"
+    top, obj = _place(kernel, config)
     _configure(kernel, config, top, obj)
     return read(obj / ".config")
+
+
+def _place(kernel: str, config: kconfig.Config) -> tuple[Path, Path]:
+    """The tree, and the folder of the objects, which need not be there."""
+    packages.ensure("build", *config.arch.packages)
+    top = tree.ensure_tree(kernel)
+    return top, top / f"obj-{config}"
 
 
 def image(kernel: str, config: kconfig.Config) -> Path:
@@ -98,41 +100,33 @@ def modules(build: Build) -> dict[str, Path]:
 def ensure_module(build: Build, srcdir: Path) -> Path:
     """The .ko of the module in ``srcdir``, built in a copy: kbuild writes next to sources."""
     place = paths.base().build / "modules" / f"{build.kernel}-{build.config}" / srcdir.name
-    sources = {path.name: path for path in sorted(srcdir.iterdir()) if path.is_file()}
-    parts = [f"{name} {fingerprint(path)}" for name, path in sources.items()]
-    stamp = Stamp(place / _STAMP, [read(build.obj / _STAMP), *parts])
-    result = list(place.glob("*.ko"))
-    if stamp.matches() and len(result) == 1:
-        return result[0]
-    place.mkdir(parents=True, exist_ok=True)
-    with stamp.renewed():
-        for name, path in sources.items():
-            if fingerprint(path) != fingerprint(place / name):
-                shutil.copy(path, place / name)
-        what = f"building module {srcdir.name} for {build.kernel} ({build.config})"
+    sources = [path for path in sorted(srcdir.iterdir()) if path.is_file()]
+    parts = [read(build.obj / _STAMP), *(f"{path.name} {fingerprint(path)}" for path in sources)]
+    what = f"building module {srcdir.name} for {build.kernel} ({build.config})"
+
+    def fill() -> None:
+        for path in sources:
+            shutil.copy(path, place)
         log = f"module-{srcdir.name}-{build.kernel}-{build.config}.log"
         make(build.tree, build.obj, build.arch, [f"M={place}", "modules"], what, log, total=None)
-        result = list(place.glob("*.ko"))
-        if len(result) != 1:
-            raise LabError(
-                what, f"{len(result)} modules came out of it", "let its Makefile build exactly one"
-            )
-    return result[0]
+        if (count := len(list(place.glob("*.ko")))) != 1:
+            raise LabError(what, f"{count} modules came out of it", "let its Makefile build exactly one")
+
+    content.make(place, parts, fill)
+    return next(place.glob("*.ko"))
 
 
 def objects(kernel: str, config: kconfig.Config, files: Sequence[str], variables: Sequence[str]) -> list[str]:
     """Compile ``files`` anew with these arguments of make, apart from the kernel's own; what make says."""
-    arch = config.arch
-    top = tree.ensure_tree(kernel)
-    obj = top / f"obj-{config}-alone"
-    packages.ensure("build", *arch.packages)
+    top, of_kernel = _place(kernel, config)
+    obj = of_kernel.with_name(f"{of_kernel.name}-alone")
     _configure(kernel, config, top, obj)
     targets = [str(Path(name).with_suffix(".o")) for name in files]
     for target in targets:
         (obj / target).unlink(missing_ok=True)
     what = f"compiling {len(files)} files of {kernel} ({config})"
     log = f"objects-{kernel}-{config}.log"
-    make(top, obj, arch, [*variables, *targets], what, log, len(files))
+    make(top, obj, config.arch, [*variables, *targets], what, log, len(files))
     return read(paths.base().logs / log).splitlines()
 
 
@@ -153,11 +147,10 @@ def _configure(kernel: str, config: kconfig.Config, top: Path, obj: Path) -> Non
     make = partial(make_command, top, obj, config.arch)
     log = paths.base().logs / f"config-{kernel}-{config}.log"
     with stamp.renewed(), progress.step(what):
-        dot_config = obj / ".config"
         process.run(make(["tinyconfig"]), what=what, env=environment(), log=log)
         merge(top, obj, fragments, what, log)
         process.run(make(["olddefconfig"]), what=what, env=environment(), log=log)
-        lost = kconfig.lost_options(texts, dot_config.read_text())
+        lost = kconfig.lost_options(texts, (obj / ".config").read_text())
         some_steps = kernel in tree.VARIANTS and tree.VARIANTS[kernel].only is not None
         if some_steps:
             lost = [option for option in lost if kconfig.UNKNOWN not in option]  # it is of a later step
@@ -237,26 +230,21 @@ def make_command(top: Path, obj: Path, arch: archs.Arch, targets: list[str]) -> 
 def make(
     top: Path, obj: Path, arch: archs.Arch, targets: list[str], what: str, log: str, total: int | None
 ) -> None:
+    """``total`` is how many files are compiled from nothing, if that is known: for who watches."""
+    command, todo = make_command(top, obj, arch, targets), "fix the source (the compiler's lines are below)"
+    env, place = environment(), paths.base().logs / log
     compiled = 0
     with progress.step(what) as shown:
 
         def count(line: str) -> None:
             nonlocal compiled
             compiled += bool(_COMPILED.match(line))
-            fresh = total if total and compiled <= total else None
-            shown.update(f"{compiled} files compiled" + (f" of about {fresh}" if fresh else ""))
+            about = f" of about {total}" if total and compiled <= total else ""
+            shown.update(f"{compiled} files compiled{about}")
 
         paths.CCACHE.mkdir(parents=True, exist_ok=True)
         try:
-            process.stream(
-                make_command(top, obj, arch, targets),
-                count,
-                what=what,
-                env=environment(),
-                log=paths.base().logs / log,
-                todo="fix the source (the compiler's lines are below)",
-                explain=compiler_errors,
-            )
+            process.stream(command, count, what=what, env=env, log=place, todo=todo, explain=compiler_errors)
         except LabError as err:
             if not any(_NO_ROOM in line for line in err.detail):
                 raise

@@ -6,8 +6,10 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from padlab.core import exclusive
 
 
 def fingerprint(path: Path) -> str | None:
@@ -24,6 +26,17 @@ def fingerprint(path: Path) -> str | None:
 
 def digest(parts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def make(place: Path, parts: Iterable[str], fill: Callable[[], object]) -> None:
+    """Have ``fill`` make the folder ``place``, unless it has from just these parts; one at a time."""
+    with exclusive.alone(place.with_name(f".{place.name}.lock")):
+        stamp = Stamp(place / ".padlab-made", parts)
+        if not stamp.matches():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            with stamp.renewed():
+                fill()
 
 
 class Stamp:
@@ -60,6 +73,6 @@ def write(path: Path, text: str) -> None:
 
 def read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(errors="replace")
     except FileNotFoundError:
         return ""

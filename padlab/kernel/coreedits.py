@@ -13,7 +13,7 @@ from pathlib import Path
 
 from padlab.core import paths, process
 from padlab.core.errors import LabError
-from padlab.kernel.content import copy
+from padlab.kernel.content import copy, read
 
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _APPLYING = re.compile(r"^Applying patch (?:.*/)?(\S+)$", re.MULTILINE)
@@ -56,10 +56,7 @@ def parse(text: str) -> list[FilePatch]:
 
 
 def read_series(patches: Path) -> list[str]:
-    series = patches / "series"
-    if not series.exists():
-        return []
-    lines = (line.split("#")[0].split() for line in series.read_text().splitlines())
+    lines = (line.split("#")[0].split() for line in read(patches / "series").splitlines())
     return [words[0] for words in lines if words]
 
 
@@ -67,8 +64,7 @@ def touched(patches: Path) -> dict[str, list[str]]:
     """file -> the patches that edit it, in order.  A patch that is only in the series file edits none."""
     files: dict[str, list[str]] = {}
     for name in read_series(patches):
-        patch = patches / name
-        for part in parse(patch.read_text(errors="replace")) if patch.exists() else ():
+        for part in parse(read(patches / name)):
             files.setdefault(part.path, []).append(name)
     return files
 
@@ -119,9 +115,8 @@ def apply_patch(patch: Path, root: Path) -> None:
 
 def owner_in(tree: Path) -> dict[str, str]:
     """file -> the top-most applied patch that edits it, from quilt's records in ``tree``."""
-    applied = tree / ".pc" / "applied-patches"
     owners: dict[str, str] = {}
-    for name in applied.read_text().split() if applied.exists() else []:
+    for name in read(tree / ".pc/applied-patches").split():
         root = tree / ".pc" / name
         for path in root.rglob("*"):
             if path.is_file() and path.name not in (".timestamp", ".needs_refresh"):

@@ -16,12 +16,12 @@ from padlab.kernel import source
 from padlab.kernel.kconfig import parse_config
 
 BOOT = Path("/boot")
-OS_RELEASE = Path("/etc/os-release")
 _END = "# end of Kernel hacking"
 _HEADER = re.compile(r"^# Linux/(\S+) (\d+\.\d+)(\S*) Kernel Configuration$", re.MULTILINE)
 # As kernels of Debian's are called, and configurations in its package linux-config-N.
 _INSTALLED = re.compile(r"config-\d+\.\d\S*?-((?:cloud-|rt-)?amd64)")
 _PACKAGED = re.compile(r"config\.amd64_(none|rt)_((?:cloud-)?amd64)")
+_AMD64 = "config.amd64_none_amd64.xz"
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
 
 
@@ -36,6 +36,10 @@ class GivenConfig:
     @property
     def options(self) -> dict[str, str]:
         return parse_config(self.text)
+
+    @property
+    def modules(self) -> int:
+        return sum(value == "m" for value in self.options.values())
 
 
 def read(path: Path) -> GivenConfig:
@@ -68,11 +72,8 @@ def check(text: str, what: str) -> None:
 
 def _bad(what: str, why: str) -> LabError:
     series = source.package().series
-    todo = (
-        f"give a .config of Linux {series}; package linux-config-{series} has Debian's, "
-        f"/usr/src/linux-config-{series}/config.amd64_none_amd64.xz"
-    )
-    return LabError(what, why, todo)
+    debians = f"package linux-config-{series} has Debian's, /usr/src/linux-config-{series}/{_AMD64}"
+    return LabError(what, why, f"give a .config of Linux {series}; {debians}")
 
 
 def flavour_of(name: str) -> str:
@@ -87,8 +88,7 @@ def of_this_system() -> Path | None:
     """The file that the running kernel's configuration is in, if that is one of Debian's own."""
     path = BOOT / f"config-{platform.release()}"
     try:
-        system = OS_RELEASE.read_text()
+        debian = platform.freedesktop_os_release()["ID"] == "debian"
     except OSError:
         return None
-    debian = re.search(r'^ID="?debian"?$', system, re.MULTILINE)
     return path if debian and flavour_of(path.name) and os.access(path, os.R_OK) else None

@@ -6,7 +6,7 @@ has what the base's Linux calls otherwise.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,6 @@ from padlab.kernel.arch import ARM64 as ARM64_ARCH
 from padlab.kernel.arch import S390X as S390X_ARCH
 from padlab.kernel.arch import X86_64, Arch
 
-# What every configuration begins with, after its architecture's.
-_FIRST = "perf"
-# Options that stock does not have.  patched-NAME.config has more, if NAME.config is merged.
-PATCHED_FRAGMENT = "patched.config"
 UNKNOWN = "not available"
 # How long one kselftest may take, as in their settings: one that hangs is to be ended by that.
 TEST_S = 600
@@ -50,12 +46,12 @@ class Config:
         return "debug" in self.fragments
 
     def files(self, series: bool) -> list[Path]:
-        """What it is merged from, for a kernel that has the series or has not."""
-        names = [self.arch.fragment, *(f"{name}.config" for name in (_FIRST, *self.fragments))]
+        """What it is merged from, for a kernel that has the series, and so more options, or has not."""
+        names = [self.arch.fragment, "perf.config", *(f"{name}.config" for name in self.fragments)]
         fragments = [paths.CONFIGS / name for name in names]
         if series:
             more = [path.with_name(f"patched-{path.name}") for path in fragments]
-            fragments += [paths.CONFIGS / PATCHED_FRAGMENT, *filter(Path.exists, more)]
+            fragments += [paths.CONFIGS / "patched.config", *filter(Path.exists, more)]
         return [path for fragment in fragments for path in (fragment, *_own(fragment.name))]
 
 
@@ -105,13 +101,8 @@ def kunit_config(name: str) -> Path:
 
 def parse_config(text: str) -> dict[str, str]:
     """option -> value of a .config or fragment; "n" when it says "is not set"."""
-    options = {}
-    for line in text.splitlines():
-        if match := re.match(r"^(CONFIG_\w+)=(.*)$", line):
-            options[match[1]] = match[2]
-        elif match := re.match(r"^# (CONFIG_\w+) is not set$", line):
-            options[match[1]] = "n"
-    return options
+    lines = re.findall(r"^(?:(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set)$", text, re.MULTILINE)
+    return {name or off: value if name else "n" for name, value, off in lines}
 
 
 def lost_options(fragments: list[str], config: str) -> list[str]:
@@ -127,23 +118,22 @@ def lost_options(fragments: list[str], config: str) -> list[str]:
     ]
 
 
-def own_options(patches: Path | None = None) -> frozenset[str]:
-    folder = patches or paths.base().patches
-    texts = [(folder / name).read_text(errors="replace") for name in coreedits.read_series(folder)]
+def own_options() -> frozenset[str]:
+    folder = paths.base().patches
+    texts = (content.read(folder / name) for name in coreedits.read_series(folder))
     return frozenset(option for text in texts for option in _OPTION.findall(text))
 
 
-def options_last(header: str, options: Iterable[str], series_header: str) -> str:
+def options_last(header: str, options: Collection[str], series_header: str) -> str:
     """AUTOCONF's text with the lines of ``options`` at its end, as that of a kernel with the series has them.
 
     ccache knows an object by all headers that were read for it, and that one is read for all.  So in
     stock and patched of one configuration it has to be the same: nothing in stock refers to them.
     """
-    own = frozenset(options)
 
     def is_own(line: str) -> bool:
         match = _DEFINE.match(line)
-        return bool(match and match[1] in own)
+        return bool(match and match[1] in options)
 
     rest = [line for line in header.splitlines() if not is_own(line)]
     last = sorted(line for line in series_header.splitlines() if is_own(line))

@@ -30,16 +30,20 @@ class Identity:
     date: int
 
     def environment(self, minutes: int = 0) -> dict[str, str]:
-        stamp = f"{self.date + 60 * minutes} +0000"
+        values = {"NAME": self.name, "EMAIL": self.email, "DATE": f"{self.date + 60 * minutes} +0000"}
         roles = ("AUTHOR", "COMMITTER")
-        names = {f"GIT_{role}_NAME": self.name for role in roles}
-        mails = {f"GIT_{role}_EMAIL": self.email for role in roles}
-        return names | mails | {f"GIT_{role}_DATE": stamp for role in roles}
+        return {f"GIT_{role}_{name}": value for role in roles for name, value in values.items()}
+
+
+_MAIL = "[0-9][0-9][0-9][0-9]-*.patch"
+_LETTER = "0000-cover-letter.patch"
+# What _place() says in each letter.
+_AGAINST = re.compile(r"^This (?:series is|is part \d+ of \d+,) against ", re.MULTILINE)
 
 
 def export(directory: Path) -> list[Path]:
     """Write the series to ``directory``, part by part, and return its files, cover letters first."""
-    _check_older(directory)
+    older = _older(directory)
     packages.ensure("git", "quilt")
     stock = tree.ensure_tree("stock")
     parts = read_parts()
@@ -49,27 +53,27 @@ def export(directory: Path) -> list[Path]:
     for nr, step in enumerate(done, 1):
         _commit_step(repo, nr, step, identity)
 
-    _delete_older(directory)
-    mails, base = [], "base"
-    number = 0
+    fresh = paths.base().build / "series/mails"
+    shutil.rmtree(fresh, ignore_errors=True)
+    names, base, left = [], "base", len(done)
     for count, part in enumerate(parts, 1):
-        number += len(part.steps)
-        top = f"HEAD~{len(done) - number}"
-        fresh = paths.base().build / "series/mails" / part.name
-        shutil.rmtree(fresh, ignore_errors=True)
-        options = ["--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh)]
-        command = ["format-patch", *options, f"{base}..{top}"]
-        _git(repo, command, identity.environment(len(done) + 1))
-        letter = fresh / _LETTER
-        cover = cover_letter(part)
-        letter.write_text(
-            letter.read_text()
-            .replace("*** SUBJECT HERE ***", cover.subject)
-            .replace("*** BLURB HERE ***", f"{cover.body}\n{_place(count, len(parts))}")
-        )
-        mails += _deliver(fresh, directory / part.name)
-        base = top
-    return mails
+        left -= len(part.steps)
+        options = ["--cover-letter", "--no-signature", "--no-renames", "-o", str(fresh / part.name)]
+        command = ["format-patch", *options, f"{base}..HEAD~{left}"]
+        said = _git(repo, command, identity.environment(len(done) + 1)).splitlines()
+        letter, cover = Path(said[0]), cover_letter(part)
+        text = letter.read_text().replace("*** SUBJECT HERE ***", cover.subject)
+        blurb = f"{cover.body}\n{_place(count, len(parts))}"
+        letter.write_text(text.replace("*** BLURB HERE ***", blurb))
+        names += [Path(line).relative_to(fresh) for line in said]
+        base = f"HEAD~{left}"
+    for mail in older:
+        mail.unlink()
+        if mail.parent != directory and not any(mail.parent.iterdir()):
+            mail.parent.rmdir()
+    for name in names:
+        copy(fresh / name, directory / name)
+    return [directory / name for name in names]
 
 
 def _place(number: int, of: int) -> str:
@@ -81,64 +85,39 @@ def _place(number: int, of: int) -> str:
     return f"This is part {number} of {of}, against {linux}{before}."
 
 
-_MAIL = "[0-9][0-9][0-9][0-9]-*.patch"
-_LETTER = "0000-cover-letter.patch"
-# What _place() says in each.
-_AGAINST = re.compile(r"^This (?:series is|is part \d+ of \d+,) against ", re.MULTILINE)
+def _mails(directory: Path) -> list[Path]:
+    """Those in ``directory`` itself, and in the folders of parts."""
+    return sorted([*directory.glob(_MAIL), *directory.glob(f"[0-9]-*/{_MAIL}")])
 
 
-def _folders(directory: Path) -> list[Path]:
-    """Where mails are: in ``directory`` itself, and in the folders of parts."""
-    return [directory, *sorted(path for path in directory.glob("[0-9]-*") if path.is_dir())]
-
-
-def _check_older(directory: Path) -> None:
-    """Refuse a folder with patches that are no export of the series: they would be deleted."""
-    for folder in _folders(directory):
+def _older(directory: Path) -> list[Path]:
+    """The mails of an earlier export; patches that are of something else are never deleted."""
+    mails = _mails(directory)
+    for folder in {mail.parent for mail in mails}:
         letter = folder / _LETTER
-        ours = letter.exists() and _AGAINST.search(letter.read_text(errors="replace"))
-        if any(folder.glob(_MAIL)) and not ours:
+        if not (letter.exists() and _AGAINST.search(letter.read_text(errors="replace"))):
             why = f"{folder} has patches that are not of this series"
             raise LabError(f"exporting the series to {directory}", why, "give another folder")
-
-
-def _delete_older(directory: Path) -> None:
-    for folder in _folders(directory):
-        for old in folder.glob(_MAIL):
-            old.unlink()
-        if folder != directory and not any(folder.iterdir()):
-            folder.rmdir()
-
-
-def _deliver(fresh: Path, directory: Path) -> list[Path]:
-    directory.mkdir(parents=True, exist_ok=True)
-    return [
-        Path(shutil.copy(path, directory / path.name)) for path in sorted(fresh.iterdir()) if path.is_file()
-    ]
+    return mails
 
 
 def find_identity() -> Identity:
     """The user's git identity, and the time of the clone's last commit: two exports are equal."""
 
     def ask(*args: str) -> str:
-        answer = subprocess.run(
-            ["git", "-C", str(paths.ROOT), *args], capture_output=True, text=True, check=False
-        )
-        return answer.stdout.strip()
+        command = ["git", "-C", str(paths.ROOT), *args]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
-    name, email = ask("config", "user.name"), ask("config", "user.email")
-    if not (name and email):
-        name, email = _FALLBACK
+    mine = ask("config", "user.name"), ask("config", "user.email")
     date = ask("log", "-1", "--format=%ct")
-    return Identity(name, email, int(date) if date.isdigit() else int(time.time()))
+    return Identity(*(mine if all(mine) else _FALLBACK), int(date) if date.isdigit() else int(time.time()))
 
 
 def _git(repo: Path, args: list[str], env: dict[str, str], what: str = "exporting the series") -> str:
     """Run git, untouched by the user's own settings: these change diffs."""
-    clean = {f"GIT_CONFIG_{name}": "/dev/null" for name in ("GLOBAL", "SYSTEM")}
-    clean["GIT_DIR"] = str(repo / ".git")
+    clean = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_DIR": f"{repo}/.git"}
     settings = ["-c", "core.autocrlf=false", "-c", "core.abbrev=12", "-c", "gc.auto=0"]
-    command = ["git", *settings, "--work-tree", str(repo), *args]
+    command = ["git", *settings, "--work-tree", repo, *args]
     return process.run(command, what=what, cwd=repo, env=clean | env)
 
 
@@ -176,7 +155,7 @@ def _commit_step(repo: Path, nr: int, step: Step, identity: Identity) -> None:
 def check(directory: Path) -> None:
     """Apply the series with git am and compare with the patched tree; run checkpatch on it."""
     patched, stock = tree.ensure_tree("patched"), tree.ensure_tree("stock")
-    mails = [mail for folder in _folders(directory) for mail in sorted(folder.glob(_MAIL))[1:]]
+    mails = [mail for mail in _mails(directory) if mail.name != _LETTER]
     identity = find_identity()
     what = "checking the series"
     with progress.step(what):
@@ -212,9 +191,8 @@ def run_checkpatch(top: Path, mails: list[Path]) -> None:
     scripts = (fingerprint(top / "scripts" / name) or "" for name in names)
     place = paths.base().build / "checkpatch"
     # Of patches all but author, date and commit.
-    stamp = Stamp(
-        place / ".clean", [*(text[text.index("\nSubject: ") :] for text in texts), *IGNORE, *scripts]
-    )
+    parts = [*(text[text.index("\nSubject: ") :] for text in texts), *IGNORE, *scripts]
+    stamp = Stamp(place / ".clean", parts)
     if not stamp.matches():
         place.mkdir(parents=True, exist_ok=True)
         with stamp.renewed():
@@ -228,13 +206,8 @@ def _run_script(top: Path, mails: list[Path], place: Path) -> None:
     # It leaves a cache of names in its current directory.
     log = paths.base().logs / "checkpatch.log"
     output = process.run(command, what="checkpatch", ok=(0, 1), cwd=place, log=log)
-    remarks = [
-        line
-        for line in output.splitlines()
-        if re.search(r": (ERROR|WARNING|CHECK):", line)
-        and not (_PAGE_FLAGS.search(line) or _LIST_MACROS.search(line))
-    ]
+    lines = re.findall(r"^.*: (?:ERROR|WARNING|CHECK):.*$", output, re.MULTILINE)
+    remarks = [line for line in lines if not (_PAGE_FLAGS.search(line) or _LIST_MACROS.search(line))]
     if remarks:
         why = f"{len(remarks)} remarks on the series"
-        todo = "correct what it says"
-        raise LabError("checkpatch", why, todo, log=log, detail=remarks)
+        raise LabError("checkpatch", why, "correct what it says", log=log, detail=remarks)

@@ -9,12 +9,12 @@ not tell.  Everything is under ``build/native``; whoever builds there has it alo
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import exclusive, packages, paths, process, progress
-from padlab.kernel import tree
+from padlab.kernel import content, tree
 from padlab.kernel.arch import X86_64, Arch
 from padlab.kernel.content import Stamp, fingerprint
 
@@ -40,20 +40,24 @@ def make(tool: Tool, program: str, *variables: str) -> Path:
     packages.ensure("build")
     top = tree.ensure_tree("patched")
     stamp = Stamp(tool.place / ".padlab-sources", marks(tool))
-    with _alone(tool.place), contextlib.ExitStack() as making:
+    with exclusive.alone(tool.place.with_name(f".{tool.place.name}.lock")):
+        said = contextlib.nullcontext() if stamp.matches() else progress.step(f"building {program}")
         if not stamp.matches():
             shutil.rmtree(tool.place, ignore_errors=True)
-            tool.place.mkdir(parents=True)
-            making.enter_context(progress.step(f"building {program}"))
-        making.enter_context(stamp.renewed())
-        _make(tool, top, tool.place, program, variables)
+        with said, stamp.renewed():
+            make_by_times(tool, program, top, tool.place, variables)
     return tool.place / program
 
 
 def marks(tool: Tool) -> list[str]:
+    """What the programs of ``tool`` are made from."""
     top = tree.ensure_tree("patched")
-    files = [file for name in (tool.folder, *tool.sources) for file in _files(top / name)]
-    return [X86_64.identity, *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files)]
+    places = (top / name for name in (tool.folder, *tool.sources))
+    files = (file for place in places for file in ([place] if place.is_file() else sorted(place.iterdir())))
+    return [
+        X86_64.identity,
+        *(f"{file.relative_to(top)} {fingerprint(file)}" for file in files if file.is_file()),
+    ]
 
 
 def cpus() -> int:
@@ -61,45 +65,22 @@ def cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def make_by_times(tool: Tool, program: str, top: Path, place: Path) -> Path:
+def make_by_times(tool: Tool, program: str, top: Path, place: Path, variables: Sequence[str] = ()) -> Path:
     packages.ensure("build")
     place.mkdir(parents=True, exist_ok=True)
-    _make(tool, top, place, program)
-    return place / program
-
-
-def _make(tool: Tool, top: Path, place: Path, program: str, variables: tuple[str, ...] = ()) -> None:
     command = ["make", "-s", f"-j{cpus()}", "-C", top / tool.folder]
     command += [f"O={place}", "CC=gcc", *variables, place / program]
     process.run(command, what=f"building {program}", log=paths.base().logs / f"native-{tool.place.name}.log")
+    return place / program
 
 
 def static(source: Path, arch: Arch = X86_64) -> bytes:
     """The program that the C file ``source`` and the headers beside it are, without libraries."""
     packages.ensure("build", *arch.packages)
-    program = paths.base().build / "native/static" / arch.name / source.stem
-    headers = sorted(source.parent.glob("*.h"))
-    parts = [arch.identity, *_STATIC, *(f"{file} {fingerprint(file)}" for file in (source, *headers))]
-    stamp = Stamp(program.with_name(f".{source.stem}.padlab-source"), parts)
-    command = [arch.compiler, *_STATIC, "-o", program, source]
-    with _alone(program):
-        if not (stamp.matches() and program.exists()):
-            program.parent.mkdir(parents=True, exist_ok=True)
-            with stamp.renewed():
-                process.run(
-                    command,
-                    what=f"building {source.name}",
-                    log=paths.base().logs / f"native-{source.stem}.log",
-                )
-        return program.read_bytes()
-
-
-def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
-    return exclusive.alone(place.with_name(f".{place.name}.lock"))
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from sorted(file for file in path.iterdir() if file.is_file())
-    else:
-        yield path
+    place = paths.base().build / "native/programs" / arch.name / source.stem
+    files = (source, *sorted(source.parent.glob("*.h")))
+    parts = [arch.identity, *_STATIC, *(f"{file} {fingerprint(file)}" for file in files)]
+    what, log = f"building {source.name}", paths.base().logs / f"native-{source.stem}.log"
+    command = [arch.compiler, *_STATIC, "-o", place / "program", source]
+    content.make(place, parts, lambda: process.run(command, what=what, log=log))
+    return (place / "program").read_bytes()

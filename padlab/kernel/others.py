@@ -12,10 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from padlab.core import exclusive, packages, paths, process, progress, toml
-from padlab.kernel import tree
+from padlab.core import packages, paths, process, progress, toml
+from padlab.kernel import content, tree
 from padlab.kernel.arch import X86_64
-from padlab.kernel.content import Stamp
 
 PROGRAMS = "selftests/others.toml"
 PACKAGES = ("build", "others")
@@ -43,9 +42,9 @@ class Program(Struct, forbid_unknown_fields=True):
         return [*([] if first.endswith(".sh") else [first]), *self.needs]
 
 
-def programs(path: Path = paths.CHECKS / PROGRAMS) -> dict[str, Program]:
+def programs() -> dict[str, Program]:
     """By suite and name, as in ``mm/cow``; those of the base in use."""
-    return toml.load(path, dict[str, Program], paths.over(PROGRAMS))
+    return toml.load(paths.CHECKS / PROGRAMS, dict[str, Program], paths.over(PROGRAMS))
 
 
 def suite_of(name: str) -> str:
@@ -59,17 +58,17 @@ def kselftests() -> Path:
     wanted: dict[str, list[str]] = {}
     for name, program in programs().items():
         wanted.setdefault(suite_of(name), []).extend(program.built)
-    stamp = Stamp(place / ".padlab-built", [*_parts("stock"), str(wanted)])
-    with exclusive.alone(place.with_name(".kselftests.lock")):
-        if not stamp.matches():
-            with stamp.renewed(), progress.step("building kselftests"):
-                _renew(place)
-                headers = place / "headers"
-                _make(top, f"O={headers}", "headers", log="others-headers.log")
-                copy = _copy(top, _KSELFTEST_PARTS, place / "tree")
-                for suite, names in wanted.items():
-                    _suite(copy / _KSELFTESTS / suite, place / "out" / suite, headers, names)
-                shutil.rmtree(copy)
+
+    def fill() -> None:
+        headers = place / "headers"
+        with progress.step("building kselftests"):
+            _make(top, f"O={headers}", "headers", log="others-headers.log")
+            copy = _copy(top, _KSELFTEST_PARTS, place / "tree")
+            for suite, names in wanted.items():
+                _suite(copy / _KSELFTESTS / suite, place / "out" / suite, headers, names)
+        shutil.rmtree(copy)
+
+    content.make(place, [*_parts("stock"), str(wanted)], fill)
     return place / "out"
 
 
@@ -95,14 +94,15 @@ def memblock(kernel: str, *variables: str) -> Path:
     top = tree.ensure_tree(kernel)
     name = "-".join(("memblock", kernel, *variables)).replace("=", "")
     place = _place(name)
-    stamp = Stamp(place / ".padlab-built", _parts(kernel))
-    if not stamp.matches():
-        with stamp.renewed(), progress.step(f"building memblock's tests of {kernel}"):
-            _renew(place)
+
+    def fill() -> None:
+        with progress.step(f"building memblock's tests of {kernel}"):
             folder = _copy(top, _HOST_PARTS, place / "tree") / "tools/testing/memblock"
             _make(folder, "CC=gcc", *variables, "main", log=f"others-{name}.log")
-            (folder / "main").rename(place / "main")
-            shutil.rmtree(place / "tree")
+        (folder / "main").rename(place / "main")
+        shutil.rmtree(place / "tree")
+
+    content.make(place, _parts(kernel), fill)
     return place / "main"
 
 
@@ -112,11 +112,6 @@ def _place(name: str) -> Path:
 
 def _parts(kernel: str) -> list[str]:
     return [_RECIPE, tree.content_key(kernel), X86_64.identity]
-
-
-def _renew(place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
 
 
 def _copy(top: Path, names: tuple[str, ...], place: Path) -> Path:

@@ -7,43 +7,43 @@ them, and for a test the edits of extra patches.
 
 import shutil
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel import coreedits
-from padlab.kernel.content import digest, fingerprint
+from padlab.kernel.content import copy, digest, fingerprint
 from padlab.kernel.owned import owned_files
 from padlab.kernel.state import State, find_edits, refuse_edits, remove, some, write_state
 
 
 @dataclass(frozen=True)
-class Part:
+class Overlay:
+    """What a tree has beside stock: owned files, core edits, and for a test more patches."""
+
     owned: dict[str, Path]
     edits: list[str]
+    extra: tuple[Path, ...] = ()
+
+    def digest(self, version: str) -> str:
+        paths_of = self.owned | {name: paths.base().patches / name for name in self.edits}
+        files = [*paths_of.items(), *((path.name, path) for path in self.extra)]
+        return digest([version, *(f"{name} {fingerprint(path)}" for name, path in files)])
 
 
-def choose(series: bool = True, only: frozenset[str] | None = None) -> Part:
-    """All of it, if ``series``, or what ``only`` names of it."""
-    if not series:
-        return Part({}, [])
-    owned, names = owned_files(), coreedits.read_series(paths.base().patches)
-    if only is None:
-        return Part(owned, names)
-    part = {name: path for name, path in owned.items() if name in only}
-    return Part(part, [name for name in names if name in only])
+def of_series(only: frozenset[str] | None = None, extra: tuple[Path, ...] = ()) -> Overlay:
+    """All of the series, or what ``only`` names of it."""
+    owned, edits = owned_files(), coreedits.read_series(paths.base().patches)
+    if only is not None:
+        owned = {name: path for name, path in owned.items() if name in only}
+        edits = [name for name in edits if name in only]
+    return Overlay(owned, edits, extra)
 
 
-def sync(
-    tree: Path, extra: Sequence[Path], stock: Path, state: State, discard: bool, have: Part | None = None
-) -> None:
-    """Give ``tree`` what linux/ and patches/ say, or it is to ``have`` of them, and ``extra`` patches."""
-    have = have or choose()
-    parts = [f"{name} {fingerprint(path)}" for name, path in have.owned.items()]
-    parts += [f"{name} {fingerprint(paths.base().patches / name)}" for name in have.edits]
-    inputs = digest([state.version, *parts, *(f"{path.name} {fingerprint(path)}" for path in extra)])
+def sync(tree: Path, have: Overlay, state: State, discard: bool = False) -> None:
+    """Give ``tree`` what it is to ``have``."""
+    inputs = have.digest(state.version)
     edited = find_edits(tree, state)
     if state.inputs == inputs and not (discard and edited):
         if edited:
@@ -56,9 +56,9 @@ def sync(
     scratch = paths.base().trees / f".{tree.name}-sync"
     remove(scratch)
     scratch.mkdir()
-    owned, patched = _overlay(extra, stock, scratch, state.version, have)
-    wanted = owned | patched
-    changes = _changes(tree, stock, state, wanted)
+    stock = paths.base().trees / "stock"
+    owned, patched = _work_out(have, stock, scratch, state.version)
+    changes = _changes(tree, stock, state, {**owned, **patched})
     if not discard:
         refuse_edits(tree, [name for name, (_, is_edited) in changes.items() if is_edited])
     for name, (content, _) in changes.items():
@@ -67,51 +67,40 @@ def sync(
     if (scratch / ".pc").exists():
         (scratch / ".pc").rename(tree / ".pc")
     # From here on, a file that differs from this has been edited.
-    write_state(
-        tree,
-        State(
-            state.version,
-            inputs,
-            {name: fingerprint(path) for name, path in owned.items()},
-            {name: fingerprint(path) if path else None for name, path in patched.items()},
-            {name: fingerprint(paths.base().patches / name) for name in have.edits},
-        ),
-    )
+    owned_now = {name: fingerprint(path) for name, path in owned.items()}
+    patched_now = {name: fingerprint(path) if path else None for name, path in patched.items()}
+    patches = {name: fingerprint(paths.base().patches / name) for name in have.edits}
+    write_state(tree, State(state.version, inputs, owned_now, patched_now, patches))
     remove(scratch)
     if changes:
         progress.note(f"{paths.shown(tree)}: {len(changes)} files brought up to date")
 
 
-def _overlay(
-    extra: Sequence[Path], stock: Path, scratch: Path, version: str, have: Part
+def _work_out(
+    have: Overlay, stock: Path, scratch: Path, version: str
 ) -> tuple[dict[str, Path], dict[str, Path | None]]:
-    """Work out every file that differs from stock: what to copy to it (None: delete it)."""
+    """Every file that differs from stock: what to copy to it (None: delete it)."""
     owned = dict(have.owned)
     patched: dict[str, Path | None] = {}
     what = f"applying the core edits to Linux {version}"
     for name in coreedits.apply(stock, _patches(have, scratch), scratch, what=what) if have.edits else []:
         path = scratch / name
         patched[name] = path if path.exists() else None
-    both = sorted(set(owned) & set(patched))
-    if both:
+    if both := sorted(set(owned) & set(patched)):
         todo = "a file is either owned (linux/) or edited (patches/): remove one of them"
         raise LabError("preparing the tree", f"linux/ and patches/ both have {some(both)}", todo)
-    for patch in extra:
+    for patch in have.extra:
         for part in coreedits.parse(patch.read_text()):
-            name = part.path
-            target = scratch / name
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                source = owned.get(name, stock / name)
-                if source.exists():  # else the patch makes it
-                    shutil.copy2(source, target)
-            owned.pop(name, None)
-            patched[name] = target
+            target, source = scratch / part.path, owned.pop(part.path, stock / part.path)
+            if source.exists() and not target.exists():  # else the patch makes it
+                copy(source, target)
+            patched[part.path] = target
         coreedits.apply_patch(patch, scratch)
     return owned, patched
 
 
-def _patches(have: Part, scratch: Path) -> Path:
+def _patches(have: Overlay, scratch: Path) -> Path:
+    """A folder whose series is what it is to have."""
     if have.edits == coreedits.read_series(paths.base().patches):
         return paths.base().patches
     folder = scratch / ".pc-patches"

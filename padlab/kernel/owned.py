@@ -8,12 +8,12 @@ All bases share linux/.  What another base than 6.12 needs differently is in its
 
 from pathlib import Path
 
-from padlab.core import exclusive, packages, paths, process
+from padlab.core import packages, paths, process
 from padlab.core.errors import LabError
 from padlab.core.paths import Base
 from padlab.kernel import coreedits
-from padlab.kernel.content import Stamp, fingerprint
-from padlab.kernel.state import remove, some
+from padlab.kernel.content import fingerprint, make, read
+from padlab.kernel.state import some
 
 WITHOUT = "without"
 _LEFTOVERS = ("~", ".swp", ".orig", ".rej", ".o", ".pyc")  # of editors and programs
@@ -24,29 +24,24 @@ def differences(base: Base) -> Path | None:
     return base.own / "owned" if base.own else None
 
 
-def shared_files() -> dict[str, Path]:
-    return {
-        str(path.relative_to(paths.LINUX)): path
-        for path in sorted(paths.LINUX.rglob("*"))
-        if path.is_file() and not path.name.endswith(_LEFTOVERS)
-    }
-
-
 def owned_files(base: Base | None = None) -> dict[str, Path]:
     """The files that the series owns on a base, that in use if none is given, by their path in the kernel."""
     base = base or paths.base()
-    files = shared_files()
-    folder = differences(base)
-    if folder is None:
-        return files
-    for name in left_out(folder):
-        if files.pop(name, None) is None:
-            raise LabError(paths.shown(folder / WITHOUT), f"linux/ has no {name}", "take it out of that list")
-    place = _applied(base, folder, files)
-    for name in patch_of(folder):
-        files.pop(name, None)
-        if (place / name).exists():
-            files[name] = place / name
+    files = {
+        str(path.relative_to(paths.LINUX)): path
+        for path in paths.LINUX.rglob("*")
+        if path.is_file() and not path.name.endswith(_LEFTOVERS)
+    }
+    if folder := differences(base):
+        for name in left_out(folder):
+            if files.pop(name, None) is None:
+                why, todo = f"linux/ has no {name}", "take it out of that list"
+                raise LabError(paths.shown(folder / WITHOUT), why, todo)
+        place = _applied(base, folder, files)
+        for name in patch_of(folder):
+            files.pop(name, None)
+            if (place / name).exists():
+                files[name] = place / name
     return dict(sorted(files.items()))
 
 
@@ -55,9 +50,8 @@ def is_test(file: str) -> bool:
 
 
 def left_out(folder: Path) -> list[str]:
-    path = folder / WITHOUT
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    lines = (line.strip() for line in read(folder / WITHOUT).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def patch_of(folder: Path) -> dict[str, str]:
@@ -78,15 +72,9 @@ def _applied(base: Base, folder: Path, files: dict[str, Path]) -> Path:
     packages.ensure("quilt")
     parts = [f"{name} {fingerprint(files[name]) if name in files else None}" for name in sorted(patched)]
     parts += [f"{name} {fingerprint(folder / name)}" for name in ["series", *coreedits.read_series(folder)]]
-    with exclusive.alone(base.build / ".owned.lock"):
-        stamp = Stamp(place / ".padlab-made", parts)
-        if not stamp.matches():
-            remove(place)
-            place.mkdir(parents=True)
-            with stamp.renewed():
-                what = f"applying what Linux {base.name} has otherwise to linux/"
-                todo = f"edit that patch of {paths.shown(folder)}, or what it edits"
-                coreedits.apply(paths.LINUX, folder, place, what=what, todo=todo)
+    what = f"applying what Linux {base.name} has otherwise to linux/"
+    todo = f"edit that patch of {paths.shown(folder)}, or what it edits"
+    make(place, parts, lambda: coreedits.apply(paths.LINUX, folder, place, what=what, todo=todo))
     return place
 
 
@@ -98,7 +86,7 @@ def write_difference(folder: Path, patch: str, edited: dict[str, Path]) -> None:
     texts = [_difference(name, edited.get(name, now.get(name))) for name in names]
     folder.mkdir(parents=True, exist_ok=True)
     temp = path.with_name(f".{path.name}.padlab")
-    said = path.read_text().partition("--- ")[0] if path.exists() else ""  # before its first file
+    said = read(path).partition("--- ")[0]  # before its first file
     temp.write_text(said + "".join(texts))
     temp.rename(path)
     series = coreedits.read_series(folder)

@@ -27,7 +27,8 @@ from padlab.kernel.kconfig import PERF, parse_config
 
 NAME = "padata-mt"
 FRAGMENT = paths.CONFIGS / "package.config"
-# What deferred init depends on: mm/Kconfig.
+_DEFERRED = "CONFIG_DEFERRED_STRUCT_PAGE_INIT"
+# What it depends on: mm/Kconfig.
 NEEDS = {"CONFIG_64BIT": "y", "CONFIG_SPARSEMEM": "y", "CONFIG_NEED_PER_CPU_KM": "n", "CONFIG_KMSAN": "n"}
 _SIGNED = "CONFIG_MODULE_SIG_ALL"
 # Files that a configuration names, and what it has instead if they are not there: of the second
@@ -43,7 +44,6 @@ _COMPILER = re.compile(r"CONFIG_(?:AS|BINDGEN|CC|CLANG|GCC|LD|LLD|PAHOLE|RUSTC?|
 _ROOM = 2 << 30
 _ROOM_MODULE = 2 << 20  # for a module and its objects
 _PACKAGED = re.compile(r"[a-z0-9.+-]*")  # what the names of packages are of
-_LEFT = ("linux-*.deb", "linux-upstream_*")  # beside the folder that dpkg-buildpackage runs in
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,13 @@ def make(directory: Path, given: GivenConfig) -> Packages:
     packages.ensure("build", "package")
     top = tree.ensure_tree("patched")
     obj = top / f"obj-package-{given.flavour or 'own'}"
-    what = f"building packages ({given.flavour or 'own configuration'}, Linux {tree.source_version()})"
     remarks = _configure(top, obj, given)
-    log = f"package-{given.flavour or 'own'}.log"
-    targets = [*tools(given), archs.X86_64.target, "modules"]
-    builds.make(top, obj, archs.X86_64, targets, what, log, None)
+    what = f"building packages ({given.flavour or 'own configuration'}, Linux {tree.source_version()})"
+    _make(top, obj, given, [archs.X86_64.target, "modules"], what, f"package-{given.flavour or 'own'}.log")
     release = (obj / "include/config/kernel.release").read_text().strip()
     signed = parse_config((obj / ".config").read_text()).get(_SIGNED) == "y"
     how = f"{'signed' if signed else 'not signed'}, as {_SIGNED} is {'on' if signed else 'off'}"
-    modules = f"modules: {_modules(given)}, {how}"
+    modules = f"modules: {given.modules}, {how}"
     commit = git.commit()
     # With changes since the commit, the time of now: what comes later has a higher version.
     now = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
@@ -79,8 +77,8 @@ def make(directory: Path, given: GivenConfig) -> Packages:
     return Packages(release, version, files, given.what, (*remarks, modules))
 
 
-def _modules(given: GivenConfig) -> int:
-    return sum(value == "m" for value in given.options.values())
+def _make(top: Path, obj: Path, given: GivenConfig, targets: list[str], what: str, log: str) -> None:
+    builds.make(top, obj, archs.X86_64, [*tools(given), *targets], what, log, None)
 
 
 def check_directory(directory: Path) -> None:
@@ -119,18 +117,16 @@ def _configure(top: Path, obj: Path, given: GivenConfig) -> list[str]:
     image = obj / archs.X86_64.image
     if not (stamp.matches() and image.exists()):
         there = sum(512 * path.lstat().st_blocks for path in obj.rglob("*"))
-        host.check_room(paths.base().trees, _ROOM + _modules(given) * _ROOM_MODULE - there, what)
+        host.check_room(paths.base().trees, _ROOM + given.modules * _ROOM_MODULE - there, what)
     if not (stamp.matches() and dot_config.exists()):
         with stamp.renewed(), progress.step(what):
             dot_config.write_text(given.text)
             fragment.write_text(wanted)
             log = paths.base().logs / "config-package.log"
-            merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", obj, dot_config, fragment]
-            process.run(merge, what=what, cwd=top, env={"KCONFIG_CONFIG": str(dot_config)}, log=log)
+            builds.merge(top, obj, [fragment], what, log)
             command = builds.make_command(top, obj, archs.X86_64, [*tools(given), "olddefconfig"])
             process.run(command, what=what, env=builds.environment(), log=log)
-            options = parse_config(dot_config.read_text())
-            if missing := lacks(options):
+            if missing := lacks(parse_config(dot_config.read_text())):
                 why = f"it lacks what the series needs: {', '.join(missing)}"
                 raise LabError(given.what, why, "give a configuration of a 64-bit server", log=log)
     return differences(given.options, parse_config(dot_config.read_text()), parse_config(wanted))
@@ -161,11 +157,12 @@ def tools(given: GivenConfig) -> list[str]:
 
 
 def lacks(options: Mapping[str, str]) -> list[str]:
-    if options.get("CONFIG_DEFERRED_STRUCT_PAGE_INIT") == "y":
+    if options.get(_DEFERRED) == "y":
         return []
     lacking = {name: value for name, value in NEEDS.items() if options.get(name, "n") != value}
-    wrong = [f"{name} is {'off' if value == 'y' else 'on'}" for name, value in lacking.items()]
-    return wrong or ["CONFIG_DEFERRED_STRUCT_PAGE_INIT is off"]
+    return [f"{name} is {'off' if value == 'y' else 'on'}" for name, value in lacking.items()] or [
+        f"{_DEFERRED} is off"
+    ]
 
 
 def differences(given: Mapping[str, str], result: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
@@ -200,21 +197,21 @@ def _pack(top: Path, obj: Path, directory: Path, version: str, given: GivenConfi
     _remove_left(top)
     # dpkg-buildpackage would have every dependency of a build checked, those of no use here, too.
     variables = [
-        *tools(given),
         f"KDEB_PKGVERSION={version}",
         "KDEB_SOURCENAME=linux-upstream",
         "KDEB_CHANGELOG_DIST=unstable",
         "DEB_BUILD_PROFILES=pkg.linux-upstream.nokerneldbg",
         "DPKG_FLAGS=-d",
     ]
+    what, log = f"packing {version}", "package-pack.log"
     try:
-        what = f"packing {version}"
-        builds.make(top, obj, archs.X86_64, ["bindeb-pkg", *variables], what, "package-pack.log", None)
-        debs = sorted((*top.glob("linux-image-*.deb"), *top.glob("linux-headers-*.deb")))
-        if not any(path.name.startswith("linux-image-") for path in debs):
-            log = paths.base().logs / "package-pack.log"
-            raise LabError(what, "no package of a kernel came out of it", "see the log", log=log)
-        return _deliver(debs[::-1], directory, what)
+        _make(top, obj, given, ["bindeb-pkg", *variables], what, log)
+        images = list(top.glob("linux-image-*.deb"))
+        if not images:
+            raise LabError(
+                what, "no package of a kernel came out of it", "see the log", log=paths.base().logs / log
+            )
+        return _deliver([*images, *top.glob("linux-headers-*.deb")], directory, what)
     finally:
         _remove_left(top)
 
@@ -229,8 +226,7 @@ def _deliver(debs: list[Path], directory: Path, what: str) -> tuple[Path, ...]:
         for partial in partials.values():
             partial.unlink(missing_ok=True)
         why = f"{directory} cannot take them: {err.strerror}"
-        todo = "give another folder: what has been compiled is kept"
-        raise LabError(what, why, todo) from None
+        raise LabError(what, why, "give another folder: what has been compiled is kept") from None
     for path, partial in partials.items():
         for old in directory.glob(f"{path.name.partition('_')[0]}_*.deb"):
             old.unlink()
@@ -240,6 +236,5 @@ def _deliver(debs: list[Path], directory: Path, what: str) -> tuple[Path, ...]:
 
 def _remove_left(top: Path) -> None:
     """linux-libc-dev has the name of Debian's, and nothing of ours in it."""
-    for pattern in _LEFT:
-        for path in top.glob(pattern):
-            path.unlink()
+    for path in (*top.glob("linux-*.deb"), *top.glob("linux-upstream_*")):
+        path.unlink()

@@ -41,7 +41,7 @@ def refresh(difference: str = "") -> list[str]:
     for name in patches:
         coreedits.refresh(tree, paths.base().patches, name)
         written.append(paths.shown(paths.base().patches / name))
-    overlay.sync(tree, (), paths.base().trees / "stock", state, discard=False)
+    overlay.sync(tree, overlay.of_series(), state)
     return written
 
 
@@ -69,12 +69,10 @@ def _check_conflicts(tree: Path, state: State, files: list[str], patches: list[s
         if name in state.patches and fingerprint(paths.base().patches / name) != state.patches[name]:
             both.append(paths.shown(paths.base().patches / name))
     if both:
-        raise LabError(
-            "refresh",
-            f"{some(both)} changed since the tree was made from it, and the tree was edited too",
-            f"copy your edits out of {paths.shown(tree)}, run {paths.command('tree --discard')}, "
-            "and edit again",
-        )
+        why = f"{some(both)} changed since the tree was made from it, and the tree was edited too"
+        discard = paths.command("tree --discard")
+        todo = f"copy your edits out of {paths.shown(tree)}, run {discard}, and edit again"
+        raise LabError("refresh", why, todo)
 
 
 def strays() -> list[str]:

@@ -11,11 +11,11 @@ import functools
 import hashlib
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
-from urllib.parse import unquote
 
 from msgspec import Meta, Struct
 
@@ -33,7 +33,7 @@ class Package(Struct, forbid_unknown_fields=True, frozen=True):
     """The package of a kernel series, and the version of it that this commit was tested with."""
 
     package: Annotated[str, Meta(pattern=r"^linux-source-[\d.]+\Z")]
-    tested: Annotated[str, Meta(pattern=r"^\d[\w.+~:-]*\Z")]
+    tested: Annotated[str, Meta(pattern=r"^\d[\w.+~-]*\Z")]
     suite: Annotated[str, Meta(pattern=r"^(?:[a-z][a-z-]*)?\Z")] = ""  # if it is in none of the host's own
 
     @property
@@ -48,10 +48,6 @@ def package() -> Package:
     return known[name]
 
 
-def _environment() -> dict[str, str]:
-    return aptsuite.environment(package().suite) if package().suite else {}
-
-
 def _update_index(what: str) -> None:
     if package().suite:
         aptsuite.update(package().suite, what)
@@ -60,8 +56,8 @@ def _update_index(what: str) -> None:
 
 
 def deb(version: str) -> Path:
-    """The package's file in the cache, which need not be there, with apt's name: its colon is encoded."""
-    return paths.DOWNLOADS / f"{package().package}_{version.replace(':', '%3a')}_all.deb"
+    """The package's file in the cache, which need not be there, with apt's name."""
+    return paths.DOWNLOADS / f"{package().package}_{version}_all.deb"
 
 
 def ensure_source(update: bool = False) -> str:
@@ -77,10 +73,9 @@ def ensure_source(update: bool = False) -> str:
     with exclusive.alone(paths.DOWNLOADS / ".lock"):
         for left in paths.DOWNLOADS.glob(".part-*"):  # of a download that was interrupted
             shutil.rmtree(left, ignore_errors=True)
-        kept = newest(cached())
+        kept = _newest_kept()
         try:
-            chosen = _choose(update, kept, what)
-            return chosen if deb(chosen).exists() else _download(chosen, update, what)
+            return _download(_choose(update, kept, what), update, what)
         except LabError as err:
             if kept is None:
                 raise
@@ -100,7 +95,7 @@ def name_of(version: str) -> str:
     """A version with the package that it is of; one that was not Debian's says so itself."""
     if " " in version:
         return f"Linux {version}"
-    series = ".".join(version.partition("-")[0].split(":")[-1].split(".")[:2])
+    series = ".".join(version.partition("-")[0].split(".")[:2])
     return f"linux-source-{series} {version}"
 
 
@@ -125,18 +120,15 @@ def _give_up(what: str) -> NoReturn:
     raise LabError(what, f"the package index does not offer it, and none is in {paths.DOWNLOADS}", todo)
 
 
-def cached() -> list[str]:
+def _newest_kept() -> str | None:
+    """Of the versions in the cache, in Debian's order."""
     name = package().package
-    files = [path.name for path in paths.DOWNLOADS.glob(f"{name}_*_all.deb")]
-    return [unquote(file.removeprefix(f"{name}_").removesuffix("_all.deb")) for file in files]
-
-
-def newest(versions: list[str]) -> str | None:
+    files = paths.DOWNLOADS.glob(f"{name}_*_all.deb")
+    versions = [path.name.removeprefix(f"{name}_").removesuffix("_all.deb") for path in files]
 
     def order(left: str, right: str) -> int:
-        command = ["dpkg", "--compare-versions", left, "lt", right]
-        status = process.stream(command, lambda _line: None, what="comparing versions", ok=(0, 1))
-        return 1 if status else -1
+        command = ["dpkg", "--compare-versions", left, "gt", right]
+        return -1 if subprocess.run(command, check=False).returncode else 1
 
     return max(versions, key=functools.cmp_to_key(order), default=None)
 
@@ -146,59 +138,42 @@ def _offered(update: bool) -> str | None:
     if shutil.which("apt-cache") is None:
         return None
     command, what = ["apt-cache", "policy", package().package], "asking for the kernel source"
-    policy = process.run(command, what=what, env=_environment(), ok=range(256))
+    policy = process.run(command, what=what, env=_environment(), ok=process.ANY)
     if not update and package().tested in _OFFERED.findall(policy):
         return package().tested
-    return parse_candidate(policy)
+    candidate = re.search(r"^\s*Candidate: (?!\(none\))(\S+)$", policy, re.MULTILINE)
+    return candidate[1] if candidate else None
 
 
-def parse_candidate(policy: str) -> str | None:
-    match = re.search(r"^\s*Candidate: (\S+)$", policy, re.MULTILINE)
-    return match[1] if match and match[1] != "(none)" else None
+def _environment() -> dict[str, str]:
+    return aptsuite.environment(package().suite) if package().suite else {}
 
 
-class _GoneError(LabError):
-    """The mirror no longer has what the package index names."""
-
-
-def _download(version: str, update: bool, what: str) -> str:
+def _download(version: str, update: bool, what: str, *, again: bool = True) -> str:
+    """apt checks the file against the signed index, which may be older than the mirror."""
+    if deb(version).exists():
+        return version
     host.check_room(paths.DOWNLOADS, _DOWNLOAD_ROOM, what)
-    try:
-        return _fetch(version, what)
-    except _GoneError:
-        progress.note(f"{version} has left the mirror; updating the package index")
-        _update_index(what)
-        newer = _offered(update) or _give_up(what)
-        return newer if deb(newer).exists() else _fetch(newer, what)
-
-
-def _fetch(version: str, what: str) -> str:
-    """apt checks the file against the signed index."""
     exact, log = f"{package().package}={version}", paths.base().logs / "apt-download.log"
     options = ["-o", "APT::Sandbox::User=root"]
     try:
         with progress.step(f"downloading {package().package} {version}"):
             packages.download(exact, what, log, options, _environment())
+        return version
     except LabError as err:
-        raise _explain(version, what, err) from None
-    return version
-
-
-def _explain(version: str, what: str, error: LabError) -> LabError:
-    if error.log is None:
-        return error
-    text = error.log.read_text(errors="replace")
-    if _GONE.search(text):
+        if err.log is None:
+            raise
+        text, reason = log.read_text(errors="replace"), err.why
+    if not _GONE.search(text):
+        match = _REASON.search(text)
+        why = f"version {version} could not be fetched: {match[1] if match else reason}"
+        raise LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=log)
+    if not again:
         why = f"version {version}, which the package index names, is not on the mirror"
-        todo = "run: apt-get update; then check /etc/apt/sources.list"
-        return _GoneError(what, why, todo, log=error.log)
-    reason = _REASON.search(text)
-    why = f"version {version} could not be fetched: {reason[1] if reason else error.why}"
-    return LabError(what, why, "check the network and /etc/apt/sources.list, then try again", log=error.log)
-
-
-_NUMBERS = ("VERSION", "PATCHLEVEL", "SUBLEVEL")
-_TAKES = "give a tarball of Linux {series}, such as linux-{series}.4.tar.xz"
+        raise LabError(what, why, "run: apt-get update; then check /etc/apt/sources.list", log=log)
+    progress.note(f"{version} has left the mirror; updating the package index")
+    _update_index(what)
+    return _download(_offered(update) or _give_up(what), update, what, again=False)
 
 
 @dataclass(frozen=True)
@@ -219,7 +194,7 @@ def look_at(path: Path) -> Given:
     packages.ensure("build")
     with progress.step(f"reading {path.name}"):
         members = ["--occurrence=1", "--wildcards", "--no-wildcards-match-slash", "*/Makefile"]
-        version = check_version(_tar(["-x", "-O", *members], path, what), what)
+        version = _version_in(_tar(["-x", "-O", *members], path, what), what)
 
     def unpack(place: Path) -> None:
         _tar(["-x", "-C", place, "--strip-components=1"], path, what)
@@ -228,21 +203,21 @@ def look_at(path: Path) -> Given:
 
 
 def _bad_source(what: str, why: str) -> LabError:
-    return LabError(what, why, _TAKES.format(series=package().series))
+    series = package().series
+    return LabError(what, why, f"give a tarball of Linux {series}, such as linux-{series}.4.tar.xz")
 
 
-def check_version(makefile: str, what: str) -> str:
+def _version_in(makefile: str, what: str) -> str:
     """The version in the text of the Makefile at the top of the source: one of the base in use."""
     numbers = dict(re.findall(r"^(\w+) *= *(\S*) *$", makefile, re.MULTILINE))
-    if not all(numbers.get(name, "").isdigit() for name in _NUMBERS[:2]):
+    series = ".".join(numbers.get(name, "") for name in ("VERSION", "PATCHLEVEL"))
+    if not re.fullmatch(r"\d+\.\d+", series):
         raise _bad_source(what, "it is no kernel source: there is no version in its Makefile")
-    series = ".".join(numbers[name] for name in _NUMBERS[:2])
     version = f"{series}.{numbers.get('SUBLEVEL') or '0'}{numbers.get('EXTRAVERSION', '')}"
     if series != package().series:
         hint = f"; base {series} is for that" if series in paths.bases() else ""
-        raise _bad_source(
-            what, f"it is Linux {version}, and base {paths.base().name} is for {package().series}.N{hint}"
-        )
+        why = f"it is Linux {version}, and base {paths.base().name} is for {package().series}.N{hint}"
+        raise _bad_source(what, why)
     return version
 
 

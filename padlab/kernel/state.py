@@ -1,31 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a kernel tree was given, in its ``.padlab-state.json``, and which files were edited since."""
 
-import json
-import os
 import shutil
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from padlab.core import paths
+import msgspec
+
+from padlab.core import paths, process
 from padlab.core.errors import LabError
 from padlab.kernel import coreedits
 from padlab.kernel.content import fingerprint
 
 STATE = ".padlab-state.json"
-_FORMAT = 1
 
 
-@dataclass
-class State:
+class State(msgspec.Struct):
     """What a tree was given: file -> fingerprint (None: deleted)."""
 
     version: str
     inputs: str = ""
-    owned: dict[str, str | None] = field(default_factory=dict)
-    hooked: dict[str, str | None] = field(default_factory=dict)  # as core edits left it
-    patches: dict[str, str | None] = field(default_factory=dict)
-    format: int = _FORMAT
+    owned: dict[str, str | None] = {}
+    hooked: dict[str, str | None] = {}  # as core edits left it
+    patches: dict[str, str | None] = {}
+    format: Literal[1] = 1
 
     def files(self) -> dict[str, str | None]:
         return self.owned | self.hooked
@@ -33,10 +31,9 @@ class State:
 
 def read_state(tree: Path) -> State | None:
     try:
-        record = json.loads((tree / STATE).read_text())
-    except (OSError, ValueError):
+        return msgspec.json.decode((tree / STATE).read_bytes(), type=State)
+    except (OSError, msgspec.DecodeError):
         return None
-    return State(**record) if record.get("format") == _FORMAT else None
 
 
 def known_state(tree: Path) -> State:
@@ -48,27 +45,23 @@ def known_state(tree: Path) -> State:
 
 def write_state(tree: Path, state: State) -> None:
     temp = tree / (STATE + ".tmp")
-    temp.write_text(json.dumps(asdict(state), indent=1) + "\n")
+    temp.write_bytes(msgspec.json.encode(state))
     temp.rename(tree / STATE)
 
 
 def find_edits(tree: Path, state: State) -> list[str]:
     """Files of the series that differ from what the tree was given."""
-    edited = [name for name, given in state.files().items() if fingerprint(tree / name) != given]
     stock = paths.base().trees / "stock"
-    for name in coreedits.owner_in(tree):
-        if name not in state.files() and fingerprint(tree / name) != fingerprint(stock / name):
-            edited.append(name)
-    return sorted(edited)
+    given = {name: fingerprint(stock / name) for name in coreedits.owner_in(tree)} | state.files()
+    return sorted(name for name, mark in given.items() if fingerprint(tree / name) != mark)
 
 
 def refuse_edits(tree: Path, edits: list[str]) -> None:
     if edits:
         what = f"bringing {paths.shown(tree)} up to date"
         why = f"it has edits that are not in the repository: {some(edits)}"
-        todo = (
-            f"run {paths.command('refresh')} to keep them or {paths.command('tree --discard')} to drop them"
-        )
+        keep, drop = paths.command("refresh"), paths.command("tree --discard")
+        todo = f"run {keep} to keep them or {drop} to drop them"
         raise LabError(what, why, todo, detail=[f"edited: {name}" for name in edits])
 
 
@@ -80,26 +73,18 @@ def some(names: list[str]) -> str:
 
 def differing(left: Path, right: Path) -> set[str]:
     """Source files that differ in content, or are in only one of two trees."""
-    listings = _listing(left), _listing(right)
-    names = {name for name, _ in set(listings[0].items()) ^ set(listings[1].items())}
+    lines = _listing(left) ^ _listing(right)
+    names = {line.rsplit(" ", 2)[0] for line in lines}
     return {name for name in names if fingerprint(left / name) != fingerprint(right / name)}
 
 
-def _listing(tree: Path) -> dict[str, tuple[int, int]]:
-    listing: dict[str, tuple[int, int]] = {}
-    folders = [tree]
-    while folders:
-        folder = folders.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name == "__pycache__" or (folder == tree and is_generated(entry.name)):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
-                else:
-                    info = entry.stat(follow_symlinks=False)
-                    listing[os.path.relpath(entry.path, tree)] = (info.st_size, info.st_mtime_ns)
-    return listing
+def _listing(tree: Path) -> set[str]:
+    """Name, size and time of each source file."""
+    generated = [path.name for path in tree.iterdir() if is_generated(path.name)]
+    skipped = [word for name in generated for word in ("-o", "-path", f"./{name}")]
+    command = ["find", ".", "(", "-name", "__pycache__", *skipped, ")", "-prune"]
+    command += ["-o", "!", "-type", "d", "-printf", "%P %s %T@\\n"]
+    return set(process.run(command, what=f"listing {tree.name}", cwd=tree).splitlines())
 
 
 def is_generated(name: str) -> bool:

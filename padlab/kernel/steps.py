@@ -65,9 +65,15 @@ class Part:
 
 
 class _Named(msgspec.Struct, forbid_unknown_fields=True):
+    """A part as parts.toml has it."""
+
     name: str
     steps: list[str]
     each: bool = False
+
+    @property
+    def cover(self) -> str:
+        return f"cover-{self.name}.msg" if self.name else COVER
 
 
 class _Parts(msgspec.Struct, forbid_unknown_fields=True):
@@ -110,48 +116,49 @@ def messages(base: Base) -> dict[str, Path]:
 def read_parts(base: Base | None = None) -> list[Part]:
     """The parts in order, checked: everything is in exactly one step, and each message in one part."""
     base = base or paths.base()
-    texts = messages(base)
-    cut = _cut(base)
-    owned = owned_files(base)
+    texts, owned, named = messages(base), owned_files(base), _named(base)
     parts = [
-        Part(name, cover, tuple(_step(step, texts, owned) for step in names), each)
-        for name, cover, names, each in cut
+        Part(f"{nr}-{one.name}" if one.name else "", one.cover, _steps(one.steps, texts, owned), one.each)
+        for nr, one in enumerate(named, 1)
     ]
-    count = Counter(name for _, cover, names, _ in cut for name in (cover, *names))
-    problems = [
-        f"{name}: in no part"
-        for name in sorted(set(texts) - set(count) - ({COVER} if _named(base) else set()))
-    ]
-    problems += [f"{name}: in {n} parts" for name, n in sorted(count.items()) if n > 1]
+    problems = _misplaced(texts, [name for one in named for name in (one.cover, *one.steps)], "part")
     steps = [step for part in parts for step in part.steps]
-    problems += coverage(steps, set(owned), set(coreedits.read_series(base.patches)))
+    edits = coreedits.read_series(base.patches)
+    problems += _misplaced(owned, [name for step in steps for name in step.owns], "step", "linux/")
+    problems += _misplaced(edits, [name for step in steps for name in step.edits], "step", "patches/")
     if problems:
         why = f"{len(problems)} files, patches or messages are not where they should be"
-        todo = "correct the Owns and Hook lines of series/*.msg" + f", or {PARTS}" * bool(_named(base))
+        todo = f"correct the Owns and Hook lines of series/*.msg, or {PARTS}"
         raise LabError("the series' steps", why, todo, detail=problems)
     return parts
 
 
-def _step(name: str, texts: dict[str, Path], owned: Iterable[str]) -> Step:
-    if name not in texts:
-        raise _bad(name, "there is no such message", f"correct {PARTS}")
-    return expand(parse_step(name, texts[name].read_text()), owned)
-
-
 def _named(base: Base) -> list[_Named]:
-    """The parts that the base has, if it has any."""
+    """The parts that the base has, or one of all its steps."""
     path = (base.own / "series" if base.own else STEPS) / PARTS
-    return toml.load(path, _Parts).part if path.exists() else []
+    if path.exists():
+        return toml.load(path, _Parts).part
+    return [_Named("", [name for name in messages(base) if name != COVER])]
 
 
-def _cut(base: Base) -> list[tuple[str, str, list[str], bool]]:
-    named = _named(base)
-    if not named:
-        return [("", COVER, [name for name in messages(base) if name != COVER], False)]
-    return [
-        (f"{number}-{part.name}", f"cover-{part.name}.msg", part.steps, part.each)
-        for number, part in enumerate(named, 1)
-    ]
+def _steps(names: list[str], texts: dict[str, Path], owned: Iterable[str]) -> tuple[Step, ...]:
+    """These steps; the folders that one owns are replaced with their files."""
+    steps = []
+    for name in filter(texts.__contains__, names):
+        step, owns = parse_step(name, texts[name].read_text()), list[str]()
+        for own in step.owns:
+            below = [file for file in owned if own.endswith("/") and file.startswith(own)]
+            owns += below or [own]
+        steps.append(replace(step, owns=tuple(owns)))
+    return tuple(steps)
+
+
+def _misplaced(there: Iterable[str], named: list[str], kind: str, place: str = "") -> list[str]:
+    """What is in none of a kind, in several, or in one but missing."""
+    count = Counter(named)
+    problems = [f"{place}{name}: in no {kind}" for name in sorted(set(there) - set(count))]
+    problems += [f"{place}{name}: does not exist" for name in sorted(set(count) - set(there))]
+    return problems + [f"{place}{name}: in {n} {kind}s" for name, n in sorted(count.items()) if n > 1]
 
 
 def read_steps() -> list[Step]:
@@ -159,33 +166,7 @@ def read_steps() -> list[Step]:
 
 
 def cover_letter(part: Part, base: Base | None = None) -> Step:
-    path = messages(base or paths.base()).get(part.cover)
-    if path is None:
-        raise _bad(part.cover, "there is no cover letter", "write one")
-    return parse_step(part.cover, path.read_text())
-
-
-def expand(step: Step, owned: Iterable[str]) -> Step:
-    """Replace the folders that a step owns with their files."""
-    names: list[str] = []
-    for name in step.owns:
-        below = [file for file in owned if name.endswith("/") and file.startswith(name)]
-        names += below or [name]
-    return replace(step, owns=tuple(names))
-
-
-def coverage(steps: Sequence[Step], owned: set[str], edited: set[str]) -> list[str]:
-    """Files and patches that are in no step, in several, or in a step but missing."""
-    problems = []
-    for label, names, there in (
-        ("linux", [name for step in steps for name in step.owns], owned),
-        ("patches", [name for step in steps for name in step.edits], edited),
-    ):
-        count = Counter(names)
-        problems += [f"{label}/{name}: in no step" for name in sorted(there - set(count))]
-        problems += [f"{label}/{name}: does not exist" for name in sorted(set(count) - there)]
-        problems += [f"{label}/{name}: in {n} steps" for name, n in sorted(count.items()) if n > 1]
-    return problems
+    return parse_step(part.cover, messages(base or paths.base())[part.cover].read_text())
 
 
 def variant(steps: Sequence[Step]) -> Variant:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import host, packages, paths, process, progress
-from padlab.core.errors import LabError
 from padlab.kernel import coreedits, overlay, source
 from padlab.kernel.content import digest, fingerprint
 from padlab.kernel.source import Given
@@ -38,17 +37,17 @@ class Variant:
 
     ``linked`` trees share unchanged files with stock through hard links: cheap, and right for trees
     nobody edits by hand.  ``only`` has the names of owned files and patches, if the tree is to have a
-    part of the series.  ``faults`` is a pattern of patches of checks/faults.
+    part of the series.
     """
 
     extra: tuple[Path, ...] = ()
-    faults: str = ""
     linked: bool = False
     series: bool = True
     only: frozenset[str] | None = None
 
-    def patches(self) -> list[Path]:
-        return [*sorted((paths.CHECKS / "faults").glob(self.faults or "-")), *self.extra]
+
+def _faults(pattern: str) -> tuple[Path, ...]:
+    return tuple(sorted((paths.CHECKS / "faults").glob(pattern)))
 
 
 # Beside stock.  "faulty" and "mirrored" are for tests: the series with all of checks/faults/,
@@ -56,8 +55,8 @@ class Variant:
 # accepted.  Each of these patches is for all bases: its context is of lines that they have in common.
 VARIANTS: dict[str, Variant] = {
     "patched": Variant(),
-    "faulty": Variant(faults="*.patch", linked=True),
-    "mirrored": Variant(faults="*-memory.patch", linked=True, series=False),
+    "faulty": Variant(_faults("*.patch"), linked=True),
+    "mirrored": Variant(_faults("*-memory.patch"), linked=True, series=False),
 }
 
 
@@ -72,29 +71,20 @@ def ensure_tree(
     Edits made in the tree stay as long as the repository has not changed, and a
     note names them.  When it has changed, this stops, unless ``discard`` drops them.
     """
-    kernels = ("stock", *VARIANTS)
-    if kernel not in kernels:
-        raise LabError("kernel", f"there is no {kernel!r}", f"choose one of: {', '.join(kernels)}")
-    version = given.version if given else _ensure_stock(update)
-    if given:
-        source.warn_untested(version)
-        state = read_state(paths.base().trees / "stock")
-        if state is None or state.version != version:
-            _unpack(given.unpack, version)
-    stock = paths.base().trees / "stock"
-    if kernel == "stock":
-        return stock
-    packages.ensure("quilt")
+    version = _ensure_given(given) if given else _ensure_stock(update)
     tree = paths.base().trees / kernel
+    if kernel == "stock":
+        return tree
+    packages.ensure("quilt")
     variant = VARIANTS[kernel]
     state = read_state(tree)
     if state is None or state.version != version:
         if state is not None and not discard:
             refuse_edits(tree, find_edits(tree, state))
-        _clone(stock, tree, variant, version)
+        _clone(tree, variant.linked, version)
         state = State(version)
-    have = overlay.choose(variant.series, variant.only)
-    overlay.sync(tree, variant.patches(), stock, state, discard, have)
+    only = variant.only if variant.series else frozenset()
+    overlay.sync(tree, overlay.of_series(only, variant.extra), state, discard)
     return tree
 
 
@@ -114,19 +104,23 @@ def content_key(kernel: str) -> str:
     return digest([state.version, *(f"{name} {fingerprint(tree / name)}" for name in files)])
 
 
+def _ensure_given(given: Given) -> str:
+    source.warn_untested(given.version)
+    state = read_state(paths.base().trees / "stock")
+    if state is None or state.version != given.version:
+        _unpack(given.unpack, given.version)
+    return given.version
+
+
 def _ensure_stock(update: bool) -> str:
     """Unpack stock when it is not there, or when ``update`` finds a newer one."""
-    stock = paths.base().trees / "stock"
-    state = read_state(stock)
-    if state is not None and not update:
-        source.warn_untested(state.version)
-        return state.version
-    newest = source.ensure_source(update)
-    source.warn_untested(newest)
-    if state is not None and state.version == newest:
-        return newest
+    state = read_state(paths.base().trees / "stock")
+    version = state.version if state and not update else source.ensure_source(update)
+    source.warn_untested(version)
+    if state and state.version == version:
+        return version
     packages.ensure("build")
-    deb = source.deb(newest)
+    deb = source.deb(version)
     pipeline = (
         'set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -xO "./usr/src/$2.tar.xz" '
         '| tar -xJ -C "$3" --strip-components=1'
@@ -134,31 +128,29 @@ def _ensure_stock(update: bool) -> str:
 
     def unpack(place: Path) -> None:
         command = ["bash", "-c", pipeline, "unpack", deb, source.package().package, place]
+        what, log = f"unpacking Linux {version}", paths.base().logs / "unpack.log"
         todo = f"if the package file is damaged, delete it and try again: {deb}"
-        process.run(
-            command, what=f"unpacking Linux {newest}", log=paths.base().logs / "unpack.log", todo=todo
-        )
+        process.run(command, what=what, log=log, todo=todo)
 
-    _unpack(unpack, newest)
-    return newest
+    _unpack(unpack, version)
+    return version
 
 
 def _unpack(unpack: Callable[[Path], None], version: str) -> None:
     _make("stock", version, f"unpacking Linux {version}", TREE_ROOM, unpack)
 
 
-def _clone(stock: Path, tree: Path, variant: Variant, version: str) -> None:
+def _clone(tree: Path, linked: bool, version: str) -> None:
     """Copy stock, without its builds, to ``tree``."""
-    what = f"making the {tree.name} tree"
-    entries = [entry for entry in sorted(stock.iterdir()) if not is_generated(entry.name)]
-    flags = ["-al"] if variant.linked else ["-a", "--reflink=auto"]
+    what, log = f"making the {tree.name} tree", paths.base().logs / "clone.log"
+    stock = sorted((paths.base().trees / "stock").iterdir())
+    entries = [entry for entry in stock if not is_generated(entry.name)]
+    flags = ["-al"] if linked else ["-a", "--reflink=auto"]
 
     def copy(fresh: Path) -> None:
-        process.run(
-            ["cp", *flags, "-t", fresh, "--", *entries], what=what, log=paths.base().logs / "clone.log"
-        )
+        process.run(["cp", *flags, "-t", fresh, "--", *entries], what=what, log=log)
 
-    _make(tree.name, version, what, TREE_ROOM // 8 if variant.linked else TREE_ROOM, copy)
+    _make(tree.name, version, what, TREE_ROOM // 8 if linked else TREE_ROOM, copy)
 
 
 def _make(name: str, version: str, what: str, room: int, fill: Callable[[Path], None]) -> None:

@@ -125,8 +125,8 @@ def test_others_have_a_kernel_of_their_own(ours: dict[str, Mutant], tmp_path: Pa
 def test_checks_of_the_faulty_kernel_boot_that(ours: dict[str, Mutant], tmp_path: Path) -> None:
     kernel = mutantkernel.built(ours["charge/debt-forgiven"], lambda _kernel: None, base=mutantkernel.FAULTY)
     assert kernel.name == "faulty-mutants" and kernel.args
-    extra = tree.VARIANTS[kernel.name].patches()
-    assert extra == [*tree.VARIANTS["faulty"].patches(), tmp_path / "faulty-mutants.patch"]
+    faults = tree.VARIANTS["faulty"].extra
+    assert tree.VARIANTS[kernel.name].extra == (*faults, tmp_path / "faulty-mutants.patch")
 
 
 def test_one_whose_text_is_another_in_the_faulty_kernel_is_not_in_it(

@@ -119,5 +119,6 @@ def test_little_of_the_owned_files_differs(base: str) -> None:
     """In per cent: a changed line counts once."""
     folder = paths.BASES / base / "owned"
     changed = sum(max(edit.added, edit.removed) for edit in source.read_edits(folder))
-    files = [path for name, path in owned.shared_files().items() if name not in owned.left_out(folder)]
+    shared = owned.owned_files(paths.Base.named(paths.DEFAULT_BASE))
+    files = [path for name, path in shared.items() if name not in owned.left_out(folder)]
     assert 0 < 100 * changed / sum(len(path.read_bytes().splitlines()) for path in files) < 5

@@ -3,11 +3,12 @@
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from padlab.core import packages, paths
+from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import mailseries, state, steps, tree
 from tests.conftest import set_base, write, write_all
@@ -25,16 +26,15 @@ def test_trees_differ(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -> Path:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: None, default_base: None) -> Path:
     """A made-up clone: two steps, an owned script, a core edit."""
     set_base(monkeypatch, patches=tmp_path / "patches", build=tmp_path)
     monkeypatch.setattr(paths, "LINUX", tmp_path / "linux")
     monkeypatch.setattr(steps, "STEPS", tmp_path / "series")
-    for module in (tree, mailseries):
-        monkeypatch.setattr(module.packages, "ensure", lambda *groups: None)
+    monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
+    monkeypatch.setattr(mailseries, "find_identity", lambda: mailseries.Identity("A", "a@b.c", 1_000_000_000))
     files = {
         "linux/kernel/padata_mt.c": "engine\n",
-        "linux/tools/x/run.sh": "#!/bin/sh\n",
         "patches/series": "makefile.patch\n",
         "patches/makefile.patch": "--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n a\n+b\n",
         "series/00-cover.msg": "Subject: the cover\n\nWhat it is.\n",
@@ -44,112 +44,71 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default_base: None) -
         "trees/stock/kernel/fork.c": "fork\n",
     }
     write_all(tmp_path, files)
-    (tmp_path / "linux/tools/x/run.sh").chmod(0o755)
+    write(tmp_path / "linux/tools/x/run.sh", "#!/bin/sh\n", 0o755)
     state.write_state(tmp_path / "trees/stock", state.State("6.12.1-1"))
     return tmp_path
-
-
-@pytest.mark.usefixtures("installed")
-class TestExport:
-    def test_git_am_gives_the_patched_tree(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
-        mails = mailseries.export(clone / "out")
-        assert [mail.name for mail in mails] == [
-            "0000-cover-letter.patch",
-            "0001-padata-new-engine.patch",
-            "0002-selftests-padata.patch",
-        ]
-        mailseries.check(clone / "out")
-        assert os.access(clone / "series/check/tools/x/run.sh", os.X_OK)
-        cover = mails[0].read_text()
-        assert "the cover" in cover and "What it is." in cover and "6.12.1-1" in cover
-        assert "Signed-off-by: " in mails[1].read_text()
-
-    def test_exporting_twice_is_the_same(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(
-            mailseries, "find_identity", lambda: mailseries.Identity("A", "a@b.c", 1_000_000_000)
-        )
-        first = [mail.read_bytes() for mail in mailseries.export(clone / "out")]
-        assert [mail.read_bytes() for mail in mailseries.export(clone / "out")] == first
-
-    @pytest.mark.parametrize("name", ["kernel/padata_mt.c", "kernel/fork.c", "kernel/new.c"])
-    def test_check_sees_any_difference(self, clone: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-        monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
-        mailseries.export(clone / "out")
-        (tree.ensure_tree("patched") / name).write_text("other\n")
-        with pytest.raises(LabError) as error:
-            mailseries.check(clone / "out")
-        assert error.value.detail == [f"differs: {name}"]
-
-    def test_an_older_export_goes_and_other_files_stay(self, clone: Path) -> None:
-        out = clone / "out"
-        mailseries.export(out)
-        (out / "0009-old.patch").write_text("old\n")
-        (out / "notes").write_text("mine\n")
-        mailseries.export(out)
-        assert not (out / "0009-old.patch").exists()
-        assert (out / "notes").exists()
-
-    def test_patches_of_something_else_stay(self, clone: Path) -> None:
-        out = clone / "out"
-        out.mkdir()
-        mine = out / "0001-mine.patch"
-        mine.write_text("mine\n")
-        with pytest.raises(LabError, match="not of this series"):
-            mailseries.export(out)
-        (out / "0000-cover-letter.patch").write_text("Subject: mine\n\nThis is about mine.\n")
-        with pytest.raises(LabError, match="not of this series"):
-            mailseries.export(out)
-        assert mine.read_text() == "mine\n"
 
 
 @pytest.fixture
 def parts(clone: Path) -> Path:
     """The same in two parts."""
-    series = clone / "series"
-    (series / "00-cover.msg").unlink()
+    (clone / "series/00-cover.msg").unlink()
     files = {
         "parts.toml": '[[part]]\nname = "engine"\nsteps = ["01-engine.msg"]\n'
         '[[part]]\nname = "tests"\nsteps = ["02-tests.msg"]\n',
         "cover-engine.msg": "Subject: the engine\n\nWhat it is.\n",
         "cover-tests.msg": "Subject: tests\n\nWhat they are.\n",
-        "01-engine.msg": "Subject: padata: new engine\nOwns: kernel/padata_mt.c\n"
-        "Hook: makefile.patch\n\nWhy.\n",
     }
-    write_all(series, files)
+    write_all(clone / "series", files)
     return clone
 
 
-@pytest.mark.usefixtures("installed")
-class TestParts:
-    def test_git_am_of_all_gives_the_patched_tree(self, parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(mailseries, "run_checkpatch", lambda *args: None)
-        mails = mailseries.export(parts / "out")
-        assert [str(mail.relative_to(parts / "out")) for mail in mails] == [
-            "1-engine/0000-cover-letter.patch",
-            "1-engine/0001-padata-new-engine.patch",
-            "2-tests/0000-cover-letter.patch",
-            "2-tests/0001-selftests-padata.patch",
-        ]
-        mailseries.check(parts / "out")
-        assert (parts / "series/check/kernel/padata_mt.c").read_text() == "engine\n"
+def test_git_am_of_all_parts_gives_the_patched_tree(parts: Path) -> None:
+    mails = mailseries.export(parts / "out")
+    assert [str(mail.relative_to(parts / "out")) for mail in mails] == [
+        *("1-engine/0000-cover-letter.patch", "1-engine/0001-padata-new-engine.patch"),
+        *("2-tests/0000-cover-letter.patch", "2-tests/0001-selftests-padata.patch"),
+    ]
+    mailseries.check(parts / "out")
+    assert (parts / "series/check/kernel/padata_mt.c").read_text() == "engine\n"
+    assert os.access(parts / "series/check/tools/x/run.sh", os.X_OK)
+    first, mail, second, _ = (mail.read_text() for mail in mails)
+    assert "[PATCH 0/1] the engine" in first and "What it is." in first and "[PATCH 0/1] tests" in second
+    assert "This is part 1 of 2, against Debian's linux-source-6.12, version 6.12.1-1." in first
+    assert "version 6.12.1-1 with part 1 applied." in second
+    assert "Signed-off-by: A <a@b.c>" in mail
+    assert [path.read_text() for path in mailseries.export(parts / "out")][:2] == [first, mail]
 
-    def test_each_says_what_it_is_against(self, parts: Path) -> None:
-        mails = mailseries.export(parts / "out")
-        first, second = mails[0].read_text(), mails[2].read_text()
-        assert "[PATCH 0/1] the engine" in first and "[PATCH 0/1] tests" in second
-        assert "This is part 1 of 2, against Debian's linux-source-6.12, version 6.12.1-1." in first
-        assert "version 6.12.1-1 with part 1 applied." in second
 
-    def test_older_ones_go(self, parts: Path) -> None:
-        old = parts / "out/9-old"
-        mailseries.export(parts / "out")
-        (parts / "out/1-engine").rename(old)
-        mailseries.export(parts / "out")
-        assert not old.exists()
-        (parts / "out/1-engine/notes").write_text("mine\n")
-        mailseries.export(parts / "out")
-        assert (parts / "out/1-engine/notes").exists()
+@pytest.mark.parametrize("name", ["kernel/padata_mt.c", "kernel/fork.c", "kernel/new.c"])
+def test_check_sees_any_difference(clone: Path, name: str) -> None:
+    mailseries.export(clone / "out")
+    (tree.ensure_tree("patched") / name).write_text("other\n")
+    with pytest.raises(LabError) as error:
+        mailseries.check(clone / "out")
+    assert error.value.detail == [f"differs: {name}"]
+
+
+def test_an_older_export_goes_and_other_files_stay(parts: Path) -> None:
+    out = parts / "out"
+    mailseries.export(out)
+    shutil.copytree(out / "1-engine", out / "9-old")
+    (out / "1-engine/0009-old.patch").write_text("old\n")
+    (out / "2-tests/notes").write_text("mine\n")
+    mailseries.export(out)
+    assert not (out / "9-old").exists() and not (out / "1-engine/0009-old.patch").exists()
+    assert (out / "2-tests/notes").exists()
+
+
+def test_patches_of_something_else_stay(clone: Path) -> None:
+    mine = clone / "out/0001-mine.patch"
+    write(mine, "mine\n")
+    with pytest.raises(LabError, match="not of this series"):
+        mailseries.export(clone / "out")
+    (clone / "out/0000-cover-letter.patch").write_text("Subject: mine\n\nThis is about mine.\n")
+    with pytest.raises(LabError, match="not of this series"):
+        mailseries.export(clone / "out")
+    assert mine.read_text() == "mine\n"
 
 
 @pytest.mark.parametrize(
@@ -176,11 +135,9 @@ for (grep {/patch$/} @ARGV) { open F, $_; while (<F>) { print "$ARGV[-1]:1: ERRO
 
 
 @pytest.fixture
-def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(packages, "ensure", lambda *groups: None)
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: None) -> Path:
     set_base(monkeypatch, build=tmp_path)
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts/checkpatch.pl").write_text(SCRIPT)
+    write(tmp_path / "scripts/checkpatch.pl", SCRIPT)
     return tmp_path
 
 
@@ -190,29 +147,18 @@ def mail_of(top: Path, body: str, sender: str = "a") -> list[Path]:
     return [path]
 
 
-def runs(top: Path) -> bool:
-    """Whether it has run since the last time."""
-    log = top / "logs/checkpatch.log"
-    ran = log.exists()
-    log.unlink(missing_ok=True)
-    return ran
+def test_a_clean_patch_is_looked_at_once_by_one_script(top: Path) -> None:
+    def ran(body: str, sender: str = "a") -> bool:
+        mailseries.run_checkpatch(top, mail_of(top, body, sender))
+        log = top / "logs/checkpatch.log"
+        there = log.exists()
+        log.unlink(missing_ok=True)
+        return there
 
-
-def test_a_clean_patch_is_looked_at_once(top: Path) -> None:
-    mailseries.run_checkpatch(top, mail_of(top, "good"))
-    assert runs(top)
-    mailseries.run_checkpatch(top, mail_of(top, "good", sender="another commit"))
-    assert not runs(top)
-    mailseries.run_checkpatch(top, mail_of(top, "good as well"))
-    assert runs(top)
-
-
-def test_so_it_is_by_another_script(top: Path) -> None:
-    mailseries.run_checkpatch(top, mail_of(top, "good"))
-    assert runs(top)
+    assert ran("good") and not ran("good", sender="another commit")
+    assert ran("good as well")
     (top / "scripts/spelling.txt").write_text("goood||good\n")
-    mailseries.run_checkpatch(top, mail_of(top, "good"))
-    assert runs(top)
+    assert ran("good as well")
 
 
 def test_a_remark_is_an_error_each_time(top: Path) -> None:
