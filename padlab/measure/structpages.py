@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from padlab.core import paths, progress, stats
+from padlab.core import paths, stats
 from padlab.core.errors import LabError
-from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
 from padlab.measure import tools
 from padlab.measure.verdict import Best, Gate, Limit, best
@@ -68,8 +67,6 @@ class Measured:
 
 _MEMORY = re.compile(r"^memory: (\d+) pages, (.*)$")
 _ROUND = re.compile(r"^round \d+ threads (\d+) ran (\d+) (?:(\w+) )?(\w+) (\d+) ns$")
-_STORES = re.compile(rf"^stores: {OURS}: (\d+) runs, seed (\S+)$")
-_PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|warming up: .*|run \d+ of \d+)$")
 
 
 def parse(said: tools.Said) -> Measured:
@@ -81,7 +78,7 @@ def parse(said: tools.Said) -> Measured:
         elif match := _MEMORY.match(text):
             pages = int(match[1])
             notes.append(f"{pages:,} pages, {match[2]}")
-        elif not _PROGRESS.match(text):
+        else:
             notes.append(text)
     return Measured(USERSPACE, pages, tuple(timings), tuple(notes), said.reference)
 
@@ -113,21 +110,15 @@ def rows(measured: Measured) -> list[Row]:
     deferred = (timing for timing in measured.timings if timing.use == DEFERRED)
     by = stats.group(deferred, lambda timing: (timing.threads, timing.way))
     result = []
-    for threads in sorted({threads for threads, _ in by}):
-        if (threads, "stock") not in by:
+    ns = {key: _per_page(timings, measured.pages) for key, timings in by.items()}
+    for threads, way in sorted(ns, key=lambda key: (key[0], WAYS.index(key[1]))):
+        if (threads, "stock") not in ns:
             raise LabError(f"bench, {measured.bench}", "stock was not timed", "see its log")
-        stock = _per_page(by[threads, "stock"], measured.pages)
-        limits = by.get((threads, LIMIT))
-        limit = _per_page(limits, measured.pages) if limits else None
-        for way in WAYS:
-            timings = by.get((threads, way))
-            if not timings:
-                continue
-            ns = _per_page(timings, measured.pages)
-            of_stock = None if way == "stock" else stats.ratio(stock, ns)
-            of_limit = None if way == LIMIT or limit is None else stats.ratio(limit, ns)
-            alone = sum(timing.ran < threads for timing in timings)
-            result.append(Row(measured.bench, threads, way, ns, of_stock, of_limit, alone))
+        ours, stock, limit = ns[threads, way], ns[threads, "stock"], ns.get((threads, LIMIT))
+        of_stock = None if way == "stock" else stats.ratio(stock, ours)
+        of_limit = stats.ratio(limit, ours) if limit and way != LIMIT else None
+        alone = sum(timing.ran < threads for timing in by[threads, way])
+        result.append(Row(measured.bench, threads, way, ours, of_stock, of_limit, alone))
     return result
 
 
@@ -147,35 +138,8 @@ def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
 
 
 def run(*args: str) -> Measured:
-    return parse(
-        tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=log_path())
-    )
-
-
-SHAPES = ("", "-56", "-72", "-80", "-96", "-virtual")  # of struct page, as the Makefile has them
-CHECKS = tuple(f"memmap_bench{shape}" for shape in SHAPES)
-_STATES = re.compile(r"^states: (\d+) runs, ")
-
-
-def check_stores() -> Outcome:
-    """x86's stores, all states and the outcome of all ways, for each size of struct page."""
-    programs = (native.make(TOOL, program) for program in CHECKS)
-    return judge([problem for program in programs for problem in check_program(program)], log_path())
-
-
-def check_program(program: Path) -> list[str]:
-    """One of CHECKS; an error if something is wrong, a problem if it was not looked at."""
-    limit_s, name = tools.CHECK_LIMIT_S, "memmap_bench"
-    measured = parse(
-        tools.run(program, "--check", what=program.name, log=log_path(), says=name, limit_s=limit_s)
-    )
-    for note in measured.notes:
-        progress.note(note)
-    return [
-        f"{program.name} did not check the {what}"
-        for what, line in (("stores", _STORES), ("states", _STATES))
-        if not any(line.match(note) for note in measured.notes)
-    ]
+    program = native.make(TOOL, "memmap_bench")
+    return parse(tools.run(program, *args, what="struct pages, userspace", log=log_path()))
 
 
 def limits(timings: Sequence[Timing], wanted: Iterable[int]) -> list[Limit]:

@@ -12,11 +12,11 @@ from pathlib import Path
 from padlab.core import process, progress
 from padlab.core.errors import LabError
 
-# For what only checks: a program that takes so long hangs, or the machine is very slow.
-CHECK_LIMIT_S = 300.0
-
-_WORK = re.compile(r"work: \d+ rounds, \d+ bytes$")
-_REFERENCE = re.compile(r"^round \d+ reference (\d+) ns$")
+_PROGRESS = re.compile(
+    r"work: \d+ rounds, \d+ bytes|memory: \d+ MiB of \d+|warming up: .*|(run )?\d+ of \d+(, store \w+)?"
+)
+_REFERENCE = re.compile(r"round \d+ reference (\d+) ns")
+_OK = re.compile(r"ok(?:: (.*))?")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Said:
     reference: tuple[int, ...]
     failure: str = ""  # what it says is wrong
     ended: bool = False  # it came to its end, good or bad
+    end: str = ""  # what it says then
 
     def problems(self, status: int) -> list[str]:
         if self.failure:
@@ -39,20 +40,17 @@ class Said:
 def said(output: Iterable[str], prefix: str) -> Said:
     lines: list[str] = []
     reference: list[int] = []
-    ended = False
-    for line in output:
-        if not line.startswith(prefix):
-            continue
-        text = line.removeprefix(prefix).rstrip()
+    ended, end = False, ""
+    for text in (line.removeprefix(prefix).rstrip() for line in output if line.startswith(prefix)):
         if text.startswith("FAILED: "):
             return Said(tuple(lines), tuple(reference), text.removeprefix("FAILED: "), True)
-        if match := _REFERENCE.match(text):
+        if match := _REFERENCE.fullmatch(text):
             reference.append(int(match[1]))
-        elif text == "ok":
-            ended = True
-        elif not _WORK.match(text):
+        elif match := _OK.fullmatch(text):
+            ended, end = True, match[1] or ""
+        elif not _PROGRESS.fullmatch(text):
             lines.append(text)
-    return Said(tuple(lines), tuple(reference), ended=ended)
+    return Said(tuple(lines), tuple(reference), ended=ended, end=end)
 
 
 def need(program: str, missing: Iterable[str], log: Path) -> None:

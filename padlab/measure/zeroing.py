@@ -6,14 +6,14 @@ engine in userspace, beside stock's loops and the other ways that this CPU has.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from msgspec import Struct
 
-from padlab.core import host, paths, progress, stats, toml
-from padlab.core.outcome import Outcome
+from padlab.core import host, paths, stats, toml
 from padlab.kernel import native
 from padlab.measure import tools
 from padlab.measure.verdict import Best, Gate, Limit, best
@@ -46,6 +46,7 @@ COPIES = ("--copy", "--min-kib=2048")  # zero_bench: of pages that are copied
 MAX_USE = 1.02
 USE_ROUNDS, USE_RUNS = 25, 4
 USE_SIZES = (16, 64, 512, 1024, 2048)  # in KiB
+COPY_SIZES = USE_SIZES[-1:]
 USE_HOW = ("forward", "backward", "random")
 
 FILE = "zeroing.toml"
@@ -53,10 +54,8 @@ _FOLIO = ("mm/folio_zero.c", "mm/folio_copy.c", "include/linux/folio_zero.h", "i
 _X86 = ("mm/zero_pages.c", "mm/copy_pages.c", "mm/bulk_stores.c", "include/asm/bulk_stores.h")
 _SOURCES = ("tools/testing/padata", *_FOLIO, *(f"arch/x86/{name}" for name in _X86))
 TOOL = native.Tool("tools/testing/folio_zero", (*native.ENGINE, *_SOURCES))
-_ROUND = re.compile(r"^round (\d+) kib (\d+) threads (\d+) (\w+) (\d+) ns cpu (\d+) ns$")
+_ROUND = re.compile(r"^round \d+ kib (\d+) threads (\d+) (\w+) (\d+) ns cpu (\d+) ns$")
 _USE = re.compile(r"^round \d+ kib (\d+) page (\d+) (\w+) (\w+) zero (\d+) ns use (\d+) ns$")
-_NOT_HERE = re.compile(r"^store \w+: not on this CPU$")
-_PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|\d+ of \d+, store \w+)$")
 
 Times = dict[tuple[int, str], list[int]]  # of 1 GiB by threads and way, in ns, round by round
 
@@ -87,13 +86,15 @@ class Timing:
 
 @dataclass(frozen=True)
 class Use:
-    """A folio of ``kib``, touched at ``page``, zeroed, and half of it used ``how``: the mean of a round."""
+    """A folio that was touched, zeroed, and half of it used, as ``name`` says: the mean of a round."""
 
-    kib: int
-    page: int
-    how: str
+    name: str
     way: str
     ns: int
+
+
+def use_name(kib: int, page: int, how: str) -> str:
+    return f"{kib} KiB touched at page {page}, used {how}"
 
 
 @dataclass(frozen=True)
@@ -108,20 +109,19 @@ def parse(said: tools.Said) -> Measured:
     timings, uses, notes = [], [], []
     for text in said.lines:
         if match := _ROUND.match(text):
-            _nr, kib, threads, way, ns, cpu_ns = match.groups()
+            kib, threads, way, ns, cpu_ns = match.groups()
             timings.append(Timing(int(kib), int(threads), way, int(ns), int(cpu_ns)))
         elif match := _USE.match(text):
             kib, page, how, way, zero, use = match.groups()
-            uses.append(Use(int(kib), int(page), how, way, int(zero) + int(use)))
-        elif not _PROGRESS.match(text):
+            uses.append(Use(use_name(int(kib), int(page), how), way, int(zero) + int(use)))
+        else:
             notes.append(text)
     return Measured(tuple(timings), tuple(uses), tuple(notes), said.reference)
 
 
 def run(*args: str) -> Measured:
-    return parse(
-        tools.run(native.make(TOOL, "zero_bench"), *args, what="huge pages, userspace", log=log_path())
-    )
+    program = native.make(TOOL, "zero_bench")
+    return parse(tools.run(program, *args, what="huge pages, userspace", log=log_path()))
 
 
 @dataclass(frozen=True)
@@ -137,57 +137,39 @@ class Row:
 
 
 def rows(timings: Iterable[Timing]) -> list[Row]:
-    by = stats.group(timings, lambda timing: (timing.kib, timing.threads, timing.way))
-    summaries = {key: stats.summarize([timing.ns / 1000 for timing in same]) for key, same in by.items()}
-    cpu = {key: stats.summarize([timing.cpu_ns / 1000 for timing in same]) for key, same in by.items()}
+    by = stats.group(timings, lambda timing: (timing.kib, WAYS.index(timing.way), timing.threads))
+    us = {key: stats.summarize([timing.ns / 1000 for timing in same]) for key, same in by.items()}
+
+    def of(peer: str, threads: int, ours: tuple[int, int, int]) -> stats.Ratio | None:
+        key = (ours[0], WAYS.index(peer), threads)
+        return stats.ratio(us[key], us[ours]) if key in us and key != ours else None
+
     result = []
-    for kib, threads, way in sorted(summaries, key=lambda key: (key[0], WAYS.index(key[2]), key[1])):
-        stock, alone = summaries.get((kib, 1, STOCK)), summaries.get((kib, 1, OURS))
-        us = summaries[kib, threads, way]
-        of_stock = stats.ratio(stock, us) if stock and way != STOCK else None
-        of_one = stats.ratio(alone, us) if alone and way == OURS and threads > 1 else None
-        bare = summaries.get((kib, threads, SPLIT)) if way == OURS else None
-        of_bare = stats.ratio(bare, us) if bare else None
-        result.append(Row(kib, threads, way, us, cpu[kib, threads, way], of_stock, of_one, of_bare))
+    for key in sorted(by):
+        kib, way, threads = key[0], WAYS[key[1]], key[2]
+        cpu = stats.summarize([timing.cpu_ns / 1000 for timing in by[key]])
+        of_ours = (of(OURS, 1, key), of(SPLIT, threads, key)) if way == OURS else (None, None)
+        result.append(Row(kib, threads, way, us[key], cpu, of(STOCK, 1, key), *of_ours))
     return result
 
 
-CHECKS = ("zero_check", "zero_check-generic", "copy_check")
-
-
-def check() -> Outcome:
-    """Every page of a folio is zeroed or copied once, the touched one last, and nothing beside it.
-
-    With each of the kernel's stores that this CPU has, the others being skipped, and with
-    the functions of architectures that have none of their own.
-    """
-    return sum((check_program(native.make(TOOL, program)) for program in CHECKS), Outcome())
-
-
-def check_program(program: Path) -> Outcome:
-    log, limit_s = paths.base().logs / f"{program.name}.log", tools.CHECK_LIMIT_S
-    notes = parse(tools.run(program, what=program.name, log=log, limit_s=limit_s)).notes
-    for note in notes:
-        progress.note(note)
-    passed = sum(note.startswith("checked ") for note in notes)
-    failures = () if passed else (f"{program.name} did not check anything",)
-    return Outcome(passed, failures, tuple(note for note in notes if _NOT_HERE.match(note)), log)
-
-
-def _of_gib(timings: Iterable[Timing]) -> Times:
-    of_gib = (timing for timing in timings if timing.kib == GIB)
+def _of_gib(runs: Iterable[Measured]) -> Times:
+    of_gib = (timing for measured in runs for timing in measured.timings if timing.kib == GIB)
     groups = stats.group(of_gib, lambda timing: (timing.threads, timing.way))
     return {key: [timing.ns for timing in same] for key, same in groups.items()}
 
 
-def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> list[Limit]:
-    """Of 1 GiB with one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
-    by = _of_gib(timings)
-    wanted = {(1, OURS), *((1, way) for way in PEERS if way != CLZERO)}
-    wanted |= {(2, OURS), (2, SPLIT)} if several else set()
+def _need(by: Times, wanted: Iterable[tuple[int, str]]) -> None:
     tools.need(
-        "zero_bench", (f"{way} with {threads} threads" for threads, way in wanted - set(by)), log_path()
+        "zero_bench", (f"{way} with {threads} threads" for threads, way in set(wanted) - set(by)), log_path()
     )
+
+
+def limits(runs: Iterable[Measured], several: bool, extents: bool = False) -> list[Limit]:
+    """Of 1 GiB with one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
+    by = _of_gib(runs)
+    wanted = [(1, way) for way in (OURS, *PEERS) if way != CLZERO]
+    _need(by, [*wanted, (2, OURS), (2, SPLIT)] if several else wanted)
     rapids = host.is_rapids()
     most = MAX_OF_STOCK_INTEL if rapids else MAX_OF_STOCK
     if extents or (1, CLZERO) in by:
@@ -197,16 +179,15 @@ def limits(timings: Iterable[Timing], several: bool, extents: bool = False) -> l
 
 def _one(by: Times, most: float, ways: Iterable[str]) -> list[Limit]:
     """Of each way that this CPU has, and so of the best; stock's once more, which may be ``most``."""
-    ours = by[1, OURS]
     peers = [(way, MAX_OF_BEST, way) for way in ways if (1, way) in by]
-    peers.append((STOCK, most, "stock's loop"))
     return [
-        Limit(f"1 thread, of {name}", stats.paired(by[1, way], ours), limit) for way, limit, name in peers
+        Limit(f"1 thread, of {name}", stats.paired(by[1, way], by[1, OURS]), limit)
+        for way, limit, name in (*peers, (STOCK, most, "stock's loop"))
     ]
 
 
 def _two(by: Times) -> list[Limit]:
-    alone, two, split = (by[key] for key in ((1, OURS), (2, OURS), (2, SPLIT)))
+    alone, two, split = by[1, OURS], by[2, OURS], by[2, SPLIT]
     of_one, machine = stats.paired(alone, two), stats.paired(alone, split).value
     name = "2 threads, of one"
     if of_one.value <= MAX_OF_ONE:
@@ -224,37 +205,31 @@ def _more(by: Times) -> list[Limit]:
     ]
 
 
-def timings_of(runs: Iterable[Measured]) -> Iterator[Timing]:
-    return (timing for measured in runs for timing in measured.timings)
-
-
 def time_gate(extents: bool = False) -> Gate[Measured]:
     several = native.cpus() > 1
     return Gate(
         "1 GiB zeroed",
         lambda: run(f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
-        lambda runs: limits(timings_of(runs), several, extents),
+        lambda runs: limits(runs, several, extents),
         RUNS,
     )
 
 
-def bests(timings: Iterable[Timing]) -> list[Best]:
-    """The best way of one thread to zero a page of each size that nobody has touched."""
-    sizes: dict[int, dict[str, list[int]]] = {}
-    for timing in timings:
-        if timing.threads == 1 and timing.way != OURS:
-            sizes.setdefault(timing.kib, {}).setdefault(timing.way, []).append(timing.ns)
-    return [best(f"{kib} KiB", ways, UNTOUCHED) for kib, ways in sizes.items() if UNTOUCHED in ways]
-
-
 def sizes_gate() -> Gate[Measured]:
-    """What ours takes of the best way, for each size; it has no limits of its own."""
+    """What ours takes of the best way of one thread, for each size that nobody has touched: no limits."""
+
+    def bests(runs: Sequence[Measured]) -> list[Best]:
+        timings = [timing for measured in runs for timing in measured.timings]
+        alone = (timing for timing in timings if timing.threads == 1 and timing.way != OURS)
+        sizes = _by_way((f"{timing.kib} KiB", timing.way, timing.ns) for timing in alone)
+        return [best(name, ways, UNTOUCHED) for name, ways in sizes.items() if UNTOUCHED in ways]
+
     return Gate(
         "pages zeroed that nobody has touched",
         lambda: run(f"--rounds={SIZES_ROUNDS}", "--threads=1"),
         lambda _runs: [],
         1,
-        lambda runs: bests(timings_of(runs)),
+        bests,
     )
 
 
@@ -262,68 +237,53 @@ def copy_gate() -> Gate[Measured]:
     """1 GiB copied by one thread: of stock's loop, and of each way that this CPU has."""
 
     def limits_of(runs: Sequence[Measured]) -> list[Limit]:
-        by = _of_gib(timings_of(runs))
-        tools.need(
-            "zero_bench --copy", (way for way in (OURS, *COPY_PEERS) if (1, way) not in by), log_path()
-        )
-        most = MAX_OF_STOCK_COPY_INTEL if host.is_rapids() else MAX_OF_STOCK_COPY
-        return _one(by, most, COPY_PEERS)
+        by = _of_gib(runs)
+        _need(by, [(1, way) for way in (OURS, *COPY_PEERS)])
+        return _one(by, MAX_OF_STOCK_COPY_INTEL if host.is_rapids() else MAX_OF_STOCK_COPY, COPY_PEERS)
 
     def bests_of(runs: Sequence[Measured]) -> list[Best]:
-        alone = {way: ns for (threads, way), ns in _of_gib(timings_of(runs)).items() if threads == 1}
+        alone = {way: ns for (threads, way), ns in _of_gib(runs).items() if threads == 1}
         return [best("1 GiB copied", alone, OURS)]
 
     args = ("--copy", f"--rounds={ROUNDS}", f"--min-kib={GIB}")
     return Gate("1 GiB copied", lambda: run(*args), limits_of, RUNS, bests_of)
 
 
-def by_use(uses: Iterable[Use]) -> dict[str, dict[str, list[int]]]:
-    """The times of each way, for each folio, page that is touched, and use."""
+def _by_way(timed: Iterable[tuple[str, str, int]]) -> Mapping[str, dict[str, list[int]]]:
+    """Times by what was done, and then by way."""
     found: dict[str, dict[str, list[int]]] = {}
-    for use in uses:
-        name = f"{use.kib} KiB touched at page {use.page}, used {use.how}"
-        found.setdefault(name, {}).setdefault(use.way, []).append(use.ns)
+    for name, way, ns in timed:
+        found.setdefault(name, {}).setdefault(way, []).append(ns)
     return found
 
 
-def use_limits(uses: Iterable[Use], extents: bool = False) -> list[Limit]:
-    """What ours may take to zero and use a folio; with ``extents`` it does as stock: that is noise."""
-    most = MAX_OF_EXTENTS if extents else MAX_USE
-    return [Limit(name, stats.paired(ways[STOCK], ways[OURS]), most) for name, ways in by_use(uses).items()]
-
-
-def wanted_uses() -> set[tuple[int, int, str, str]]:
+def wanted_uses(copies: bool) -> Iterator[tuple[str, str]]:
     """Folios touched at their first page, at one after a third of them, and at their last."""
-    touched = {kib: (0, kib // 4 // 3, kib // 4 - 1) for kib in USE_SIZES}
-    return {
-        (kib, page, how, way)
-        for kib in USE_SIZES
-        for page in touched[kib]
-        for how in USE_HOW
-        for way in (STOCK, OURS)
-    }
+    for kib, how, way in product(COPY_SIZES if copies else USE_SIZES, USE_HOW, (STOCK, OURS)):
+        for page in (0, kib // 4 // 3, kib // 4 - 1):
+            yield use_name(kib, page, how), way
 
 
 def first_use_gate(extents: bool = False, copies: bool = False) -> Gate[Measured]:
     """To zero a folio and to use it takes no longer than in stock, wherever and however it is used.
 
-    ``copies``: the same of huge pages that are copied.
+    ``extents``: stock does as ours, and differences are noise.  ``copies``: huge pages are copied.
     """
 
-    def uses_of(runs: Sequence[Measured]) -> list[Use]:
-        return [use for measured in runs for use in measured.uses]
+    def by_use(runs: Sequence[Measured]) -> Mapping[str, dict[str, list[int]]]:
+        return _by_way((use.name, use.way, use.ns) for measured in runs for use in measured.uses)
 
     def limits_of(runs: Sequence[Measured]) -> list[Limit]:
-        uses = uses_of(runs)
-        wanted = {use for use in wanted_uses() if use[0] >= 2048 or not copies}
-        missing = wanted - {(use.kib, use.page, use.how, use.way) for use in uses}
-        tools.need("zero_bench --use", (" ".join(map(str, use)) for use in missing), log_path())
-        return use_limits(uses, extents)
+        by = by_use(runs)
+        missing = (f"{name}, {way}" for name, way in wanted_uses(copies) if way not in by.get(name, ()))
+        tools.need("zero_bench --use", missing, log_path())
+        most = MAX_OF_EXTENTS if extents else MAX_USE
+        return [Limit(name, stats.paired(ways[STOCK], ways[OURS]), most) for name, ways in by.items()]
 
     return Gate(
         f"folios {'copied' if copies else 'zeroed'} and used",
         lambda: run("--use", f"--rounds={USE_ROUNDS}", *(COPIES if copies else ())),
         limits_of,
         USE_RUNS,
-        lambda runs: [best(name, ways, OURS) for name, ways in by_use(uses_of(runs)).items()],
+        lambda runs: [best(name, ways, OURS) for name, ways in by_use(runs).items()],
     )
