@@ -118,8 +118,8 @@ def test_one_thread() -> Outcome:
 @check("what grows with memory", guest(*SIZES, *LOW, boots=KERNELS, exact=True))
 def test_growth() -> Outcome:
     """The goals of ``./lab record growth``, each a test."""
-    ready = {kernel: guests.ready(kernel, "boot") for kernel in growth.KERNELS}
-    return _reached(growth.goals(growth.measure(ready)))
+    boots = {kernel: growth.measure(guests.ready(kernel, "boot")) for kernel in growth.KERNELS}
+    return _reached(growth.goals(boots))
 
 
 @each("config", map(_other, OTHER_CONFIGS))
