@@ -12,7 +12,7 @@ count is taken from ours: the machine is the same and both defer by the same rul
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -36,10 +36,18 @@ PUBLISHED = Path(__file__).parent / "data" / "published-deferred-init.csv"
 
 @dataclass(frozen=True)
 class Run:
-    kernel: str
     deferred_ms: float
     boot_ms: float
     pages: int | None
+
+    def figures(self, exact: bool, pages: int | None) -> dict[tuple[str, str], float]:
+        """By name and unit.  Stamps count microseconds, or thousands of instructions."""
+        times = {"deferred init": self.deferred_ms, "boot to init": self.boot_ms}
+        if not exact:
+            return {(name, "ms"): ms for name, ms in times.items()}
+        counts = {name: ms * summary.INSTRUCTIONS_PER_MS for name, ms in times.items()}
+        per_page = {("per deferred page", "instructions"): counts["deferred init"] / pages} if pages else {}
+        return per_page | {(name, "M instructions"): count / 1e6 for name, count in counts.items()}
 
 
 @dataclass(frozen=True)
@@ -83,17 +91,17 @@ def measure(
     machine: Machine, ready: dict[str, boot.Ready], exact: bool, threads: Sequence[str] = ()
 ) -> list[Comparison]:
     """Boot all in turn, so that drift of the host meets all of them; ours once for each of ``threads``."""
-    ours = threads or (None,)
-    taken: dict[tuple[str, str | None], list[Run]] = {}
+    turns = [("stock", None), *(("patched", count) for count in threads or (None,))]
+    taken: dict[tuple[str, str | None], list[Run]] = {turn: [] for turn in turns}
     # Exact counts do not depend on how warm the host is.
     last = EXACT_RUNS if exact else SWEEP_RUNS if threads else RUNS
     for number in range(1 if exact or threads else 0, last + 1):
-        for kernel, count in (("stock", None), *(("patched", count) for count in ours)):
+        for kernel, count in turns:
             label = f"{count} threads, " * bool(count) + (f"run {number} of {last}" if number else "warm-up")
             run, accel = run_of(machine, ready[kernel], label, exact=exact, threads=count)
             if number:
-                taken.setdefault((kernel, count), []).append(run)
-    return [compare(machine, taken["stock", None], taken["patched", count], accel, count) for count in ours]
+                taken[kernel, count].append(run)
+    return [compare(machine, taken[turns[0]], taken[turn], accel, turn[1]) for turn in turns[1:]]
 
 
 def run_of(machine: Machine, ready: boot.Ready, label: str, **how: Unpack[How]) -> tuple[Run, Accel]:
@@ -108,35 +116,21 @@ def run_of(machine: Machine, ready: boot.Ready, label: str, **how: Unpack[How]) 
         why = f"{spec.kernel}'s console lacks the lines that are timed"
         raise LabError(what, why, "see the console", log=result.log)
     pages = told.pages.deferred if told.pages else None
-    return Run(spec.kernel, told.deferred_ms, told.boot_ms, pages), result.accel
+    return Run(told.deferred_ms, told.boot_ms, pages), result.accel
 
 
 def compare(
     machine: Machine, stock: Sequence[Run], patched: Sequence[Run], accel: Accel, threads: str | None = None
 ) -> Comparison:
-    pages = patched[0].pages
-    runs = dict(zip(KERNELS, (stock, patched), strict=True))
-    differing = tuple(kernel for kernel in KERNELS if accel.exact and len(set(runs[kernel])) > 1)
+    exact, pages = accel.exact, patched[0].pages
+    of_stock, ours = ([run.figures(exact, pages) for run in runs] for runs in (stock, patched))
     figures = []
-    for name, unit, value in _values(accel.exact, pages):
-        of_stock, ours = (stats.summarize([value(run) for run in runs[kernel]]) for kernel in KERNELS)
-        ratio = stats.ratio(of_stock, ours, exact=accel.exact)
-        figures.append(Figure(name, unit, of_stock, ours, ratio))
+    for name, unit in ours[0]:
+        both = [stats.summarize([run[name, unit] for run in runs]) for runs in (of_stock, ours)]
+        figures.append(Figure(name, unit, both[0], both[1], stats.ratio(*both, exact=exact)))
+    runs = zip(KERNELS, (stock, patched), strict=True)
+    differing = tuple(kernel for kernel, of_it in runs if exact and len(set(of_it)) > 1)
     return Comparison(machine, threads, accel, tuple(figures), pages, differing)
-
-
-def _values(exact: bool, pages: int | None) -> list[tuple[str, str, Callable[[Run], float]]]:
-    """Figures by name, with their units.  Stamps count microseconds, or thousands of instructions."""
-    million = summary.INSTRUCTIONS_PER_MS / 1e6
-    scale, unit = (million, "M instructions") if exact else (1.0, "ms")
-    values: list[tuple[str, str, Callable[[Run], float]]] = [
-        ("deferred init", unit, lambda run: run.deferred_ms * scale),
-        ("boot to init", unit, lambda run: run.boot_ms * scale),
-    ]
-    if exact and pages:
-        name = "per deferred page"
-        values.insert(0, (name, "instructions", lambda run: run.deferred_ms * million * 1e6 / pages))
-    return values
 
 
 def published(machine: str) -> dict[str, float]:
