@@ -18,7 +18,7 @@ from typing import Any
 from padlab.core import host, paths, process, progress, table
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
-from padlab.measure import provenance, structpages, zeroing
+from padlab.measure import provenance, rows, structpages, zeroing
 from padlab.measure.verdict import MAX_OF_BEST, Best, Gate, Judged, Verdict, overall
 
 _WHAT = "struct pages, UML"
@@ -100,7 +100,7 @@ def main(quick: bool = False) -> int:
     runs = [run_uml(tree / UML / "linux", rounds), structpages.run(f"--rounds={rounds}", *sizes)]
     if not quick:
         provenance.record("bench.json", {**provenance.of_native("./lab bench"), "benches": benches(runs)})
-    show(runs)
+    show(runs, rounds)
     return 0
 
 
@@ -117,34 +117,17 @@ def benches(runs: Sequence[structpages.Measured]) -> list[dict[str, Any]]:
     ]
 
 
-def show(runs: Sequence[structpages.Measured]) -> None:
+def show(runs: Sequence[structpages.Measured], rounds: int) -> None:
     out = table.console()
-    out.print("struct pages initialised and freed, ns per page (median, least and most)")
-    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit")
-    grid = table.grid(names, left={"bench", "way"})
-    warnings = []
-    for measured in runs:
-        for row in structpages.rows(measured):
-            figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-            way = f"{row.way}, ours" if row.way == structpages.OURS else row.way
-            ratios = (table.ratio(row.ratio), table.ratio(row.of_limit))
-            grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios)
-            name = f"{row.bench}, {row.threads} threads, {row.way}"
-            if row.ratio and row.ratio.noise:
-                warnings.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
-            if row.alone:
-                warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
-    out.print(grid)
-    out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
-    grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
-    for use in (use for measured in runs for use in structpages.use_rows(measured)):
-        figures = [f"{value:.2f}" for value in (use.ns.median, use.ns.low, use.ns.high)]
-        grid.add_row(structpages.USES[use.use], use.way, *figures, table.ratio(use.ratio))
-    out.print(grid)
-    for line in warnings:
-        out.print(f"[yellow]warning:[/] {table.plain(line)}")
-    for measured in runs:
-        out.print(f"{measured.bench}: {'; '.join(measured.notes)}", markup=False)
+    out.print(f"struct pages, ns per page, {rounds} rounds: {rows.LEGEND}", markup=False)
+    out.print("[bold]initialised and freed[/]; alone: rounds in which not all threads took part")
+    lines = [vars(row) for run in runs for row in structpages.rows(run)]
+    out.print(rows.grid(lines, 2, ratio="of stock", movnti="movnti, ours"))
+    out.print("[bold]initialised and used again at once[/], one thread")
+    lines = [vars(row) for run in runs for row in structpages.use_rows(run)]
+    out.print(rows.grid(lines, 2, ratio="of stock", **structpages.USES))
+    for run in runs:
+        out.print(f"{run.bench}: {'; '.join(run.notes)}", markup=False)
 
 
 def gates(what: str | None) -> list[Gate[Any]]:

@@ -21,7 +21,7 @@ from padlab.core import stats, table
 from padlab.core.errors import LabError
 from padlab.kernel import source
 from padlab.kernel.build import Build
-from padlab.measure import provenance
+from padlab.measure import provenance, rows
 from padlab.vm import boot, summary
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
@@ -136,8 +136,8 @@ def compare(
 def published(machine: str) -> dict[str, float]:
     """By threads, "0" for stock, a machine's deferred init in ms; empty if it was not published."""
     with PUBLISHED.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["machine"] == machine]
-    return {row["threads"]: float(row["deferred_init_ms"]) for row in rows}
+        of_machine = [row for row in csv.DictReader(file) if row["machine"] == machine]
+    return {row["threads"]: float(row["deferred_init_ms"]) for row in of_machine}
 
 
 def show(comparisons: Sequence[Comparison], build: Build) -> None:
@@ -153,8 +153,7 @@ def show(comparisons: Sequence[Comparison], build: Build) -> None:
     grid = table.grid(("kernel", "threads", *names), left={"kernel"})
 
     def spread(of: stats.Summary) -> str:
-        median, low, high = (f"{value:,.{3 if exact else 1}f}" for value in (of.median, of.low, of.high))
-        return median if exact and low == high else f"{median} ({low} to {high})"
+        return f"{of.median:,.3f}" if exact and of.low == of.high else rows.spread(of, 3 if exact else 1)
 
     def add(kernel: str, threads: str | None, cells: Iterable[tuple[str, str]], key: str) -> None:
         last = [f"{times[key]:,.0f}"] if key in times else []

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
-from padlab.measure import provenance, zeroing
+from padlab.measure import provenance, rows, zeroing
 from padlab.vm import boot, machine
 from padlab.vm.trace import Event, Trace
 
@@ -140,29 +140,21 @@ def too_much(cost: JobCost) -> list[str]:
 
 
 def main(quick: bool = False) -> int:
-    rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
-    native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    native, copies = (zeroing.run(f"--rounds={rounds}", *args) for args in ((), zeroing.COPIES))
     ready = {role: boot.prepare("patched", role=role) for role in ("hugecost", "jobcost")}
     cost, exact = boot_exactly(ready["hugecost"], "hugecost", parse_cost)
     helpers, _ = boot_exactly(ready["jobcost"], "jobcost", parse_helpers)
-    all_rows = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
+    timed = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
     if not quick:
         made = {**exact.accel.as_dict(), **provenance.of_native("./lab bench hugepages")}
-        rows_of = {name: [asdict(row) for row in rows] for name, rows in all_rows.items()}
+        rows_of = {name: list(map(asdict, of_kind)) for name, of_kind in timed.items()}
         costs = {**asdict(cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(helpers)}
         provenance.record("hugepages.json", {**made, **rows_of, "exact": costs})
     out = table.console()
-    out.print("us for a page (median, least and most), CPU time of all threads (median); then for one copied")
-    names = ("KiB", "way", "threads", "n", "median", "min", "max", "CPU", "of stock", "of one", "of bare")
-    for rows in all_rows.values():
-        grid = table.grid(names, left={"way"})
-        for row in rows:
-            times = (row.us.median, row.us.low, row.us.high, row.cpu_us.median)
-            figures = [f"{value:,.0f}" for value in times]
-            figures += map(table.marked, (row.of_stock, row.of_one, row.of_bare))
-            grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
-        out.print(grid)
-    out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")
+    out.print(f"us for a page that is zeroed, then copied, {rounds} rounds: {rows.LEGEND}", markup=False)
+    for of_kind in timed.values():
+        out.print(rows.grid(map(vars, of_kind)))
     out.print(f"exact: {cost}\nexact: {helpers}\n", markup=False)
     out.print("\n".join(native.notes), markup=False)
     return 0

@@ -7,12 +7,12 @@ in between.  Times only order the events: an emulated guest's are no measure of 
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import product
 
 from padlab.core import table
 from padlab.core.errors import LabError
-from padlab.measure import provenance
+from padlab.measure import provenance, rows
 from padlab.vm import boot
 from padlab.vm.machine import SMALL, Machine, load
 from padlab.vm.trace import Trace
@@ -66,28 +66,19 @@ def measure(machine: Machine, ready: boot.Ready) -> tuple[Starts, boot.BootResul
 
 def main() -> int:
     """Measure, show, record.  The exit status is 1 if ours made a thread."""
-    targets = [load(name) for name in MACHINES]
-    all_starts: dict[str, dict[str, Starts]] = {}
+    made: dict[str, dict[str, Starts]] = {name: {} for name in MACHINES}
     ready = {kernel: boot.prepare(kernel, role="trace") for kernel in KERNELS}
-    for target in targets:
-        of: dict[str, Starts] = {}
-        for kernel in KERNELS:
-            of[kernel], result = measure(target, ready[kernel])
-        all_starts[target.name] = of
+    for name, kernel in product(MACHINES, KERNELS):
+        made[name][kernel], result = measure(load(name), ready[kernel])
     data = {
         **provenance.provenance("./lab record starts", result.build, result.accel),
-        "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
+        "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in made.items()},
     }
     provenance.record("starts.json", data)
-    show(targets, all_starts)
-    return 1 if any(of["patched"].made for of in all_starts.values()) else 0
-
-
-def show(targets: Iterable[Machine], all_starts: dict[str, dict[str, Starts]]) -> None:
-    names = ("CPUs", "queued", "started", "threads made")
-    grid = table.grid(("machine", "kernel", *names), left={"machine", "kernel"})
-    for target in targets:
-        for kernel, starts in all_starts[target.name].items():
-            counts = (target.cpus, starts.queued, starts.started, starts.made)
-            grid.add_row(target.name, kernel, *map(str, counts))
-    table.console().print(grid)
+    lines = (
+        {"machine": name, "CPUs": load(name).cpus, "kernel": kernel, **vars(starts)}
+        for name, of in made.items()
+        for kernel, starts in of.items()
+    )
+    table.console().print(rows.grid(lines, made="threads made"))
+    return 1 if any(of["patched"].made for of in made.values()) else 0

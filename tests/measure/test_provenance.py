@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from padlab.core import host, paths
+from padlab.core.errors import LabError
 from padlab.measure import provenance
 
 CPUINFO = """\
@@ -18,13 +19,6 @@ model\t\t: 2
 model name\t: AMD EPYC
 stepping\t: 1
 """
-
-
-@pytest.fixture
-def zen5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cpuinfo").write_text(CPUINFO)
-    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
-    monkeypatch.setattr(host.os, "cpu_count", lambda: 2)
 
 
 def test_the_table_of_the_documents_has_the_same_names() -> None:
@@ -48,17 +42,23 @@ def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     assert provenance.of_cpus("bench.json", "6.12") == provenance.of_cpus("hugepages.json", "7.3") == {}
 
 
-@pytest.mark.usefixtures("zen5")
-def test_nothing_of_another_cpu_is_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert provenance.path_of("bench.json").parent.parent == paths.base().results / "cpus"
-    folders = [provenance.path_of("bench.json").parent.name]
-    monkeypatch.setattr(host.os, "cpu_count", lambda: 16)
-    folders.append(provenance.path_of("bench.json").parent.name)
-    host.CPUINFO.write_text(CPUINFO.replace(": 26", ": 25"))
-    folders.append(provenance.path_of("bench.json").parent.name)
-    assert folders == [
-        f"amd-family-{cpu}" for cpu in ("26-model-2-2cpus", "26-model-2-16cpus", "25-model-2-16cpus")
-    ]
+def test_nothing_of_another_cpu_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
+    for family, cpus in ((26, 2), (26, 16), (25, 16)):
+        host.CPUINFO.write_text(CPUINFO.replace(": 26", f": {family}"))
+        monkeypatch.setattr(host.os, "cpu_count", lambda cpus=cpus: cpus)
+        folder = paths.base().results / f"cpus/amd-family-{family}-model-2-{cpus}cpus"
+        assert provenance.path_of("bench.json") == folder / "bench.json"
+
+
+def test_records_are_whole_or_not_there(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "a.json"
+    provenance.write(target, "one")
+    assert target.read_text() == "one"
+    assert [path.name for path in target.parent.iterdir()] == ["a.json"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match="recording b.json"):
+        provenance.write(tmp_path / "file" / "b.json", "")
 
 
 def test_a_row_is_a_line() -> None:
