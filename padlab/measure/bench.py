@@ -19,6 +19,7 @@ from padlab.core import host, paths, process, progress, table
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.measure import provenance, rows, structpages, zeroing
+from padlab.measure.tools import Measured, Timing
 from padlab.measure.verdict import MAX_OF_BEST, Best, Gate, Judged, Verdict, overall
 
 _WHAT = "struct pages, UML"
@@ -38,7 +39,7 @@ def _uml_log() -> Path:
     return paths.base().logs / "bench-uml.log"
 
 
-def parse_uml(lines: Iterable[str], note: str = "") -> structpages.Measured:
+def parse_uml(lines: Iterable[str], note: str = "") -> Measured:
     pages, timings, notes, bad = 0, [], [], "it came to no result"
     for line in lines:
         if match := _MEMORY.search(line):
@@ -46,7 +47,7 @@ def parse_uml(lines: Iterable[str], note: str = "") -> structpages.Measured:
             notes.append(f"{pages:,} pages, {int(match[2]):,} MiB of struct pages")
         elif match := _ROUND.search(line):
             way = structpages.OURS if match[2] == "bulk" else match[2]
-            timings.append(structpages.Timing(1, way, int(match[3]), 1))
+            timings.append(Timing(structpages.DEFERRED, 1, way, int(match[3]), 1))
         elif match := _FAILED.match(line):
             bad = match[1]
             break
@@ -54,10 +55,10 @@ def parse_uml(lines: Iterable[str], note: str = "") -> structpages.Measured:
             bad = ""
     if bad:
         raise LabError(_WHAT, bad, "see its log", log=_uml_log())
-    return structpages.Measured(structpages.UML, pages, tuple(timings), (*notes, note))
+    return Measured(tuple(timings), (*notes, note), (), pages, structpages.UML)
 
 
-def run_uml(program: Path, rounds: int) -> structpages.Measured:
+def run_uml(program: Path, rounds: int) -> Measured:
     """The suite's benchmark, with as many pages as the host has memory for struct pages."""
     gib = min(_MOST_GIB, host.free_mib() // 2 * _PAGES_PER_MIB_OF_MEMMAP * 4096 >> 30)
     if not gib:
@@ -104,7 +105,7 @@ def main(quick: bool = False) -> int:
     return 0
 
 
-def benches(runs: Sequence[structpages.Measured]) -> list[dict[str, Any]]:
+def benches(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     return [
         {
             "bench": measured.bench,
@@ -117,7 +118,7 @@ def benches(runs: Sequence[structpages.Measured]) -> list[dict[str, Any]]:
     ]
 
 
-def show(runs: Sequence[structpages.Measured], rounds: int) -> None:
+def show(runs: Sequence[Measured], rounds: int) -> None:
     out = table.console()
     out.print(f"struct pages, ns per page, {rounds} rounds: {rows.LEGEND}", markup=False)
     out.print("[bold]initialised and freed[/]; alone: rounds in which not all threads took part")
@@ -130,9 +131,9 @@ def show(runs: Sequence[structpages.Measured], rounds: int) -> None:
         out.print(f"{run.bench}: {'; '.join(run.notes)}", markup=False)
 
 
-def gates(what: str | None) -> list[Gate[Any]]:
+def gates(what: str | None) -> list[Gate]:
     extents = zeroing.stock_zeroes_extents()
-    of: dict[str, list[Gate[Any]]] = {
+    of: dict[str, list[Gate]] = {
         "memmap": [structpages.time_gate()],
         "hugepages": [
             zeroing.time_gate(extents),

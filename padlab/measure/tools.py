@@ -5,7 +5,7 @@ In each round they say how long a loop took that always does the same: its sprea
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,9 +53,37 @@ def said(output: Iterable[str], prefix: str) -> Said:
     return Said(tuple(lines), tuple(reference), ended=ended, end=end)
 
 
-def need(program: str, missing: Iterable[str], log: Path) -> None:
-    if missing := sorted(missing):
-        raise LabError(program, f"it did not time {', '.join(missing)}", "see its log", log=log)
+Key = tuple[str, int, str]  # what is done, on how many threads, in which way
+Times = Mapping[Key, Sequence[int]]  # in ns, round by round
+
+
+@dataclass(frozen=True)
+class Timing:
+    what: str
+    threads: int
+    way: str
+    ns: int
+    more: int = 0  # of struct pages, threads that took part; of huge pages, CPU time in ns
+
+    @property
+    def key(self) -> Key:
+        return self.what, self.threads, self.way
+
+
+@dataclass(frozen=True)
+class Measured:
+    timings: tuple[Timing, ...] = ()
+    notes: tuple[str, ...] = ()
+    reference: tuple[int, ...] = ()
+    pages: int = 0  # struct pages
+    bench: str = "userspace"
+
+
+def times_of(runs: Iterable[Measured]) -> Times:
+    times: dict[Key, list[int]] = {}
+    for timing in (timing for measured in runs for timing in measured.timings):
+        times.setdefault(timing.key, []).append(timing.ns)
+    return times
 
 
 def run(

@@ -6,8 +6,9 @@ engine in userspace, beside stock's loops and the other ways that this CPU has.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from msgspec import Struct
 from padlab.core import host, paths, stats, toml
 from padlab.kernel import native
 from padlab.measure import tools
+from padlab.measure.tools import Measured, Times, Timing
 from padlab.measure.verdict import Best, Gate, Limit, best
 
 GIB = 1 << 20  # in KiB
+_GIB = str(GIB)  # as timings have it
 MAX_OF_BEST = 1.05  # one thread, of the best way of one thread that this CPU has: 1 GiB
 # One thread, of stock's loop, 1 GiB: on any CPU; past the cache, on Sapphire and Emerald
 # Rapids, and those with CLZERO, which stock does not do.
@@ -57,8 +60,6 @@ TOOL = native.Tool("tools/testing/folio_zero", (*native.ENGINE, *_SOURCES))
 _ROUND = re.compile(r"^round \d+ kib (\d+) threads (\d+) (\w+) (\d+) ns cpu (\d+) ns$")
 _USE = re.compile(r"^round \d+ kib (\d+) page (\d+) (\w+) (\w+) zero (\d+) ns use (\d+) ns$")
 
-Times = dict[tuple[int, str], list[int]]  # of 1 GiB by threads and way, in ns, round by round
-
 
 def log_path() -> Path:
     return paths.base().logs / "zero-bench.log"
@@ -75,48 +76,23 @@ def stock_zeroes_extents() -> bool:
     return toml.load(path, Stock).zeroes_extents if path else False
 
 
-@dataclass(frozen=True)
-class Timing:
-    kib: int
-    threads: int
-    way: str
-    ns: int
-    cpu_ns: int = 0
-
-
-@dataclass(frozen=True)
-class Use:
-    """A folio that was touched, zeroed, and half of it used, as ``name`` says: the mean of a round."""
-
-    name: str
-    way: str
-    ns: int
-
-
 def use_name(kib: int, page: int, how: str) -> str:
+    """Of a folio that was touched at a page, zeroed or copied, and half of it used, which is timed, too."""
     return f"{kib} KiB touched at page {page}, used {how}"
 
 
-@dataclass(frozen=True)
-class Measured:
-    timings: tuple[Timing, ...] = ()
-    uses: tuple[Use, ...] = ()
-    notes: tuple[str, ...] = ()
-    reference: tuple[int, ...] = ()
-
-
 def parse(said: tools.Said) -> Measured:
-    timings, uses, notes = [], [], []
+    timings, notes = [], []
     for text in said.lines:
         if match := _ROUND.match(text):
             kib, threads, way, ns, cpu_ns = match.groups()
-            timings.append(Timing(int(kib), int(threads), way, int(ns), int(cpu_ns)))
+            timings.append(Timing(kib, int(threads), way, int(ns), int(cpu_ns)))
         elif match := _USE.match(text):
             kib, page, how, way, zero, use = match.groups()
-            uses.append(Use(use_name(int(kib), int(page), how), way, int(zero) + int(use)))
+            timings.append(Timing(use_name(int(kib), int(page), how), 1, way, int(zero) + int(use)))
         else:
             notes.append(text)
-    return Measured(tuple(timings), tuple(uses), tuple(notes), said.reference)
+    return Measured(tuple(timings), tuple(notes), said.reference)
 
 
 def run(*args: str) -> Measured:
@@ -137,57 +113,42 @@ class Row:
 
 
 def rows(timings: Iterable[Timing]) -> list[Row]:
-    by = stats.group(timings, lambda timing: (timing.kib, WAYS.index(timing.way), timing.threads))
+    by = stats.group(timings, lambda timing: timing.key)
     us = {key: stats.summarize([timing.ns / 1000 for timing in same]) for key, same in by.items()}
 
-    def of(peer: str, threads: int, ours: tuple[int, int, int]) -> stats.Ratio | None:
-        key = (ours[0], WAYS.index(peer), threads)
-        return stats.ratio(us[key], us[ours]) if key in us and key != ours else None
+    def of(peer: tools.Key, ours: tools.Key) -> stats.Ratio | None:
+        return stats.ratio(us[peer], us[ours]) if peer in us and peer != ours else None
 
     result = []
-    for key in sorted(by):
-        kib, way, threads = key[0], WAYS[key[1]], key[2]
-        cpu = stats.summarize([timing.cpu_ns / 1000 for timing in by[key]])
-        of_ours = (of(OURS, 1, key), of(SPLIT, threads, key)) if way == OURS else (None, None)
-        result.append(Row(kib, threads, way, us[key], cpu, of(STOCK, 1, key), *of_ours))
+    for key in sorted(by, key=lambda key: (int(key[0]), WAYS.index(key[2]), key[1])):
+        kib, threads, way = key
+        cpu = stats.summarize([timing.more / 1000 for timing in by[key]])
+        of_ours = [of((kib, 1, OURS), key), of((kib, threads, SPLIT), key)] if way == OURS else [None, None]
+        result.append(Row(int(kib), threads, way, us[key], cpu, of((kib, 1, STOCK), key), *of_ours))
     return result
 
 
-def _of_gib(runs: Iterable[Measured]) -> Times:
-    of_gib = (timing for measured in runs for timing in measured.timings if timing.kib == GIB)
-    groups = stats.group(of_gib, lambda timing: (timing.threads, timing.way))
-    return {key: [timing.ns for timing in same] for key, same in groups.items()}
-
-
-def _need(by: Times, wanted: Iterable[tuple[int, str]]) -> None:
-    tools.need(
-        "zero_bench", (f"{way} with {threads} threads" for threads, way in set(wanted) - set(by)), log_path()
-    )
-
-
-def limits(runs: Iterable[Measured], several: bool, extents: bool = False) -> list[Limit]:
-    """Of 1 GiB with one thread and, on ``several`` CPUs, two; ``extents``: stock zeroes in these."""
-    by = _of_gib(runs)
-    wanted = [(1, way) for way in (OURS, *PEERS) if way != CLZERO]
-    _need(by, [*wanted, (2, OURS), (2, SPLIT)] if several else wanted)
+def limits(times: Times, several: bool, extents: bool = False) -> list[Limit]:
+    """Of 1 GiB with one thread and, on ``several`` CPUs, more; ``extents``: stock zeroes in these."""
     rapids = host.is_rapids()
     most = MAX_OF_STOCK_INTEL if rapids else MAX_OF_STOCK
-    if extents or (1, CLZERO) in by:
+    if extents or (_GIB, 1, CLZERO) in times:
         most = MAX_OF_EXTENTS if extents else MAX_OF_STOCK_CLZERO
-    return _one(by, most, (*PEERS, MOVNTI) if rapids else PEERS) + (_two(by) + _more(by) if several else [])
+    found = _one(times, most, (*PEERS, MOVNTI) if rapids else PEERS)
+    return found + _two(times) + _more(times) if several else found
 
 
-def _one(by: Times, most: float, ways: Iterable[str]) -> list[Limit]:
+def _one(times: Times, most: float, ways: Iterable[str]) -> list[Limit]:
     """Of each way that this CPU has, and so of the best; stock's once more, which may be ``most``."""
-    peers = [(way, MAX_OF_BEST, way) for way in ways if (1, way) in by]
+    peers = [(way, MAX_OF_BEST, way) for way in ways if (_GIB, 1, way) in times]
     return [
-        Limit(f"1 thread, of {name}", stats.paired(by[1, way], by[1, OURS]), limit)
+        Limit(f"1 thread, of {name}", stats.paired(times[_GIB, 1, way], times[_GIB, 1, OURS]), limit)
         for way, limit, name in (*peers, (STOCK, most, "stock's loop"))
     ]
 
 
-def _two(by: Times) -> list[Limit]:
-    alone, two, split = by[1, OURS], by[2, OURS], by[2, SPLIT]
+def _two(times: Times) -> list[Limit]:
+    alone, two, split = times[_GIB, 1, OURS], times[_GIB, 2, OURS], times[_GIB, 2, SPLIT]
     of_one, machine = stats.paired(alone, two), stats.paired(alone, split).value
     name = "2 threads, of one"
     if of_one.value <= MAX_OF_ONE:
@@ -197,93 +158,76 @@ def _two(by: Times) -> list[Limit]:
     return [Limit(name, of_one, most), half]
 
 
-def _more(by: Times) -> list[Limit]:
-    return [
-        Limit(f"{threads} threads, of as many bare ones", stats.paired(bare, by[threads, OURS]), MAX_OF_BARE)
-        for (threads, way), bare in sorted(by.items())
-        if way == SPLIT and threads > 2
-    ]
+def _more(times: Times) -> list[Limit]:
+    counts = sorted(threads for what, threads, way in times if (what, way) == (_GIB, SPLIT) and threads > 2)
+    bare = ((nr, stats.paired(times[_GIB, nr, SPLIT], times[_GIB, nr, OURS])) for nr in counts)
+    return [Limit(f"{nr} threads, of as many bare ones", ratio, MAX_OF_BARE) for nr, ratio in bare]
 
 
-def time_gate(extents: bool = False) -> Gate[Measured]:
+def time_gate(extents: bool = False) -> Gate:
     several = native.cpus() > 1
+    wanted = {(_GIB, 1, way) for way in (OURS, *PEERS) if way != CLZERO}
     return Gate(
         "1 GiB zeroed",
         lambda: run(f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
-        lambda runs: limits(runs, several, extents),
+        log_path(),
         RUNS,
+        wanted | {(_GIB, 2, OURS), (_GIB, 2, SPLIT)} if several else wanted,
+        lambda times: limits(times, several, extents),
     )
 
 
-def sizes_gate() -> Gate[Measured]:
-    """What ours takes of the best way of one thread, for each size that nobody has touched: no limits."""
-
-    def bests(runs: Sequence[Measured]) -> list[Best]:
-        timings = [timing for measured in runs for timing in measured.timings]
-        alone = (timing for timing in timings if timing.threads == 1 and timing.way != OURS)
-        sizes = _by_way((f"{timing.kib} KiB", timing.way, timing.ns) for timing in alone)
-        return [best(name, ways, UNTOUCHED) for name, ways in sizes.items() if UNTOUCHED in ways]
-
-    return Gate(
-        "pages zeroed that nobody has touched",
-        lambda: run(f"--rounds={SIZES_ROUNDS}", "--threads=1"),
-        lambda _runs: [],
-        1,
-        bests,
-    )
+def _alone(times: Times, what: str) -> dict[str, Sequence[int]]:
+    """By way, what one thread takes."""
+    return {key[2]: ns for key, ns in times.items() if key[:2] == (what, 1)}
 
 
-def copy_gate() -> Gate[Measured]:
+def sizes_gate() -> Gate:
+    """What ours takes of the best way, for each size that nobody has touched; it has no limits of its own."""
+
+    def bests(times: Times) -> list[Best]:
+        sizes = {kib: _alone(times, kib) for kib in dict.fromkeys(kib for kib, _, _ in times)}
+        others = {kib: {way: ns for way, ns in of.items() if way != OURS} for kib, of in sizes.items()}
+        return [best(f"{kib} KiB", ways, UNTOUCHED) for kib, ways in others.items() if UNTOUCHED in ways]
+
+    measure = partial(run, f"--rounds={SIZES_ROUNDS}", "--threads=1")
+    return Gate("pages zeroed that nobody has touched", measure, log_path(), 1, (), lambda _times: [], bests)
+
+
+def copy_gate() -> Gate:
     """1 GiB copied by one thread: of stock's loop, and of each way that this CPU has."""
-
-    def limits_of(runs: Sequence[Measured]) -> list[Limit]:
-        by = _of_gib(runs)
-        _need(by, [(1, way) for way in (OURS, *COPY_PEERS)])
-        return _one(by, MAX_OF_STOCK_COPY_INTEL if host.is_rapids() else MAX_OF_STOCK_COPY, COPY_PEERS)
-
-    def bests_of(runs: Sequence[Measured]) -> list[Best]:
-        alone = {way: ns for (threads, way), ns in _of_gib(runs).items() if threads == 1}
-        return [best("1 GiB copied", alone, OURS)]
-
-    args = ("--copy", f"--rounds={ROUNDS}", f"--min-kib={GIB}")
-    return Gate("1 GiB copied", lambda: run(*args), limits_of, RUNS, bests_of)
+    most = MAX_OF_STOCK_COPY_INTEL if host.is_rapids() else MAX_OF_STOCK_COPY
+    return Gate(
+        "1 GiB copied",
+        lambda: run("--copy", f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
+        log_path(),
+        RUNS,
+        [(_GIB, 1, way) for way in (OURS, *COPY_PEERS)],
+        lambda times: _one(times, most, COPY_PEERS),
+        lambda times: [best("1 GiB copied", _alone(times, _GIB), OURS)],
+    )
 
 
-def _by_way(timed: Iterable[tuple[str, str, int]]) -> Mapping[str, dict[str, list[int]]]:
-    """Times by what was done, and then by way."""
-    found: dict[str, dict[str, list[int]]] = {}
-    for name, way, ns in timed:
-        found.setdefault(name, {}).setdefault(way, []).append(ns)
-    return found
-
-
-def wanted_uses(copies: bool) -> Iterator[tuple[str, str]]:
-    """Folios touched at their first page, at one after a third of them, and at their last."""
-    for kib, how, way in product(COPY_SIZES if copies else USE_SIZES, USE_HOW, (STOCK, OURS)):
-        for page in (0, kib // 4 // 3, kib // 4 - 1):
-            yield use_name(kib, page, how), way
-
-
-def first_use_gate(extents: bool = False, copies: bool = False) -> Gate[Measured]:
+def first_use_gate(extents: bool = False, copies: bool = False) -> Gate:
     """To zero a folio and to use it takes no longer than in stock, wherever and however it is used.
 
-    ``extents``: stock does as ours, and differences are noise.  ``copies``: huge pages are copied.
+    Touched are the first page, one after a third of them, and the last.  ``extents``: stock does as ours,
+    and differences are noise.  ``copies``: huge pages are copied.
     """
-
-    def by_use(runs: Sequence[Measured]) -> Mapping[str, dict[str, list[int]]]:
-        return _by_way((use.name, use.way, use.ns) for measured in runs for use in measured.uses)
-
-    def limits_of(runs: Sequence[Measured]) -> list[Limit]:
-        by = by_use(runs)
-        missing = (f"{name}, {way}" for name, way in wanted_uses(copies) if way not in by.get(name, ()))
-        tools.need("zero_bench --use", missing, log_path())
-        most = MAX_OF_EXTENTS if extents else MAX_USE
-        return [Limit(name, stats.paired(ways[STOCK], ways[OURS]), most) for name, ways in by.items()]
-
+    names = [
+        use_name(kib, page, how)
+        for kib, how in product(COPY_SIZES if copies else USE_SIZES, USE_HOW)
+        for page in (0, kib // 4 // 3, kib // 4 - 1)
+    ]
+    most = MAX_OF_EXTENTS if extents else MAX_USE
     return Gate(
         f"folios {'copied' if copies else 'zeroed'} and used",
         lambda: run("--use", f"--rounds={USE_ROUNDS}", *(COPIES if copies else ())),
-        limits_of,
+        log_path(),
         USE_RUNS,
-        lambda runs: [best(name, ways, OURS) for name, ways in by_use(runs).items()],
+        [*product(names, [1], (STOCK, OURS))],
+        lambda times: [
+            Limit(name, stats.paired(times[name, 1, STOCK], times[name, 1, OURS]), most) for name in names
+        ],
+        lambda times: [best(name, _alone(times, name), OURS) for name in names],
     )

@@ -5,7 +5,7 @@ import pytest
 
 from padlab.core.errors import LabError
 from padlab.measure import bench, structpages, tools
-from padlab.measure.structpages import Measured, Timing
+from padlab.measure.tools import Measured, Timing, times_of
 from padlab.measure.verdict import Limit, Verdict
 
 UML = """\
@@ -69,10 +69,10 @@ def test_userspace() -> None:
     measured = parse_userspace(USERSPACE)
     assert measured.pages == 1000 and measured.reference == (700000,)
     assert len(measured.timings) == 8
-    assert measured.timings[5] == Timing(2, "movnti", 2700, 1)
+    assert measured.timings[5] == Timing("deferred", 2, "movnti", 2700, 1)
     assert measured.notes == ("1,000 pages, 4096 MiB of struct pages, 4096 MiB huge, cache 32768 KiB",)
     (timing,) = parse_userspace("memmap_bench: round 1 threads 1 ran 1 hotplug ours 3900 ns\n").timings
-    assert timing == Timing(1, "ours", 3900, 1, "hotplug")
+    assert timing == Timing("hotplug", 1, "ours", 3900, 1)
 
 
 def test_rows_of_uml() -> None:
@@ -93,33 +93,32 @@ def test_each_number_of_threads_has_its_own_stock() -> None:
 
 
 def test_rows_of_uses_are_apart() -> None:
-    measured = Measured("userspace", 1000, tuple(used([0.9] * 4, "hotplug")))
+    measured = Measured(tuple(timed("hotplug", stock=[1000] * 4, ours=[900] * 4)), pages=1000)
     assert structpages.rows(measured) == []
     stock, ours = structpages.use_rows(measured)
     assert stock.ratio is None and ours.ratio.value == pytest.approx(0.9)
 
 
-def timed(use: str = structpages.DEFERRED, **ways: list[int]) -> list[Timing]:
-    return [Timing(1, way, ns, 1, use) for way, times in ways.items() for ns in times]
+def timed(what: str = structpages.DEFERRED, **ways: list[int]) -> list[Timing]:
+    return [Timing(what, 1, way, ns, 1) for way, times in ways.items() for ns in times]
 
 
-def used(ratios: list[float], *uses: str) -> list[Timing]:
-    ours, stock = [int(1000 * ratio) for ratio in ratios], [1000] * len(ratios)
-    return [timing for use in uses for timing in timed(use, stock=stock, ours=ours)]
-
-
-def limits(*timings: Timing, threads: int = 1) -> dict[str, Limit]:
-    """Of some timings, with all uses as fast as can be."""
-    of_uses = {timing.use for timing in timings}
-    others = used([0.5] * 4, *(use for use in structpages.USES if use not in of_uses))
-    return {limit.name: limit for limit in structpages.limits([*timings, *others], {threads})}
+def limits(monkeypatch: pytest.MonkeyPatch, *runs: list[Timing], cpus: int = 1) -> dict[str, Limit]:
+    """With all other uses as fast as can be."""
+    monkeypatch.setattr(structpages.native, "cpus", lambda: cpus)
+    others = structpages.USES.keys() - {timing.what for run in runs for timing in run}
+    uses = [timing for use in others for timing in timed(use, stock=[2], ours=[1], plain=[1], movnti=[1])]
+    found = structpages.time_gate().limits_of(times_of(Measured(tuple(run)) for run in (*runs, uses)))
+    return {limit.name: limit for limit in found}
 
 
 class TestLimits:
-    def test_the_limit_and_stock_are_what_it_compares_with(self) -> None:
-        of_limit, of_stock = list(limits(*parse_userspace(USERSPACE).timings, threads=2).values())[:2]
-        assert str(of_limit) == "2 threads, of the machine's limit: 1.174 (1.174 to 1.174), at most 1.1"
-        assert str(of_stock) == "2 threads, of stock: 0.900 (0.900 to 0.900), at most 1.0"
+    def test_the_limit_and_stock_are_what_it_compares_with(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = limits(monkeypatch, list(parse_userspace(USERSPACE).timings), cpus=2)
+        assert list(map(str, found.values()))[2:4] == [
+            "2 threads, of the machine's limit: 1.174 (1.174 to 1.174), at most 1.1",
+            "2 threads, of stock: 0.900 (0.900 to 0.900), at most 1.0",
+        ]
 
     @pytest.mark.parametrize(
         ("limit", "ours", "verdict"),
@@ -135,26 +134,25 @@ class TestLimits:
     def test_round_by_round_of_all_runs(
         self, limit: list[int], ours: list[int], verdict: Verdict, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(structpages.native, "cpus", lambda: 1)
-        uses = used([1.0], *structpages.USES)
-        runs = [
-            Measured("userspace", 1000, (*timed(stock=one, limit=one, movnti=other), *uses))
-            for one, other in ((limit[:4], ours[:4]), (limit[4:], ours[4:]))
-        ]
-        assert structpages.time_gate().limits(runs)[0].verdict is verdict
+        halves = ((limit[:4], ours[:4]), (limit[4:], ours[4:]))
+        runs = [timed(stock=one, limit=one, movnti=other) for one, other in halves]
+        assert limits(monkeypatch, *runs)["1 thread, of the machine's limit"].verdict is verdict
 
     @pytest.mark.parametrize(
-        ("ratio", "verdict"), [(1.0, Verdict.PASSED), (1.03, Verdict.FAILED), (1.02, Verdict.PASSED)]
+        ("ns", "verdict"), [(100, Verdict.PASSED), (103, Verdict.FAILED), (102, Verdict.PASSED)]
     )
-    def test_a_use_may_take_as_long_as_in_stock(self, ratio: float, verdict: Verdict) -> None:
-        found = limits(*parse_userspace(USERSPACE).timings, *used([ratio] * 4, "hotplug"))
+    def test_a_use_may_take_as_long_as_in_stock(
+        self, ns: int, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        slow = timed("hotplug", stock=[100], ours=[ns], plain=[99], movnti=[99])
+        found = limits(monkeypatch, list(parse_userspace(USERSPACE).timings), slow)
         assert found["hotplug, 128 MiB at a time, of stock"].verdict is verdict
         # Nor does a use count for pages that are freed together.
         assert found["1 thread, of the machine's limit"].verdict is Verdict.PASSED
 
-    def test_what_was_not_timed_does_not_pass(self) -> None:
-        timings = parse_userspace(USERSPACE).timings
-        with pytest.raises(LabError, match="did not time 4 threads, limit, 4 threads, movnti"):
-            limits(*timings, threads=4)
-        with pytest.raises(LabError, match="did not time .*hotplug, 128 MiB at a time, ours"):
-            structpages.limits(timings, {1})
+    def test_what_was_not_timed_does_not_pass(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        timings = list(parse_userspace(USERSPACE).timings)
+        with pytest.raises(LabError, match="not time deferred: limit, threads 4; .* movnti, threads 4"):
+            limits(monkeypatch, timings, cpus=4)
+        with pytest.raises(LabError, match="not time hotplug: ours, threads 1"):
+            limits(monkeypatch, timings, timed("hotplug", stock=[1], plain=[1], movnti=[1]))

@@ -1,32 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is judged from figures, how often it is measured, and what a busy host does to a verdict."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from padlab.core import host, stats
 from padlab.measure import bench, verdict
+from padlab.measure.tools import Measured, Times, Timing
 from padlab.measure.verdict import Gate, Limit, Verdict
 
 PASSED, FAILED, OPEN = Verdict.PASSED, Verdict.FAILED, Verdict.OPEN
 FAST, SLOW, CLOSE = (1.00, 1.05), (1.12, 1.20), (1.05, 1.15)  # of a bound of 1.1
 
 
-@dataclass(frozen=True)
-class Run:
-    reference: tuple[int, ...] = (100, 100)
-
-
-def gate(*intervals: tuple[float, float]) -> Gate[Run]:
+def gate(*intervals: tuple[float, float]) -> Gate:
     """With so many runs at most; all of them together have the next interval."""
 
-    def limits(runs: Sequence[Run]) -> list[Limit]:
-        low, high = intervals[len(runs) - 1]
+    def limits(times: Times) -> list[Limit]:
+        low, high = intervals[len(times["it", 1, "ours"]) - 1]
         return [Limit("ours, of stock", stats.Paired((low + high) / 2, low, high), 1.1)]
 
-    return Gate("struct pages", Run, limits, len(intervals))
+    measured = Measured((Timing("it", 1, "ours", 5),))
+    return Gate("struct pages", lambda: measured, Path("log"), len(intervals), (), limits)
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import pytest
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.measure import tools, zeroing
+from padlab.measure.tools import Measured, Timing, times_of
 from padlab.measure.verdict import Limit, Verdict
-from padlab.measure.zeroing import GIB, Measured, Timing, Use
 
 NATIVE = """\
 zero_bench: work: 1 rounds, 3000000 bytes
@@ -28,6 +28,9 @@ zero_bench: ok
 """
 
 
+GIB = str(zeroing.GIB)
+
+
 def parsed(text: str) -> Measured:
     return zeroing.parse(tools.said(text.splitlines(), "zero_bench: "))
 
@@ -36,8 +39,8 @@ def test_rounds_and_rows() -> None:
     measured = parsed(NATIVE)
     assert measured.notes == ("store clzero: not on this CPU",)
     assert measured.reference == (700000,)
-    assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
-    stock, bare, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
+    assert measured.timings[0] == Timing("2048", 1, "stock", 200000, 200000)
+    stock, bare, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == zeroing.GIB)
     assert stock.of_stock is None and stock.us.median == 120_000
     assert single.of_stock.value == pytest.approx(100 / 120)
     assert single.of_one is single.of_bare is bare.of_bare is None
@@ -63,7 +66,7 @@ def too_slow(limits: Sequence[Limit]) -> list[str]:
 
 
 def limits(timings: Sequence[Timing], several: bool = True, extents: bool = False) -> list[Limit]:
-    return zeroing.limits([Measured(tuple(timings))], several, extents)
+    return zeroing.limits(times_of([Measured(tuple(timings))]), several, extents)
 
 
 @pytest.fixture(autouse=True)
@@ -152,12 +155,12 @@ class TestGib:
         timings = one_round() + [Timing(GIB, 8, way, ns) for way, ns in (("ours", 24), ("split", 20))]
         assert too_slow(limits(timings)) == ["8 threads, of as many bare ones: 1.200, at most 1.15"]
 
-    def test_what_was_not_timed_does_not_pass(self) -> None:
-        with pytest.raises(LabError, match="did not time whole with 1 threads"):
-            limits(one_round(whole=0))
-        with pytest.raises(LabError, match="did not time ours with 2 threads"):
-            limits(one_round(ours2=0))
-        assert too_slow(limits(one_round(ours2=0, split=0), several=False)) == []
+    def test_what_was_not_timed_does_not_pass(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        times = times_of([Measured(tuple(one_round(whole=0, ours2=0)))])
+        for cpus, missing in ((1, f"{GIB}: whole, threads 1"), (2, f"{GIB}: ours, threads 2")):
+            monkeypatch.setattr(zeroing.native, "cpus", lambda cpus=cpus: cpus)
+            with pytest.raises(LabError, match=f"did not time .*{missing}"):
+                zeroing.time_gate().limits_of(times)
 
 
 USE = """\
@@ -168,11 +171,11 @@ zero_bench: round 2 kib 2048 page 0 forward ours zero 290000 ns use 24000 ns
 zero_bench: ok
 """
 NAME = "2048 KiB touched at page 0, used forward"
-USES = parsed(USE).uses
+USES = parsed(USE).timings
 
 
-def used(stock: int, ours: int) -> tuple[Use, ...]:
-    return Use(NAME, "stock", stock), Use(NAME, "ours", ours)
+def used(stock: int, ours: int) -> tuple[Timing, ...]:
+    return Timing(NAME, 1, "stock", stock), Timing(NAME, 1, "ours", ours)
 
 
 class TestFirstUse:
@@ -189,15 +192,14 @@ class TestFirstUse:
             (USES + USES[:2] * 40, False, []),
         ],
     )
-    def test_limits(
-        self, uses: Sequence[Use], extents: bool, slow: list[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(zeroing, "wanted_uses", lambda _copies: ())
-        runs = [Measured(uses=tuple(uses[:2])), Measured(uses=tuple(uses[2:]))]
-        assert too_slow(zeroing.first_use_gate(extents).limits(runs)) == slow
+    def test_limits(self, uses: Sequence[Timing], extents: bool, slow: list[str]) -> None:
+        gate = zeroing.first_use_gate(extents, copies=True)
+        fast = [Timing(name, 1, way, 1) for name, _, way in gate.wanted if name != NAME]
+        runs = [Measured(tuple(some)) for some in (uses[:2], uses[2:], fast)]
+        assert too_slow(gate.limits_of(times_of(runs))) == slow
 
-    def test_what_was_not_timed_does_not_pass(self) -> None:
-        with pytest.raises(LabError, match="did not time 1024 KiB touched at page 0, used backward, ours"):
-            zeroing.first_use_gate().limits([Measured(uses=USES)])
-        with pytest.raises(LabError, match="did not time 2048 KiB touched at page 0, used backward, ours"):
-            zeroing.first_use_gate(copies=True).limits([Measured(uses=USES)])
+    @pytest.mark.parametrize(("copies", "kib"), [(False, 1024), (True, 2048)])
+    def test_what_was_not_timed_does_not_pass(self, copies: bool, kib: int) -> None:
+        missing = f"did not time {kib} KiB touched at page 0, used backward: ours"
+        with pytest.raises(LabError, match=missing):
+            zeroing.first_use_gate(copies=copies).limits_of(times_of([Measured(USES)]))
