@@ -9,30 +9,29 @@ KERNELS = ("stock", "patched")  # of a boots.json
 FIGURES = {"deferred_ms": "the node's line", "boot_ms": "kernel's start to init"}
 
 
-def timed(base: str, slug: str) -> Table:
-    rows = []
-    for gib, boots in _by_size(base, slug).items():
-        for key, name in FIGURES.items():
-            stock, ours = (records.median(boot, key) for boot in boots)
-            ranges = (_ranged(boot, key) for boot in boots)
-            rows.append([f"{gib} GiB, {name}", *ranges, ratio(ours, stock)])
-    return Table(("ms, median (least to most)", *KERNELS, "of stock"), rows)
-
-
 def _by_size(base: str, slug: str) -> dict[int, list[records.Record]]:
     boots = records.of_cpu(base, slug, "boots.json")["boots"]
     in_order = sorted(boots, key=lambda row: (row["gib"], KERNELS.index(row["kernel"])))
     return stats.group(in_order, lambda row: row["gib"])
 
 
-def _ranged(row: records.Record, key: str) -> str:
-    summary = row[key]
+def _ranged(summary: records.Record) -> str:
     return f"{summary['median']:,.0f} ({summary['low']:,.0f} to {summary['high']:,.0f})"
+
+
+def timed(base: str, slug: str) -> Table:
+    rows = []
+    for gib, boots in _by_size(base, slug).items():
+        for key, name in FIGURES.items():
+            stock, ours = (boot[key] for boot in boots)
+            of_stock = ratio(ours["median"], stock["median"])
+            rows.append([f"{gib} GiB, {name}", _ranged(stock), _ranged(ours), of_stock])
+    return Table(("ms, median (least to most)", *KERNELS, "of stock"), rows)
 
 
 def mail_timed(base: str, slug: str) -> Table:
     rows = [
-        [f"{gib} GiB, ms", *(figure(records.median(boot, "deferred_ms"), 0) for boot in boots)]
+        [f"{gib} GiB, ms", *(figure(boot["deferred_ms"]["median"], 0) for boot in boots)]
         for gib, boots in _by_size(base, slug).items()
     ]
     return Table(("", "before", "after"), rows)
@@ -41,5 +40,5 @@ def mail_timed(base: str, slug: str) -> Table:
 def by_threads(base: str, slug: str) -> Table:
     """Deferred init of ours by threads."""
     boots = records.of_cpu(base, slug, "boots.json")["threads"]
-    rows = [[f"{boots[0]['gib']} GiB, ms", *(_ranged(boot, "deferred_ms") for boot in boots)]]
+    rows = [[f"{boots[0]['gib']} GiB, ms", *(_ranged(boot["deferred_ms"]) for boot in boots)]]
     return Table(("threads", *(str(boot["threads"]) for boot in boots)), rows)

@@ -2,7 +2,6 @@
 """What tables are made from: records of results/, and names for their CPUs."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from padlab.core.errors import LabError
@@ -53,11 +52,3 @@ def _host(record: Record) -> re.Match[str]:
         why = f"{record['host']!r} does not say which CPU and how many"
         raise LabError("a record", why, f"record it again with: {record['command']}")
     return host
-
-
-def find(rows: Iterable[Record], **wanted: object) -> Record | None:
-    return next((row for row in rows if all(row[key] == value for key, value in wanted.items())), None)
-
-
-def median(row: Record | None, key: str) -> float | None:
-    return None if row is None else float(row[key]["median"])
