@@ -114,7 +114,7 @@ def test_a_variant_is_made_where_it_belongs() -> None:
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     set_base(monkeypatch, build=tmp_path)
     program = tmp_path / "jobs"
-    return Search("m", spin.JOBS, "why", "m", "", lambda: program)
+    return Search("t", "m", "why", "m", "", lambda: program)
 
 
 def says(wanted: Search, text: str) -> None:
