@@ -20,7 +20,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import build as builds
 from padlab.measure import provenance, rows, structpages, zeroing
 from padlab.measure.tools import Measured, Timing
-from padlab.measure.verdict import MAX_OF_BEST, Best, Gate, Judged, Verdict, overall
+from padlab.measure.verdict import MAX_OF_BEST, Gate, Judged, Verdict, overall
 
 _WHAT = "struct pages, UML"
 UML = "obj-uml-bench"  # built without what slows it down
@@ -154,34 +154,20 @@ def check(what: str | None = None, quick: bool = False) -> int:
     return STATUS[verdict]
 
 
-def show_bests(bests: Sequence[Best]) -> None:
-    """Where another way of this CPU is better than what ours has chosen, which is no failure."""
-    out = table.console()
-    others = [found for found in bests if not found.is_ours]
-    ours = f"{len(bests) - len(others)} of {len(bests)}"
-    out.print(f"at most {MAX_OF_BEST} of the best way that this CPU has: {ours}")
-    if others:
-        grid = table.grid(("", "best", "ours, of its time", "from", "to"), left={"", "best"})
-        for found in others:
-            figures = [f"{value:.3f}" for value in (found.ratio.value, found.ratio.low, found.ratio.high)]
-            grid.add_row(table.plain(found.name), found.way, *figures)
-        out.print(grid)
-
-
 def show_judged(judged: Sequence[Judged], verdict: Verdict) -> None:
     out = table.console()
-    out.print(f"{host.cpu()}", markup=False)
+    out.print(host.cpu(), markup=False)
     for of_gate in judged:
-        grid = table.grid(("", "of its time", "from", "to", "at most", "verdict"), left={"", "verdict"})
-        for limit in of_gate.limits:
-            ratio = limit.ratio
-            figures = [f"{value:.3f}" for value in (ratio.value, ratio.low, ratio.high)]
-            grid.add_row(table.plain(limit.name), *figures, f"{limit.most:.2f}", limit.verdict)
         out.print(f"\n{of_gate.gate}, {of_gate.runs} runs")
         if of_gate.limits:
-            out.print(grid)
+            out.print(rows.grid(limit.as_row() for limit in of_gate.limits))
+        # Where another way of this CPU is better than what ours has chosen, which is no failure.
+        others = [found for found in of_gate.bests if not found.is_ours]
         if of_gate.bests:
-            show_bests(of_gate.bests)
+            ours = f"{len(of_gate.bests) - len(others)} of {len(of_gate.bests)}"
+            out.print(f"at most {MAX_OF_BEST} of the best way that this CPU has: {ours}")
+        if others:
+            out.print(rows.grid({"": f.name, "best": f.way, "ours, of its time": f.ratio} for f in others))
     out.print()
     for of_gate in judged:
         busy = f", the host is too busy: {'; '.join(of_gate.busy)}" if of_gate.busy else ""

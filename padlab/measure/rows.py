@@ -10,9 +10,9 @@ from padlab.core import stats, table
 LEGEND = f"medians (least to most); {table.OPEN}: which is faster is open, as ranges overlap or are not known"
 
 
-def spread(of: stats.Summary, digits: int) -> str:
-    median, low, high = (f"{value:,.{digits}f}" for value in (of.median, of.low, of.high))
-    return f"{median} ({low} to {high})"
+def spread(of: stats.Summary | stats.Paired, digits: int = 3) -> str:
+    median = of.median if isinstance(of, stats.Summary) else of.value
+    return f"{median:,.{digits}f} ({of.low:,.{digits}f} to {of.high:,.{digits}f})"
 
 
 def grid(rows: Iterable[Mapping[str, object]], digits: int = 0, **called: str) -> Table:
@@ -21,9 +21,11 @@ def grid(rows: Iterable[Mapping[str, object]], digits: int = 0, **called: str) -
     def cell(value: object) -> str:
         if isinstance(value, stats.Summary):
             return spread(value, digits)
+        if isinstance(value, stats.Paired):
+            return spread(value)
         if value is None or isinstance(value, stats.Ratio):
             return table.marked(value)
-        return called.get(value, value) if isinstance(value, str) else f"{value:,}"
+        return table.plain(called.get(value, value)) if isinstance(value, str) else f"{value:,}"
 
     lines = list(rows)
     names = {key: called.get(key, key.replace("_", " ")) for key in lines[0]}

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from padlab.core import host, progress, stats
 from padlab.core.errors import LabError
+from padlab.measure.rows import spread
 from padlab.measure.tools import Key, Measured, Times, times_of
 
 
@@ -40,9 +41,12 @@ class Limit:
             return Verdict.PASSED
         return Verdict.FAILED if self.ratio.low > self.most else Verdict.OPEN
 
+    def as_row(self) -> dict[str, object]:
+        most = f"{self.most:.2f}"
+        return {"": self.name, "of its time": self.ratio, "at most": most, "verdict": self.verdict}
+
     def __str__(self) -> str:
-        ratio = self.ratio
-        return f"{self.name}: {ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), at most {self.most}"
+        return f"{self.name}: {spread(self.ratio)}, at most {self.most}"
 
 
 MAX_OF_BEST = 1.05  # and ours counts as the best way

@@ -77,7 +77,7 @@ class TestCommand:
         self.run(monkeypatch, SLOW)
         said = " ".join(capsys.readouterr().out.split())
         assert said.startswith(host.cpu())
-        assert "ours, of stock 1.160 1.120 1.200 1.10 FAILED" in said
+        assert "ours, of stock 1.160 (1.120 to 1.200) 1.10 FAILED" in said
         assert "not decided, the host is too busy: other programs used 50% of a CPU" in said
 
 
@@ -92,7 +92,8 @@ def test_all_gates_or_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_better_way_is_shown(ours: list[float], shown: str, capsys: pytest.CaptureFixture[str]) -> None:
     times = {"stock": [300.0, 310.0, 290.0], "movnti": [100.0, 101.0, 99.0], "ours": ours}
-    bench.show_bests([verdict.best("2048 KiB", times, "ours")])
+    judged = verdict.Judged("pages", (), 1, (), (verdict.best("2048 KiB", times, "ours"),))
+    bench.show_judged([judged], PASSED)
     said = " ".join(capsys.readouterr().out.split())
     assert f"{0 if shown else 1} of 1" in said
     assert f"2048 KiB {shown}" in said if shown else "2048" not in said
