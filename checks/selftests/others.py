@@ -7,10 +7,11 @@ now and then on stock, too.  So programs that were worse on patched run again on
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from checks import guests
+from padlab.core import stats
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import others
@@ -42,15 +43,12 @@ class Ran:
         return f"{('fails', 'is skipped', 'passes')[self.ending]}, {self.passed} cases pass"
 
 
-def suites() -> list[str]:
-    return list(dict.fromkeys(map(others.suite_of, others.programs())))
+def suites() -> dict[str, list[str]]:
+    """The names of programs by suite."""
+    return stats.group(others.programs(), others.suite_of)
 
 
-def names(suite: str) -> list[str]:
-    return [name for name in others.programs() if others.suite_of(name) == suite]
-
-
-def limit_s(chosen: Sequence[str]) -> float:
+def limit_s(chosen: Iterable[str]) -> float:
     programs = others.programs()
     return _BOOT_LIMIT_S + _LIMIT_SHARE * sum(programs[name].limit_s for name in chosen)
 
@@ -88,32 +86,27 @@ def _boot(kernel: str, chosen: Sequence[str]) -> BootResult:
 
 def check(suite: str) -> Outcome:
     """A case for each program, skipped if it passes nowhere."""
-    chosen = todo = names(suite)
-    stock: dict[str, Ran] = {}
-    patched: dict[str, Ran] = {}
-    of_stock: list[str] = []
-    of_ours: list[str] = []
+    chosen = todo = suites()[suite]
+    tries: dict[str, dict[str, Ran]] = {"stock": {}, "patched": {}}
+    reports: dict[str, list[str]] = {"stock": [], "patched": []}
     shared = 0
     for _ in range(TRIES):
-        theirs, ours = _boot("stock", todo), _boot("patched", todo)
-        stock, patched = best(stock, read(theirs.guest)), best(patched, read(ours.guest))
-        of_stock += theirs.trouble
-        of_ours += ours.trouble
-        shared += jobs(ours.guest)
+        for kernel, best in tries.items():
+            result = _boot(kernel, todo)
+            best |= {name: max(ran, best.get(name, ran)) for name, ran in read(result.guest).items()}
+            reports[kernel] += result.trouble
+        shared += jobs(result.guest)
+        stock, patched = tries.values()
         todo = [name for name in todo if patched[name] < stock[name]]
         if not todo:
             break
     problems = [f"{name}: {stock[name]} on stock; {patched[name]} on patched" for name in todo]
-    problems += guests.new_reports(of_stock, of_ours)
+    problems += guests.new_reports(*reports.values())
     if suite == WITH_JOBS and not shared:
         problems.append("no helper took part in any job, so none of them was tested")
     fine = [name for name in chosen if name not in todo]
     skips = tuple(f"{name}: {stock[name]} on stock" for name in fine if not stock[name].ending)
-    return Outcome(len(fine) - len(skips), tuple(problems), skips, ours.guest_log)
-
-
-def best(before: dict[str, Ran], now: dict[str, Ran]) -> dict[str, Ran]:
-    return before | {name: max(ran, before.get(name, ran)) for name, ran in now.items()}
+    return Outcome(len(fine) - len(skips), tuple(problems), skips, result.guest_log)
 
 
 STRESS_CONFIG = DEBUG
