@@ -31,7 +31,8 @@ def of_cpu(base: str, slug: str, name: str) -> Record:
 
 def of_all(base: str, name: str) -> dict[str, Record]:
     """By CPU, the one with the most CPUs first."""
-    by_cpu = {slug: of_cpu(base, slug, name) for slug in provenance.of_cpus(name, base)}
+    paths = sorted((Base.named(base).results / provenance.CPUS).glob(f"*/{name}"))
+    by_cpu = {path.parent.name: of_cpu(base, path.parent.name, name) for path in paths}
     return dict(sorted(by_cpu.items(), key=lambda item: -cpus(item[1])))
 
 

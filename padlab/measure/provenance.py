@@ -30,20 +30,6 @@ CPUS = "cpus"  # the folder of CPUs' folders
 OF_CPU = ("bench.json", "hugepages.json", "starts.json", "boots.json")
 
 
-def path_of(name: str) -> Path:
-    return (
-        paths.base().results / CPUS / host.cpu_slug() / name
-        if name in OF_CPU
-        else paths.base().results / name
-    )
-
-
-def of_cpus(name: str, base: str) -> dict[str, Path]:
-    """By CPU, in order, where a result that depends on it has been recorded for a base."""
-    top = paths.Base.named(base).results / CPUS
-    return {path.parent.name: path for path in sorted(top.glob(f"*/{name}"))}
-
-
 def load(path: Path, command: str, what: str) -> Any:
     try:
         return json.loads(path.read_text())
@@ -75,7 +61,8 @@ def _made(command: str, version: str, **more: str) -> dict[str, str]:
 
 
 def record(name: str, data: Mapping[str, Any]) -> None:
-    path = path_of(name)
+    results = paths.base().results
+    path = (results / CPUS / host.cpu_slug() if name in OF_CPU else results) / name
     write(path, to_text(data) + "\n")
     progress.result(f"recorded in {path}")
 

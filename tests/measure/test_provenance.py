@@ -10,6 +10,7 @@ import pytest
 from padlab.core import host, paths
 from padlab.core.errors import LabError
 from padlab.measure import provenance
+from tests.conftest import set_base
 
 CPUINFO = """\
 processor\t: 0
@@ -30,25 +31,14 @@ def test_the_table_of_the_documents_has_the_same_names() -> None:
         assert bool(of_cpu) == (name.removeprefix("*/") in provenance.OF_CPU), name
 
 
-def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "RECORDED", tmp_path)
-    slugs = ["amd-family-25-model-160", "amd-family-25-model-17", "intel-family-6-model-207"]
-    for slug in reversed(slugs):
-        (tmp_path / "7.3/cpus" / slug).mkdir(parents=True)
-        (tmp_path / "7.3/cpus" / slug / "bench.json").write_text("{}")
-    records = provenance.of_cpus("bench.json", "7.3")
-    assert list(records) == slugs
-    assert records[slugs[0]] == tmp_path / "7.3/cpus/amd-family-25-model-160/bench.json"
-    assert provenance.of_cpus("bench.json", "6.12") == provenance.of_cpus("hugepages.json", "7.3") == {}
-
-
 def test_nothing_of_another_cpu_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_base(monkeypatch, results=tmp_path)
     monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
     for family, cpus in ((26, 2), (26, 16), (25, 16)):
         host.CPUINFO.write_text(CPUINFO.replace(": 26", f": {family}"))
         monkeypatch.setattr(host.os, "cpu_count", lambda cpus=cpus: cpus)
-        folder = paths.base().results / f"cpus/amd-family-{family}-model-2-{cpus}cpus"
-        assert provenance.path_of("bench.json") == folder / "bench.json"
+        provenance.record("bench.json", {})
+        assert (tmp_path / f"cpus/amd-family-{family}-model-2-{cpus}cpus/bench.json").read_text() == "{}\n"
 
 
 def test_records_are_whole_or_not_there(tmp_path: Path) -> None:
