@@ -83,9 +83,9 @@ def test_device() -> Outcome:
     FULL,
 )
 def test_added() -> Outcome:
-    """Memory that is added, in guest instructions: what boot takes less if it is not put online."""
     costs, log = {}, None
     for kernel in ("stock", "patched"):
+        # What boot takes less if it is not put online.
         online, offline = (
             guests.boot(ADDED_MACHINE, kernel, append=(f"memhp_default_state={state}",), exact=True)
             for state in ("online", "offline")
@@ -124,10 +124,9 @@ def test_growth() -> Outcome:
 
 @each("config", map(_other, OTHER_CONFIGS))
 def test_no_page_costs_more(config: Config) -> Outcome:
-    """No page costs more instructions than stock's, also where struct pages are others or seen one by one."""
-    return _reached(
-        growth.of_pages({kernel: guests.ready(kernel, "boot", config) for kernel in growth.KERNELS})
-    )
+    """Also where struct pages are others, or seen one by one."""
+    ready = {kernel: guests.ready(kernel, "boot", config) for kernel in growth.KERNELS}
+    return _reached(growth.of_pages(ready))
 
 
 def _reached(all_goals: Sequence[growth.Goal]) -> Outcome:

@@ -30,7 +30,6 @@ _DONE = re.compile(r"(\d+) jobs, .*, seed 0x[0-9a-f]+$")
 
 
 def done(said: tools.Said) -> int:
-    """How many jobs."""
     match = _DONE.match(said.end)
     return int(match[1]) if match else 0
 

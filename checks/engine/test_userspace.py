@@ -30,7 +30,6 @@ def test_native(checker: Checker) -> Outcome:
     ),
 )
 def test_engine(sanitizer: str, request: pytest.FixtureRequest) -> Outcome:
-    """Random jobs; nothing may be found."""
     jobs = QUICK_JOBS if request.config.option.quick else JOBS[sanitizer]
     return fuzz.fuzz(sanitizer, jobs)
 

@@ -38,7 +38,6 @@ def mail_timed(base: str, slug: str) -> Table:
 
 
 def by_threads(base: str, slug: str) -> Table:
-    """Deferred init of ours by threads."""
     boots = records.of_cpu(base, slug, "boots.json")["threads"]
     rows = [[f"{boots[0]['gib']} GiB, ms", *(_ranged(boot["deferred_ms"]) for boot in boots)]]
     return Table(("threads", *(str(boot["threads"]) for boot in boots)), rows)

@@ -111,7 +111,6 @@ def _zeroed(base: str, slug: str) -> Zeroed:
 
 
 def _hugepages(base: str) -> Iterator[tuple[str, Record]]:
-    """By CPU's name."""
     return ((records.cpu(record), record) for record in records.of_all(base, "hugepages.json").values())
 
 

@@ -171,7 +171,6 @@ def main(large: bool = False) -> int:
 
 
 def per_gib(of: Boots) -> dict[str, float]:
-    """Millions of instructions a GiB."""
     return {**{phase.name: of.per_gib(phase) for phase in PHASES}, "whole boot to init": of.per_gib()}
 
 
