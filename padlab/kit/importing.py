@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +76,7 @@ def records(run: Run) -> Iterator[tuple[str, str, Record]]:
             yield base, "bench.json", {**made, "benches": bench.benches([structpages.parse(said)])}
         else:
             kind = "native_copies" if "--copy" in section.command.split() else "native"
-            rows = zeroing.rows(zeroing.parse(said).timings)
-            hugepages.setdefault(base, made)[kind] = [asdict(row) for row in rows]
+            hugepages.setdefault(base, made)[kind] = zeroing.rows(zeroing.parse(said).timings)
     yield from ((base, "hugepages.json", record) for base, record in hugepages.items() if "native" in record)
     booted, swept = _timed(run, "boots", "kernel"), _timed(run, "sweep", "threads")
     boots = [
@@ -117,7 +116,7 @@ def _timed(run: Run, kind: str, key: str) -> dict[tuple[int, str], list[dmesg.Dm
 def _both(logs: Iterable[dmesg.Dmesg]) -> Record:
     deferred = stats.summarize([max(node.ms for node in log.nodes) for log in logs])
     to_init = stats.summarize([log.boot_ms for log in logs if log.boot_ms])
-    return {"deferred_ms": asdict(deferred), "boot_ms": asdict(to_init)}
+    return {"deferred_ms": deferred, "boot_ms": to_init}
 
 
 def main(path: Path) -> Run:
@@ -145,5 +144,5 @@ def _keep(path: Path, record: Record) -> str:
     old = provenance.load(path, "./lab bench", "importing").get("command", "") if path.exists() else ""
     if old.startswith("./lab "):
         return f"{paths.shown(path)}: not replaced, it is of {old}; remove it to have the kit's"
-    provenance.write(path, provenance.to_text(record) + "\n")
+    provenance.save(path, record)
     return f"{paths.shown(path)}: recorded"

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab bench``: struct page init at native speed on real memory, stock's way beside ours.
+"""``./lab bench``: struct page init at native speed, stock's way beside ours (docs/measuring.md).
 
-Two programs run the code that is in the kernel, on memory much larger than caches: that of
-structpages.py, and the benchmark of the KUnit suite under User-mode Linux, on one CPU.
-
-In each, the ways take turns, so that whatever else the host does hits all of
-them.  What counts is the ratio of medians within one run.
+Of the two programs, this runs the benchmark of the KUnit suite; the other one is in structpages.py.
 """
 
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +105,9 @@ def benches(runs: Sequence[Measured]) -> list[dict[str, Any]]:
         {
             "bench": measured.bench,
             "pages": measured.pages,
-            "notes": list(measured.notes),
-            "rows": [asdict(row) for row in structpages.rows(measured)],
-            "uses": [asdict(row) for row in structpages.use_rows(measured)],
+            "notes": measured.notes,
+            "rows": structpages.rows(measured),
+            "uses": structpages.use_rows(measured),
         }
         for measured in runs
     ]

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab compare``: stock and patched side by side, in one run.
 
-Both are booted in turn, and each figure's median and spread are printed, with the ratio of the medians last.
-Times need several boots of each, and a pair that is thrown away.  Ours may be booted with several numbers of
-threads; stock always uses all CPUs of a node.  On a published machine the times of 2020 are beside ours.
-
-In exact mode, instructions are counted, which must be equal to the digit over two boots of each; a kernel for
-which they are not is a failure of the comparison.  Stock does not print how many pages it initialised.  Its
-count is taken from ours: the machine is the same and both defer by the same rule.
+Times need several boots of each, and a pair that is thrown away; counts must be equal over two.  Stock does
+not print how many pages it initialised: its count is taken from ours, as both defer by the same rule.
 """
 
 import csv
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
+
+import msgspec
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
@@ -80,7 +76,7 @@ def main(
     for record in records if exact else ():
         provenance.record(f"compare-{record['machine']}-exact.json", record)
     if as_json:
-        print(json.dumps(records, indent=2))
+        print(msgspec.json.format(msgspec.json.encode(records)).decode())
     else:
         for of_machine in comparisons:
             show(of_machine, build)
@@ -180,6 +176,6 @@ def as_dict(comparison: Comparison, build: Build) -> dict[str, Any]:
         **provenance.provenance(f"{command} --threads {threads}" if threads else command, build, accel),
         "machine": name,
         "deferred_pages": comparison.pages,
-        "differing": list(comparison.differing),
-        "figures": [asdict(figure) for figure in comparison.figures],
+        "differing": comparison.differing,
+        "figures": comparison.figures,
     }

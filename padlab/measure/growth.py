@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab record growth``: what a boot costs for each GiB, and for each page below 4 GiB.
+"""``./lab record growth``: what a boot costs for each GiB, and for each page below 4 GiB (docs/measuring.md).
 
-Exact mode: stock and patched are booted on one CPU with two sizes of memory, and every part of the boot that
-grows is told apart by the kernel's own messages, whose stamps count instructions (phases.py).  Parts that
-stay the same cancel out.
-
-What a page of the lower zones costs cannot be told from the size of the machine, since there are always 3 GiB
-of them.  Two machines of the same size tell it, that have more and less of their RAM below 4 GiB.
+Every part of the boot that grows is told apart by the kernel's own messages, whose stamps count instructions
+(phases.py).  Parts that stay the same cancel out.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from padlab.core import host, table
@@ -80,9 +76,9 @@ class Boots:
         few, many = (self.low[gib].of(EARLY_INIT, EARLY_FREE) for gib in LOW_GIB)
         return 1e6 * (many - few) / ((LOW_GIB[1] - LOW_GIB[0]) * PAGES_PER_GIB)
 
-    def as_dict(self) -> dict[str, Any]:
-        of_sizes = {f"memory-{gib}": asdict(costs) for gib, costs in self.sizes.items()}
-        return of_sizes | {f"low-memory-{gib}": asdict(costs) for gib, costs in self.low.items()}
+    def by_machine(self) -> dict[str, Costs]:
+        of_sizes = {f"memory-{gib}": costs for gib, costs in self.sizes.items()}
+        return of_sizes | {f"low-memory-{gib}": costs for gib, costs in self.low.items()}
 
 
 @dataclass(frozen=True)
@@ -199,8 +195,8 @@ def as_dict(boots: Mapping[str, Boots], build: Build) -> dict[str, Any]:
     return {
         **provenance.provenance("./lab record growth --large", build, boots["patched"].accel),
         "unit": "millions of guest instructions",
-        "per_gib_from_to": list(SIZES_GIB),
-        "goals": [{**asdict(goal), "ok": goal.ok} for goal in goals(boots)],
+        "per_gib_from_to": SIZES_GIB,
+        "goals": [{**vars(goal), "ok": goal.ok} for goal in goals(boots)],
         "per_gib": {kernel: per_gib(of) for kernel, of in boots.items()},
-        "boots": {kernel: of.as_dict() for kernel, of in boots.items()},
+        "boots": {kernel: of.by_machine() for kernel, of in boots.items()},
     }

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab bench hugepages``: how long it takes to zero and copy huge pages, stock's way beside ours.
+"""``./lab bench hugepages``: how long it takes to zero and copy huge pages, and what a job costs.
 
-Natively, tools/testing/folio_zero runs mm/folio_zero.c, mm/folio_copy.c, x86's stores and the job engine as
-they are, on real memory, with the back end for jobs at boot.
-
-In a guest, instructions are counted in exact mode: what a caller does before the first byte is zeroed, and
-what a helper executes besides the thread function.  Faults use the back end for jobs of tasks
-(kernel/padata_mt_task.c): for each chunk, a helper asks whether it may go on, and charges the task for the
-one before; it also lowers its priority when it comes, and so on.  The same job is run with both back ends
-while its caller sleeps, so that the instructions from one chunk to the next are the helper's.
+What a caller does before the first byte is zeroed, and what a helper executes besides the thread function, is
+counted in a guest.  The same job is run with the back end for boot and the one for tasks while its caller
+sleeps, so that the instructions from one chunk to the next are the helper's.
 """
 
 import itertools
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TypeVar
 
 from padlab.core import stats, table
@@ -148,9 +143,8 @@ def main(quick: bool = False) -> int:
     timed = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
     if not quick:
         made = {**exact.accel.as_dict(), **provenance.of_native("./lab bench hugepages")}
-        rows_of = {name: list(map(asdict, of_kind)) for name, of_kind in timed.items()}
-        costs = {**asdict(cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(helpers)}
-        provenance.record("hugepages.json", {**made, **rows_of, "exact": costs})
+        costs = {**vars(cost), "machine": MACHINE, "most": MAX_COST, "helper": helpers}
+        provenance.record("hugepages.json", {**made, **timed, "exact": costs})
     out = table.console()
     out.print(f"us for a page that is zeroed, then copied, {rounds} rounds: {rows.LEGEND}", markup=False)
     for of_kind in timed.values():

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab record parts``: what a boot costs after each part of the series, beside stock.
-
-Exact mode: stock, and a kernel with the first part, with the first two, and so on, are
-booted on one CPU, as ``./lab record growth`` does with stock and the whole series.  Where parts.toml
-says so, there is a kernel for each step of a part.
+"""``./lab record parts``: what a boot costs after each part of the series, or each step of it, beside stock.
 
 All but stock are built in one tree, one after the other: only what a part changes is compiled.
 """
@@ -70,9 +66,9 @@ def main() -> int:
     record = {
         **provenance.provenance("./lab record parts", ready.build, measured.accel),
         "unit": "guest instructions; of boots: millions",
-        "per_gib_from_to": list(SIZES_GIB),
+        "per_gib_from_to": SIZES_GIB,
         "figures": costs,
-        "boots": {name: of.as_dict() for name, of in boots.items()},
+        "boots": {name: of.by_machine() for name, of in boots.items()},
     }
     provenance.record("parts.json", record)
     console = table.console()

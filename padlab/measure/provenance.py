@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recording results under results/, each with what made it.
+"""Recording results under results/, each with what made it (docs/measuring.md).
 
-Always under the same name for the same measurement, so that git shows what a change did to the figures:
-docs/measuring.md has the names, and the commands that record.  What depends on the host's CPU is in a folder
-of that CPU and how many there are, such as results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded
-on another one is lost.
-
-Every file names its command, the day (UTC), the Debian source version of the
-kernels, the commit of this repository, and the host's CPU; the accelerator and QEMU's version where guests
-were booted, the compiler where native programs ran.  Those of another base than 6.12 are in results/NAME, and
-their command says which.  A row is a line.  ``./lab docs`` puts what is recorded into the documents.
+Always under the same name for the same measurement, so that git shows what a change did to the figures; what
+depends on the host's CPU in a folder of that and how many there are, so that nothing of another one is lost.
 """
 
 import datetime
@@ -17,6 +10,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from padlab.core import git, host, paths, progress
 from padlab.core.errors import LabError
@@ -63,8 +58,12 @@ def _made(command: str, version: str, **more: str) -> dict[str, str]:
 def record(name: str, data: Mapping[str, Any]) -> None:
     results = paths.base().results
     path = (results / CPUS / host.cpu_slug() if name in OF_CPU else results) / name
-    write(path, to_text(data) + "\n")
+    save(path, data)
     progress.result(f"recorded in {path}")
+
+
+def save(path: Path, data: Mapping[str, Any]) -> None:
+    write(path, to_text(msgspec.to_builtins(data)) + "\n")
 
 
 def to_text(value: Any, indent: str = "") -> str:

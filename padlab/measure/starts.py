@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab record starts``: how the helpers of deferred init come to work, ours and stock's.
 
-Both kernels start helpers as work items, so the kernel's own trace events tell
-when each was queued and when it was first run, and which threads had to be made
-in between.  Times only order the events: an emulated guest's are no measure of speed.
+Both start them as work items.  Trace events tell when each was queued and first run, and which threads
+were made in between.  Times only order the events: an emulated guest's are no measure of speed.
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 
 from padlab.core import table
@@ -70,11 +69,8 @@ def main() -> int:
     ready = {kernel: boot.prepare(kernel, role="trace") for kernel in KERNELS}
     for name, kernel in product(MACHINES, KERNELS):
         made[name][kernel], result = measure(load(name), ready[kernel])
-    data = {
-        **provenance.provenance("./lab record starts", result.build, result.accel),
-        "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in made.items()},
-    }
-    provenance.record("starts.json", data)
+    facts = provenance.provenance("./lab record starts", result.build, result.accel)
+    provenance.record("starts.json", {**facts, "machines": made})
     lines = (
         {"machine": name, "CPUs": load(name).cpus, "kernel": kernel, **vars(starts)}
         for name, of in made.items()
