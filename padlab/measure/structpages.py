@@ -149,11 +149,11 @@ def time_gate() -> Gate:
     return Gate(
         "struct pages",
         lambda: run(f"--rounds={ROUNDS}", f"--mib={QUICK_MIB}"),
-        log_path(),
-        RUNS,
-        {*product([DEFERRED], counts, ("stock", OURS, LIMIT)), *product(USES, [1], USE_WAYS)},
-        lambda times: limits(times, counts),
-        lambda times: [
+        log=log_path(),
+        runs=RUNS,
+        wanted={*product([DEFERRED], counts, ("stock", OURS, LIMIT)), *product(USES, [1], USE_WAYS)},
+        limits=lambda times: limits(times, counts),
+        bests=lambda times: [
             best(name, {way: times[use, 1, way] for way in USE_WAYS}, USE_OURS) for use, name in USES.items()
         ],
     )

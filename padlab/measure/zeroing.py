@@ -170,10 +170,10 @@ def time_gate(extents: bool = False) -> Gate:
     return Gate(
         "1 GiB zeroed",
         lambda: run(f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
-        log_path(),
-        RUNS,
-        wanted | {(_GIB, 2, OURS), (_GIB, 2, SPLIT)} if several else wanted,
-        lambda times: limits(times, several, extents),
+        log=log_path(),
+        runs=RUNS,
+        wanted=wanted | {(_GIB, 2, OURS), (_GIB, 2, SPLIT)} if several else wanted,
+        limits=lambda times: limits(times, several, extents),
     )
 
 
@@ -191,7 +191,8 @@ def sizes_gate() -> Gate:
         return [best(f"{kib} KiB", ways, UNTOUCHED) for kib, ways in others.items() if UNTOUCHED in ways]
 
     measure = partial(run, f"--rounds={SIZES_ROUNDS}", "--threads=1")
-    return Gate("pages zeroed that nobody has touched", measure, log_path(), 1, (), lambda _times: [], bests)
+    name = "pages zeroed that nobody has touched"
+    return Gate(name, measure, log=log_path(), runs=1, wanted=(), limits=lambda _times: [], bests=bests)
 
 
 def copy_gate() -> Gate:
@@ -200,11 +201,11 @@ def copy_gate() -> Gate:
     return Gate(
         "1 GiB copied",
         lambda: run("--copy", f"--rounds={ROUNDS}", f"--min-kib={GIB}"),
-        log_path(),
-        RUNS,
-        [(_GIB, 1, way) for way in (OURS, *COPY_PEERS)],
-        lambda times: _one(times, most, COPY_PEERS),
-        lambda times: [best("1 GiB copied", _alone(times, _GIB), OURS)],
+        log=log_path(),
+        runs=RUNS,
+        wanted=[(_GIB, 1, way) for way in (OURS, *COPY_PEERS)],
+        limits=lambda times: _one(times, most, COPY_PEERS),
+        bests=lambda times: [best("1 GiB copied", _alone(times, _GIB), OURS)],
     )
 
 
@@ -223,11 +224,11 @@ def first_use_gate(extents: bool = False, copies: bool = False) -> Gate:
     return Gate(
         f"folios {'copied' if copies else 'zeroed'} and used",
         lambda: run("--use", f"--rounds={USE_ROUNDS}", *(COPIES if copies else ())),
-        log_path(),
-        USE_RUNS,
-        [*product(names, [1], (STOCK, OURS))],
-        lambda times: [
+        log=log_path(),
+        runs=USE_RUNS,
+        wanted=[*product(names, [1], (STOCK, OURS))],
+        limits=lambda times: [
             Limit(name, stats.paired(times[name, 1, STOCK], times[name, 1, OURS]), most) for name in names
         ],
-        lambda times: [best(name, _alone(times, name), OURS) for name in names],
+        bests=lambda times: [best(name, _alone(times, name), OURS) for name in names],
     )
