@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a kit's run has written, whole and damaged: read, recorded and judged; and the script that writes it."""
 
+import contextlib
 import hashlib
+import io
 import itertools
 import os
 import shlex
@@ -76,25 +78,17 @@ def section(name: str, body: str, status: int = 0, command: str = "it") -> bytes
 
 
 def ran(*more: bytes, end: bool = True) -> bytes:
+    qemu = "qemu -accel tcg,thread=multi -m 16G"
     sections = [
         section("kit", KIT),
         section("host", HOST),
         section("natives base=6.12 program=zero_bench", zeroed(3), 137, "zero_bench --rounds=5"),
         section("natives base=6.12 program=memmap_bench", initialised(), 0, "memmap_bench --rounds=5"),
-        *(
-            section(
-                f"boots gib=16 kernel={kernel} round={nr}",
-                booted(kernel),
-                0,
-                "qemu -accel tcg,thread=multi -m 16G",
-            )
-            for nr in (1, 2, 3)
-            for kernel in importing.KERNELS
-        ),
-        section("boots gib=64 kernel=stock round=1", booted("stock")),
-        section("sweep gib=16 threads=4 round=1", booted("patched")),
-        *more,
     ]
+    for nr, kernel in itertools.product((1, 2, 3), importing.KERNELS):
+        sections.append(section(f"boots gib=16 kernel={kernel} round={nr}", booted(kernel), 0, qemu))
+    sections.append(section("boots gib=64 kernel=stock round=1", booted("stock")))
+    sections += [section("sweep gib=16 threads=4 round=1", booted("patched")), *more]
     return b"padata-kit 2\n" + b"".join(sections) + (section("end", "done\n") if end else b"")
 
 
@@ -106,31 +100,25 @@ def maps(machine: str, patched: str = REPORT) -> bytes:
     )
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "RECORDED", tmp_path / "results")
-    return tmp_path / "results"
+    return tmp_path / "results/cpus" / SLUG
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "ran.txt"
-
-
-def imported(file: Path, data: bytes, capsys: pytest.CaptureFixture) -> tuple[int, str]:
-    file.write_bytes(data)
-    return verdict.show(importing.main(file).file), capsys.readouterr().out
+def imported(top: Path, data: bytes) -> tuple[int, str]:
+    """The exit status, and what is said."""
+    (top / "ran.txt").write_bytes(data)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        status = verdict.show(importing.main(top / "ran.txt").file)
+    return status, said.getvalue()
 
 
 class TestForm:
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [
-            (
-                b"initialised, 900",
-                b"initialised, 901",
-                "the body of section 'boots gib=16 kernel=patched round=1'",
-            ),
+            (b"ised, 900", b"ised, 901", "the body of section 'boots gib=16 kernel=patched round=1'"),
             (b"bytes: ", b"bytes: 9", "no head of a section is at byte 13"),
             (b"status: 137", b"status: x", "no head of a section is at byte "),
             (b"\n", b"\r\n", "no file of a kit's run"),
@@ -155,10 +143,8 @@ class TestForm:
 
 
 class TestImport:
-    def test_records_are_what_tables_are_made_of(
-        self, file: Path, results: Path, capsys: pytest.CaptureFixture
-    ) -> None:
-        status, said = imported(file, ran(), capsys)
+    def test_records_are_what_tables_are_made_of(self, tmp_path: Path, results: Path) -> None:
+        status, said = imported(tmp_path, ran())
         assert status == 0 and said.count(": recorded\n") == 3 and "note: this commit is " in said
         assert "nothing is there of: oracle" in said
         rows = boots.timed("6.12", SLUG).rows
@@ -168,48 +154,43 @@ class TestImport:
         # Of three rounds, the last one was cut.
         assert native.sizes("6.12", SLUG).rows == [["1 GiB", "300,000", "0.50", "0.10", "0.00"]]
         assert native.struct_pages("6.12").rows[0][2:5] == ["20.00", "5.00", "0.25"]
-        record = (results / "cpus" / SLUG / "hugepages.json").read_text()
+        record = (results / "hugepages.json").read_text()
         assert '"commit": "1234567"' in record and '"n": 2' in record
         # What a kit has recorded, it may record again.
-        assert imported(file, ran(), capsys)[1] == said
+        assert imported(tmp_path, ran())[1] == said
 
-    def test_what_the_lab_has_recorded_stays(
-        self, file: Path, results: Path, capsys: pytest.CaptureFixture
-    ) -> None:
-        write(results / "cpus" / SLUG / "bench.json", '{"command": "./lab bench"}')
-        _, said = imported(file, ran(), capsys)
+    def test_what_the_lab_has_recorded_stays(self, tmp_path: Path, results: Path) -> None:
+        write(results / "bench.json", '{"command": "./lab bench"}')
+        _, said = imported(tmp_path, ran())
         assert "bench.json: not replaced, it is of ./lab bench; remove it" in said
 
-    def test_of_a_killed_run(self, file: Path, results: Path, capsys: pytest.CaptureFixture) -> None:
+    def test_of_a_killed_run(self, tmp_path: Path) -> None:
         tests = section(
             "tests role=kunit of=guest", "ktap a not ok"
         )  # of an older kit: no longer of interest
-        status, said = imported(file, ran(tests, maps("cut"), end=False)[:-5], capsys)
+        status, said = imported(tmp_path, ran(tests, maps("cut"), end=False)[:-5])
         assert status == 0 and "memory map, cut: a guest was ended before its end" in said
         assert "the run was ended before its end" in said and said.count(": recorded\n") == 3
 
-    def test_verdicts(self, file: Path, capsys: pytest.CaptureFixture) -> None:
-        warned = section("oracle machine=warned kernel=stock of=console", "[ 1.000000] WARNING: CPU: 1\n")
-        file.write_bytes(
-            ran(
-                maps("same"),
-                maps("other", REPORT.replace("hash=5963", "hash=5964")),
-                maps("cut", REPORT.replace("done 0\n", "")),
-                maps("warned") + warned,
-                section("natives base=6.12 program=zero_bench", "zero_bench: FAILED: not zero\n", 1),
-            )
+    def test_verdicts(self, tmp_path: Path) -> None:
+        data = ran(
+            maps("same"),
+            maps("other", REPORT.replace("hash=5963", "hash=5964")),
+            maps("cut", REPORT.replace("done 0\n", "")),
+            maps("warned"),
+            section("oracle machine=warned kernel=stock of=console", "[ 1.000000] WARNING: CPU: 1\n"),
+            section("natives base=6.12 program=zero_bench", "zero_bench: FAILED: not zero\n", 1),
         )
-        whole = form.read(file)
-        found = {name: (one.passed, len(one.failures)) for name, one in verdict.outcomes(whole)}
-        assert found == {
+        outcomes = verdict.outcomes(form.parse(data, "x"))
+        assert {name: (one.passed, len(one.failures)) for name, one in outcomes} == {
             "natives base=6.12 program=zero_bench": (0, 1),
             "memory map, same": (1, 0),
             "memory map, other": (0, 1),
             "memory map, cut": (0, 0),
             "memory map, warned": (0, 1),
         }
-        assert verdict.show(whole) == 1
-        assert "memory maps that are as stock's: 1\n" in capsys.readouterr().out
+        status, said = imported(tmp_path, data)
+        assert status == 1 and "memory maps that are as stock's: 1\n" in said
 
 
 class TestCommandLines:
