@@ -144,7 +144,12 @@ class TestForm:
 
 class TestImport:
     def test_records_are_what_tables_are_made_of(self, tmp_path: Path, results: Path) -> None:
-        status, said = imported(tmp_path, ran())
+        copied = section("natives base=6.12 program=zero_bench", zeroed(2), 0, "zero_bench --copy")
+        ended = section("boots gib=16 kernel=stock round=4", booted("stock"), 137)
+        panic = f"{booted('stock')}[    9.100000] Kernel panic - not syncing: x\r\n"
+        panicked = section("boots gib=16 kernel=stock round=5", panic)
+        data = ran(copied, ended, panicked)
+        status, said = imported(tmp_path, data)
         assert status == 0 and said.count(": recorded\n") == 3 and "note: this commit is " in said
         assert "nothing is there of: oracle" in said
         rows = boots.timed("6.12", SLUG).rows
@@ -155,9 +160,10 @@ class TestImport:
         assert native.sizes("6.12", SLUG).rows == [["1 GiB", "300,000", "0.50", "0.10", "0.00"]]
         assert native.struct_pages("6.12").rows[0][2:5] == ["20.00", "5.00", "0.25"]
         record = (results / "hugepages.json").read_text()
-        assert '"commit": "1234567"' in record and '"n": 2' in record
+        assert all(text in record for text in ('"commit": "1234567"', '"n": 2', '"native_copies": ['))
+        assert (results / "boots.json").read_text().count('"runs": 3') == 2
         # What a kit has recorded, it may record again.
-        assert imported(tmp_path, ran())[1] == said
+        assert imported(tmp_path, data)[1] == said
 
     def test_what_the_lab_has_recorded_stays(self, tmp_path: Path, results: Path) -> None:
         write(results / "bench.json", '{"command": "./lab bench"}')
