@@ -179,10 +179,10 @@ def taken(result: BootResult) -> int:
     return count
 
 
-def taken_problems(stock: int, patched: int, most: int = MOST_TAKEN) -> list[str]:
+def taken_problems(stock: int, patched: int) -> list[str]:
     wrong = []
-    if patched > most:
-        wrong.append(f"zone->lock was taken {patched} times, more than {most}; stock {stock}")
+    if patched > MOST_TAKEN:
+        wrong.append(f"zone->lock was taken {patched} times, more than {MOST_TAKEN}; stock {stock}")
     if not 0 < patched <= stock:
         wrong.append(f"zone->lock was taken {patched} times, stock {stock}: that is not its whole count")
     return wrong

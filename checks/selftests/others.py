@@ -18,13 +18,14 @@ from padlab.kernel import others
 from padlab.kernel.kconfig import DEBUG, OTHERS
 from padlab.vm.boot import BootResult
 from padlab.vm.channel import Guest
+from padlab.vm.spec import How
 
 MACHINE = "others"
 CONFIG = OTHERS
 ROLE = "others"
 TRIES = 3
 # Jobs on all huge pages: thresholds of patched, for zeroing and for copies.
-LEAST_KIB = 1024
+_THRESHOLD = "padlab_threshold=1024"  # KiB
 # Its programs touch huge pages enough for jobs.
 WITH_JOBS = "mm"
 _BOOT_LIMIT_S = 300
@@ -70,8 +71,8 @@ def jobs(guest: Guest) -> int:
 
 
 def arguments(kernel: str, chosen: Sequence[str]) -> tuple[str, ...]:
-    threshold = (f"padlab_threshold={LEAST_KIB}",) if kernel == "patched" else ()
-    return (f"padlab_programs={','.join(chosen)}", *threshold)
+    programs = f"padlab_programs={','.join(chosen)}"
+    return (programs, _THRESHOLD) if kernel == "patched" else (programs,)
 
 
 def _boot(kernel: str, chosen: Sequence[str]) -> BootResult:
@@ -109,11 +110,9 @@ def check(suite: str) -> Outcome:
     return Outcome(len(fine) - len(skips), tuple(problems), skips, result.guest_log)
 
 
-STRESS_CONFIG = DEBUG
 # Not MACHINE: pages of 1 GiB at boot are the end of stock's kernel if it checks page
 # flags (VM_BUG_ON_PAGE in hugetlb_folio_init_tail_vmemmap()).
 STRESS_MACHINE = guests.SMT
-STRESS_ROLE = "stress"
 SECONDS = 20  # for each stressor
 STRESSORS = 8  # and one that only newer versions have
 STRESS_LIMIT_S = 1800
@@ -124,9 +123,12 @@ _WORDS = {1: "wrong use", 2: "failed", 3: "no resources", 4: "not to be had here
 
 
 def stress_problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]:
-    wrong = [f"{name}: stock: {_word(status)}" for name, status in stock.items() if status != _GOOD]
+    def word(status: int) -> str:
+        return f"{_WORDS.get(status, 'ended')} (status {status})"
+
+    wrong = [f"{name}: stock: {word(status)}" for name, status in stock.items() if status != _GOOD]
     wrong += [
-        f"{name}: patched: {_word(status)}, and passes on stock"
+        f"{name}: patched: {word(status)}, and passes on stock"
         for name, status in patched.items()
         if status != _GOOD and stock.get(name) == _GOOD
     ]
@@ -136,21 +138,13 @@ def stress_problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]
     return wrong
 
 
-def _word(status: int) -> str:
-    return f"{_WORDS.get(status, 'ended')} (status {status})"
-
-
-def _boot_stress(kernel: str) -> BootResult:
-    append = ["hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF]
-    if kernel == "patched":
-        append.append(f"padlab_threshold={LEAST_KIB}")
-    return guests.boot(
-        STRESS_MACHINE, kernel, STRESS_CONFIG, STRESS_ROLE, append=tuple(append), time_limit_s=STRESS_LIMIT_S
-    )
-
-
 def stress() -> Outcome:
-    stock, patched = _boot_stress("stock"), _boot_stress("patched")
+    def boot(kernel: str, *more: str) -> BootResult:
+        append = ("hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF, *more)
+        how = How(append=append, time_limit_s=STRESS_LIMIT_S)
+        return guests.boot(STRESS_MACHINE, kernel, DEBUG, "stress", **how)
+
+    stock, patched = boot("stock"), boot("patched", _THRESHOLD)
     wrong = stress_problems(statuses(stock.guest), statuses(patched.guest))
     outcome = judge([*wrong, *guests.trouble(patched)], patched.log)
     return outcome + Outcome(sum(status == _GOOD for status in statuses(patched.guest).values()))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of native times: of struct pages and of huge pages, by CPU."""
+"""Tables of times, by CPU: of struct pages and of huge pages, natively, and of boots."""
 
 from collections.abc import Iterator, Mapping
 
+from padlab.core import stats
 from padlab.docs import records
 from padlab.docs.form import Chart, Table, figure, ratio
 from padlab.docs.records import Record
@@ -242,3 +243,42 @@ def mail_zeroing(base: str, slug: str) -> Table:
         ["1 GiB, ms", *map(_ms, of_gib)],
     ]
     return Table(("", "stock", *(plural(n, "thread") for n in threads)), rows)
+
+
+# Boots with many CPUs, that were timed.
+KERNELS = ("stock", "patched")
+FIGURES = {"deferred_ms": "the node's line", "boot_ms": "kernel's start to init"}
+
+
+def _by_size(base: str, slug: str) -> dict[int, list[Record]]:
+    recorded = records.of_cpu(base, slug, "boots.json")["boots"]
+    in_order = sorted(recorded, key=lambda row: (row["gib"], KERNELS.index(row["kernel"])))
+    return stats.group(in_order, lambda row: row["gib"])
+
+
+def _ranged(summary: Record) -> str:
+    return f"{summary['median']:,.0f} ({summary['low']:,.0f} to {summary['high']:,.0f})"
+
+
+def boots(base: str, slug: str) -> Table:
+    rows = []
+    for gib, kernels in _by_size(base, slug).items():
+        for key, name in FIGURES.items():
+            stock, ours = (kernel[key] for kernel in kernels)
+            of_stock = ratio(ours["median"], stock["median"])
+            rows.append([f"{gib} GiB, {name}", _ranged(stock), _ranged(ours), of_stock])
+    return Table(("ms, median (least to most)", *KERNELS, "of stock"), rows)
+
+
+def mail_boots(base: str, slug: str) -> Table:
+    rows = [
+        [f"{gib} GiB, ms", *(figure(kernel["deferred_ms"]["median"], 0) for kernel in kernels)]
+        for gib, kernels in _by_size(base, slug).items()
+    ]
+    return Table(("", "before", "after"), rows)
+
+
+def boots_by_threads(base: str, slug: str) -> Table:
+    sweep = records.of_cpu(base, slug, "boots.json")["threads"]
+    rows = [[f"{sweep[0]['gib']} GiB, ms", *(_ranged(boot["deferred_ms"]) for boot in sweep)]]
+    return Table(("threads", *(str(boot["threads"]) for boot in sweep)), rows)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from padlab.core import packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.docs import boots, instructions, markers, native, source
+from padlab.docs import instructions, markers, native, source
 from padlab.docs.form import Table
 
 TABLES: dict[str, Callable[..., Table]] = {
-    "boots": boots.timed,
-    "boots-by-threads": boots.by_threads,
+    "boots": native.boots,
+    "boots-by-threads": native.boots_by_threads,
     "instructions": instructions.boots,
     "instructions-per-gib": instructions.per_gib,
     "instructions-bases": instructions.bases,
@@ -40,7 +40,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "lower-zones": instructions.lower,
     "deferred-page": instructions.deferred,
     "after-parts": instructions.parts,
-    "node-line": boots.mail_timed,
+    "node-line": native.mail_boots,
     "struct-page": native.mail_struct_pages,
     "zeroing": native.mail_zeroing,
     "zeroing-by-way": native.mail_ways,

@@ -19,7 +19,7 @@ import pytest
 from checks.install import verdict
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.docs import boots, native
+from padlab.docs import native
 from padlab.kit import form, importing, make
 from padlab.vm import machine, qemu
 from tests.checks.test_oracle import REPORT
@@ -152,10 +152,10 @@ class TestImport:
         status, said = imported(tmp_path, data)
         assert status == 0 and said.count(": recorded\n") == 3 and "note: this commit is " in said
         assert "nothing is there of: oracle" in said
-        rows = boots.timed("6.12", SLUG).rows
+        rows = native.boots("6.12", SLUG).rows
         assert rows[0] == ["16 GiB, the node's line", "24 (24 to 24)", "12 (12 to 12)", "0.50"]
         assert len(rows) == 2  # of 64 GiB only stock was booted
-        assert boots.by_threads("6.12", SLUG).rows == [["16 GiB, ms", "12 (12 to 12)"]]
+        assert native.boots_by_threads("6.12", SLUG).rows == [["16 GiB, ms", "12 (12 to 12)"]]
         # Of three rounds, the last one was cut.
         assert native.sizes("6.12", SLUG).rows == [["1 GiB", "300,000", "0.50", "0.10", "0.00"]]
         assert native.struct_pages("6.12").rows[0][2:5] == ["20.00", "5.00", "0.25"]
