@@ -64,6 +64,17 @@ class Comparison:
     pages: int | None
     differing: tuple[str, ...]  # exact mode: kernels whose runs were not equal
 
+    def record(self, build: Build) -> dict[str, Any]:
+        command = f"./lab compare --machine {self.machine.name}" + " --exact" * self.accel.exact
+        command += f" --threads {self.threads}" if self.threads else ""
+        return {
+            **provenance.provenance(command, build, self.accel),
+            "machine": self.machine.name,
+            "deferred_pages": self.pages,
+            "differing": self.differing,
+            "figures": self.figures,
+        }
+
 
 def main(
     machines: Sequence[Machine], exact: bool = False, as_json: bool = False, threads: Sequence[str] = ()
@@ -72,7 +83,7 @@ def main(
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"].build
     comparisons = [measure(machine, ready, exact, threads) for machine in machines]
-    records = [as_dict(each, build) for of_machine in comparisons for each in of_machine]
+    records = [each.record(build) for of_machine in comparisons for each in of_machine]
     for record in records if exact else ():
         provenance.record(f"compare-{record['machine']}-exact.json", record)
     if as_json:
@@ -167,15 +178,3 @@ def show(comparisons: Sequence[Comparison], build: Build) -> None:
     for kernel in KERNELS if exact else ():
         equal = kernel not in first.differing
         console.print(f"{kernel}: {'equal to the digit' if equal else '[red]the runs differ[/]'}")
-
-
-def as_dict(comparison: Comparison, build: Build) -> dict[str, Any]:
-    name, accel, threads = comparison.machine.name, comparison.accel, comparison.threads
-    command = f"./lab compare --machine {name}" + " --exact" * accel.exact
-    return {
-        **provenance.provenance(f"{command} --threads {threads}" if threads else command, build, accel),
-        "machine": name,
-        "deferred_pages": comparison.pages,
-        "differing": comparison.differing,
-        "figures": comparison.figures,
-    }

@@ -129,11 +129,6 @@ def test_reports_are_compared_without_their_numbers() -> None:
 WELL = {str(nr): 0 for nr in range(others.STRESSORS)}
 
 
-def test_statuses_by_stressor() -> None:
-    guest = channel.Guest("running a\nktap a text\nstatus a 0\nrunning b\nstatus b 2\ndone 0\n")
-    assert others.statuses(guest) == {"a": 0, "b": 2}
-
-
 def test_all_have_to_run_and_to_pass() -> None:
     assert others.stress_problems(WELL, WELL) == []
     assert others.stress_problems(WELL, WELL | {"1": 2}) == [
