@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from padlab.core import exclusive, packages, paths, process
+from padlab.core import exclusive, packages, paths, process, progress
 from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
 from padlab.kernel.arch import X86_64
 from padlab.kernel.content import Stamp, copy, fingerprint
@@ -103,10 +104,12 @@ def _log(name: str, part: str = "") -> Path:
     return paths.base().logs / f"models-{name}{part}.log"
 
 
-def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
-    """Search ``model``; the log, called after ``name``, also has the trace of an error."""
-    log = _log(name)
-    folder = _place() / "runs" / name
+def check(program: Path, model: str, name: str, says: str = "") -> Outcome:
+    """Search ``model``, which has to find ``says``, or nothing.
+
+    The log, called after ``name``, also has the trace of an error.
+    """
+    log, folder = _log(name), _place() / "runs" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lines: list[str] = []
@@ -121,7 +124,8 @@ def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
         text = "".join(f"{line}\n" for line in _placed(program, trace(program, model, folder)))
         with log.open("a") as file:
             file.write(f"\nThe steps that lead to it:\n{text}")
-    return result, status, log
+    progress.note(f"{name}: {result.states:,} states")
+    return judge(problems(result, says, status), log)
 
 
 def trace(program: Path, model: str, folder: Path) -> list[str]:

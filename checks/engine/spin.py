@@ -7,7 +7,7 @@ is left out of the code to show that it is needed, and what is found then.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -15,9 +15,9 @@ from typing import Literal
 from msgspec import Struct
 
 from checks.engine import search
-from padlab.core import paths, progress, toml
+from padlab.core import paths, toml
 from padlab.core.errors import LabError
-from padlab.core.outcome import Outcome, judge
+from padlab.core.outcome import Outcome
 from padlab.kernel import native
 from padlab.kernel.arch import X86_64
 from padlab.kernel.content import digest, fingerprint, write
@@ -111,9 +111,7 @@ def seen(wanted: Search) -> str:
 
 def check(wanted: Search) -> Outcome:
     program = wanted.build()
-    result, status, log = search.run(program, wanted.model, wanted.name)
+    outcome = search.check(program, wanted.model, wanted.name, wanted.says)
     if not wanted.keep:
         program.unlink()
-    progress.note(f"{wanted.name}: {result.states:,} states")
-    problems = search.problems(result, wanted.says, status)
-    return judge([f"{wanted.why}: {problem}" for problem in problems], log)
+    return replace(outcome, failures=tuple(f"{wanted.why}: {failure}" for failure in outcome.failures))

@@ -183,11 +183,7 @@ def _model(model: str, fault: mutant.Mutant | None) -> Run:
         variant = spin.Variant(fault.why, model, "", fault.old, fault.new, in_task)
         program = spin.build("mutant", variant)
 
-    def run(_limit_s: float) -> Outcome:
-        result, status, log = search.run(program, model, "mutant")
-        return judge(search.problems(result, "", status), log)
-
-    return run
+    return lambda _limit_s: search.check(program, model, "mutant")
 
 
 def _uml(fault: mutant.Mutant | None) -> Run:
