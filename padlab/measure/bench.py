@@ -6,7 +6,7 @@ Of the two programs, this runs the benchmark of the KUnit suite; the other one i
 
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +26,28 @@ _IN_TMPFS = 'mount -t tmpfs -o huge=always,size=95% none "$0" && TMPDIR="$0" exe
 
 _MEMORY = re.compile(r"# bulk_bench: bench: (\d+) pages in \d+ runs, (\d+) MiB")
 _ROUND = re.compile(r"# bulk_bench: bench: round (\d+) (\w+) (\d+) ns")
-_FAILED = re.compile(r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*|Kernel panic.*)")
-_OK = re.compile(r"^ok \d+ memmap_bulk$")
+_FAILED = re.compile(
+    r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*|Kernel panic.*)", re.MULTILINE
+)
+_OK = re.compile(r"(?m)^ok \d+ memmap_bulk\s*$")
 
 
 def _uml_log() -> Path:
     return paths.base().logs / "bench-uml.log"
 
 
-def parse_uml(lines: Iterable[str], note: str = "") -> Measured:
-    pages, timings, notes, bad = 0, [], [], "it came to no result"
-    for line in lines:
-        if match := _MEMORY.search(line):
-            pages = int(match[1])
-            notes.append(f"{pages:,} pages, {int(match[2]):,} MiB of struct pages")
-        elif match := _ROUND.search(line):
-            way = structpages.OURS if match[2] == "bulk" else match[2]
-            timings.append(Timing(structpages.DEFERRED, 1, way, int(match[3]), 1))
-        elif match := _FAILED.match(line):
-            bad = match[1]
-            break
-        elif _OK.match(line.rstrip()):
-            bad = ""
-    if bad:
-        raise LabError(_WHAT, bad, "see its log", log=_uml_log())
-    return Measured(tuple(timings), (*notes, note), (), pages, structpages.UML)
+def parse_uml(text: str, note: str = "") -> Measured:
+    failed, memory = _FAILED.search(text), _MEMORY.search(text)
+    if failed or not (memory and _OK.search(text)):
+        why = failed[1] if failed else "it came to no result"
+        raise LabError(_WHAT, why, "see its log", log=_uml_log())
+    timings = [
+        Timing(structpages.DEFERRED, 1, structpages.OURS if way == "bulk" else way, int(ns), 1)
+        for _nr, way, ns in _ROUND.findall(text)
+    ]
+    pages = int(memory[1])
+    notes = (f"{pages:,} pages, {int(memory[2]):,} MiB of struct pages", note)
+    return Measured(tuple(timings), notes, (), pages, structpages.UML)
 
 
 def run_uml(program: Path, rounds: int) -> Measured:
@@ -75,11 +72,9 @@ def run_uml(program: Path, rounds: int) -> Measured:
                 step.update(f"round {match[1]} of {rounds}, {match[2]}")
 
         process.stream([*huge, *command], show, what=_WHAT, log=_uml_log())
-    if huge:
-        return parse_uml(lines, "its memory is in huge pages, as a kernel's memmap is")
-    return parse_uml(
-        lines, "its memory is in small pages (no tmpfs with huge ones): TLB misses on both sides"
-    )
+    small = "small pages (no tmpfs with huge ones): TLB misses on both sides"
+    note = "huge pages, as a kernel's memmap is" if huge else small
+    return parse_uml("\n".join(lines), f"its memory is in {note}")
 
 
 ROUNDS = 15

@@ -47,16 +47,13 @@ def parse_cost(trace: Trace) -> Cost | None:
     fault = start = None
     helpers = 0
     for event in trace.events:
-        if event.name == "page_fault_user" and start is None:
-            fault = event.ticks
-        elif event.name == "padata_mt_job_start" and start is None:
-            start = event.ticks
-        elif event.name == "padata_mt_helper_start" and start is not None:
+        if start is None:
+            fault = event.ticks if event.name == "page_fault_user" else fault
+            start = event.ticks if event.name == "padata_mt_job_start" else None
+        elif event.name == "padata_mt_helper_start":
             helpers += 1
-        elif event.name == "padata_mt_chunk" and start is not None and fault is not None:
-            # Until the caller's own: a helper may have begun before.
-            if event.task.startswith("kworker"):
-                continue
+        # The caller's own: a helper may have begun before.
+        elif event.name == "padata_mt_chunk" and fault and not event.task.startswith("kworker"):
             return Cost(event.ticks - fault, event.ticks - start, helpers)
     return None
 

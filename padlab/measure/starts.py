@@ -33,23 +33,16 @@ class Starts:
 
 
 def starts_of(trace: Trace) -> Starts:
-    first: list[float] = []  # when a job queued a helper
-    queued: set[str] = set()  # work items
+    queued: dict[str, float] = {}  # work items, and when a job queued them first
     starts: list[float] = []
-    forks: list[float] = []
     for event in trace.events:
-        at = event.seconds
-        work = _WORK.search(event.text)
-        if event.name == "sched_process_fork":
-            forks.append(at)
-        elif not work or not _HELPER.search(event.text):
-            continue
-        elif event.name == "workqueue_queue_work" and event.init_node is not None:
-            first.append(at)
-            queued.add(work[1])
-        elif event.name == "workqueue_execute_start" and work[1] in queued:
-            starts.append(at)
-    begin, end = min(first, default=0.0), max(starts, default=0.0)
+        work = _WORK.search(event.text) if _HELPER.search(event.text) else None
+        if work and event.name == "workqueue_queue_work" and event.init_node is not None:
+            queued.setdefault(work[1], event.seconds)
+        elif work and event.name == "workqueue_execute_start" and work[1] in queued:
+            starts.append(event.seconds)
+    begin, end = min(queued.values(), default=0.0), max(starts, default=0.0)
+    forks = (event.seconds for event in trace.events if event.name == "sched_process_fork")
     return Starts(len(queued), len(starts), made=sum(begin <= at <= end for at in forks))
 
 

@@ -44,25 +44,21 @@ memmap_bench: ok
 """
 
 
-def parse_uml(text: str) -> Measured:
-    return bench.parse_uml(text.splitlines())
-
-
 def parse_userspace(text: str) -> Measured:
     return structpages.parse(tools.said(text.splitlines(), "memmap_bench: "))
 
 
 def test_uml() -> None:
-    measured = parse_uml(UML)
+    measured = bench.parse_uml(UML)
     assert measured.pages == 1000
     assert [(timing.way, timing.ns) for timing in measured.timings[:3]] == [
         ("stock", 4000), ("movnti", 2000), ("limit", 1900),
     ]  # fmt: skip
     with pytest.raises(LabError, match="it came to no result"):
-        parse_uml(UML.partition("    ok")[0])
+        bench.parse_uml(UML.partition("    ok")[0])
     for failure in ("not ok 1 bulk_bench", "# bulk_bench: ASSERTION FAILED at x.c:3", "Kernel panic - no"):
         with pytest.raises(LabError, match=failure):
-            parse_uml(UML.replace("ok 1 bulk_bench", failure))
+            bench.parse_uml(UML.replace("ok 1 bulk_bench", failure))
 
 
 def test_userspace() -> None:
@@ -76,7 +72,7 @@ def test_userspace() -> None:
 
 
 def test_rows_of_uml() -> None:
-    stock, ours, limit = structpages.rows(parse_uml(UML))
+    stock, ours, limit = structpages.rows(bench.parse_uml(UML))
     assert (stock.way, stock.ratio, ours.ns.median, ours.ratio.noise) == ("stock", None, 2.0, None)
     assert ours.ratio.value == pytest.approx(2.0 / 4.5)
     assert ours.of_limit.value == pytest.approx(2.0 / 1.9)
