@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from checks.engine import programs
+from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel import native
 from tests.conftest import write
@@ -43,7 +44,9 @@ def test_what_is_not_checked_is_a_failure(says: list[str]) -> None:
     )
 
 
-def test_no_end_is_an_error(says: list[str]) -> None:
-    del says[-1]
-    with pytest.raises(LabError, match="no result"):
+@pytest.mark.parametrize(("end", "why"), [("FAILED: because", "because"), ("more", "no result")])
+def test_no_good_end_is_an_error_with_its_log(says: list[str], end: str, why: str) -> None:
+    says[-1] = end
+    with pytest.raises(LabError, match=why) as err:
         checker("checked ").run()
+    assert err.value.log == paths.base().logs / "it_checks.log"

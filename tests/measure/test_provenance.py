@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How results are recorded."""
 
-import json
 import re
 from pathlib import Path
 
@@ -49,24 +48,6 @@ def test_records_are_whole_or_not_there(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LabError, match="recording b.json"):
         provenance.write(tmp_path / "file" / "b.json", "")
-
-
-def test_a_row_is_a_line() -> None:
-    text = """\
-{
- "x": "y",
- "rows": [
-  {"a": {"median": 1}, "b": [1, 2]},
-  {"a": null}
- ],
- "by": {
-  "n": {"a": 1},
-  "m": {"a": 2}
- },
- "one": {"a": 1},
- "none": []
-}"""
-    assert provenance.to_text(json.loads(text)) == text
 
 
 INTEL = "Intel(R) Xeon(R) Processor @ 2.90GHz"
