@@ -66,17 +66,9 @@ def test_faults_name_file_line_and_what_to_do(style: Style, lines: list[str], sa
     ],
 )
 def test_a_row_without_markers_is_an_error(style: Style, row: str) -> None:
-    markers.check_rows("d", TEXTS[style], style)
+    markers.check_rows("d", TEXTS[style] + "  a  b\n", style)
     with pytest.raises(LabError, match=f"d:{TEXTS[style].count(chr(10)) + 1}: this row"):
         markers.check_rows("d", TEXTS[style] + row + "\n", style)
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["  memmap_bulk_kunit.runs=1024 memmap_bulk_kunit.rounds=21", " 1. engine: jobs at boot", "  a  b"],
-)
-def test_what_is_no_row_of_a_message(line: str) -> None:
-    markers.check_rows("d", line, MAIL)
 
 
 def test_markers_are_no_part_of_a_mail() -> None:
