@@ -65,18 +65,14 @@ def code_paths(text: str) -> Iterator[str]:
 
 def measured(name: str, text: str) -> list[str]:
     """Figures in prose: not in tables that are generated, in code, in headings or in targets of links."""
-    prose = markers.prose(_hidden(text), markers.MARKDOWN)
+    without_code = _FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
+    prose = markers.prose(without_code, markers.MARKDOWN)
     return [
         f"{name}:{number}: {figure[0]}"
         for number, line in prose
         if not line.startswith("#")
         for figure in _MEASURED.finditer(_LINK.sub("", _SPAN.sub("", line)))
     ]
-
-
-def _hidden(text: str) -> str:
-    """The text without its blocks of code, with as many lines."""
-    return _FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
 
 
 def test_the_guides_are_found() -> None:
@@ -112,19 +108,14 @@ def test_names_every_command(command: str) -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_links_lead_somewhere(path: Path) -> None:
-    for target in links(path.read_text()):
+def test_names_only_what_is_there(path: Path) -> None:
+    text = path.read_text()
+    for target in links(text):
         name, _, anchor = target.partition("#")
         there = path.parent / name if name else path
-        assert there.exists(), f"{name_of(path)} links to {target}"
-        if anchor:
-            assert anchor in anchors(there.read_text()), f"{name_of(path)} links to {target}"
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_names_no_file_that_is_not_there(path: Path) -> None:
-    for name in code_paths(path.read_text()):
-        assert list(paths.ROOT.glob(name)), f"{name_of(path)} names {name}"
+        assert there.exists() and (not anchor or anchor in anchors(there.read_text())), target
+    for name in code_paths(text):
+        assert list(paths.ROOT.glob(name)), name
 
 
 class TestReaders:

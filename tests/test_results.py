@@ -57,3 +57,24 @@ def test_nothing_is_there_that_nobody_quotes() -> None:
     for path in FILES:
         exact = re.fullmatch(r"compare-(?:epyc-7551-kvm-small|three-nodes)-exact\.json", path.name)
         assert path.name in known or exact, path
+
+
+def keys(record: object) -> set[str]:
+    """Of a record and of all in it, but for names of machines, parts and phases."""
+    if isinstance(record, dict):
+        own = {key for key in record if re.fullmatch("[a-z_]+", key)}
+        return own.union(*map(keys, record.values()))
+    return set().union(*map(keys, record)) if isinstance(record, list) else set()
+
+
+def unread(record: object, code: str) -> list[str]:
+    """Keys of a record that no code names."""
+    return sorted(key for key in keys(record) if not re.search(rf"\b{re.escape(key)}\b", code))
+
+
+def test_all_that_is_recorded_has_a_reader() -> None:
+    code = "\n".join(path.read_text() for path in (paths.ROOT / "padlab").rglob("*.py"))
+    for path in RECORDS:
+        assert not unread(json.loads(path.read_text()), code), name_of(path)
+    record = {"native": [{"us": 1, "us_first": 2}], "native_first": 2, "a-name": {"us": 1}}
+    assert unread(record, code) == ["native_first", "us_first"]

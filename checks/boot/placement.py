@@ -36,18 +36,20 @@ class Chunk:
 
 @dataclass
 class Job:
-    nr: int
+    """As the event says it that tells its start, and where the caller was."""
+
+    job: int
     start: int
     size: int
     align: int
     min_chunk: int
     threads: int
-    cpu: int  # where the caller was
+    cpu: int
     pid: int
     node: int | None  # whose struct pages it initialises; None: some other job
-    helpers: list[int] = field(default_factory=list)  # CPUs, in order of placement
-    chunks: list[Chunk] = field(default_factory=list)
-    ended: bool = False
+    helpers: list[int] = field(default_factory=list, init=False)  # CPUs, in order of placement
+    chunks: list[Chunk] = field(default_factory=list, init=False)
+    ended: bool = field(default=False, init=False)
 
 
 @dataclass
@@ -90,29 +92,22 @@ def _event(trace: Trace, event: Event) -> None:
     nr = args["job"]
     what = event.name.removeprefix(_EVENTS)
     if what == "job_start":
-        keys = ("start", "size", "align", "min_chunk", "threads")
-        start, size, align, least, threads = (args[key] for key in keys)
-        who = event.cpu, event.pid, event.init_node
-        trace.jobs[nr] = Job(nr, start, size, align, least, threads, *who)
-        return
-    job = trace.jobs.get(nr)
-    if job is None:
+        trace.jobs[nr] = Job(**args, cpu=event.cpu, pid=event.pid, node=event.init_node)
+    elif nr not in trace.jobs:
         trace.lost.append(f"start of job {nr}")
     elif what == "helper_start":
-        job.helpers.append(args["cpu"])
+        trace.jobs[nr].helpers.append(args["cpu"])
     elif what == "chunk":
-        job.chunks.append(Chunk(args["start"], args["end"], event.cpu, event.pid))
+        trace.jobs[nr].chunks.append(Chunk(args["start"], args["end"], event.cpu, event.pid))
     elif what == "job_end":
-        job.ended = True
+        trace.jobs[nr].ended = True
 
 
 def problems(trace: Trace) -> list[str]:
     wrong = [f"events were lost: {what}" for what in trace.lost]
     if not trace.cpus or not trace.nodes:
         return [*wrong, "the guest did not tell its CPUs and nodes"]
-    for job in trace.jobs.values():
-        wrong += [f"job {job.nr}: {problem}" for problem in job_problems(job, trace)]
-    return wrong
+    return wrong + [f"job {nr}: {p}" for nr, job in trace.jobs.items() for p in job_problems(job, trace)]
 
 
 def told_problems(trace: Trace, pages: Mapping[int, int]) -> list[str]:
@@ -152,8 +147,7 @@ def mask_of(node: Node, trace: Trace) -> frozenset[int]:
 def _coverage(job: Job) -> list[str]:
     """Every unit exactly once, cut where the job allows it."""
     wrong = []
-    end = job.start + job.size
-    pos = job.start
+    pos, end = job.start, job.start + job.size
     for chunk in sorted(job.chunks, key=lambda c: (c.start, c.end)):
         if chunk.start != pos:
             what = "nobody got" if chunk.start > pos else "handed out twice:"

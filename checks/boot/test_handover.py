@@ -26,7 +26,6 @@ BOOTS = 2  # of kernels, in one guest
 
 @check(TITLE, guest(MACHINE, config=CONFIG, role="handover", boots=BOOTS), FULL)
 def test_restores() -> Outcome:
-    """All that was preserved is there."""
     limit_s = BOOTS * guests.boot_limit_s(machine.load(MACHINE), CONFIG, "handover")
     result = guests.boot(MACHINE, "patched", CONFIG, "handover", append=HANDOVER, time_limit_s=limit_s)
     return judge(guests.trouble(result) + problems(result.dmesg.text), result.log)

@@ -6,8 +6,7 @@ The programs are those of the patched tree's tools/testing/padata.  Bugs are mut
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from checks.mutants import mutant as mutants
@@ -25,35 +24,19 @@ BUG_TRIES = 4
 TOOL = native.Tool("tools/testing/padata", native.ENGINE)
 _STALL_S = 5  # without progress, for bugs that hang
 _RUN_LIMIT_S = 900
-_PREFIX = "padata_fuzz: "
 # Kernels that place memory more at random than TSan's runtime can live with.
 _TSAN_LAYOUT = "unexpected memory mapping"
-_OK = re.compile(r"^ok: (?P<jobs>\d+) jobs, .*, seed (?P<seed>0x[0-9a-f]+)$")
+_DONE = re.compile(r"(\d+) jobs, .*, seed 0x[0-9a-f]+$")
 
 
-@dataclass(frozen=True)
-class Result:
-    """A run of padata_fuzz.  ``failure`` is the guarantee that was broken, and by which job."""
-
-    jobs: int = 0
-    seed: str = ""
-    failure: str = ""
-    ended: bool = False  # it got to a last line, good or bad
+def done(said: tools.Said) -> int:
+    match = _DONE.match(said.end)
+    return int(match[1]) if match else 0
 
 
-def parse(lines: Iterable[str]) -> Result:
-    said = tools.said(lines, _PREFIX)
-    if said.failure:
-        return Result(failure=said.failure, ended=True)
-    good = next(filter(None, map(_OK.match, said.lines)), None)
-    return Result(int(good["jobs"]), good["seed"], ended=True) if good else Result()
-
-
-def problems(result: Result, jobs: int, status: int) -> list[str]:
-    wrong = tools.Said((), (), result.failure, result.ended).problems(status)
-    if result.ended and not result.failure and result.jobs < jobs:
-        wrong.append(f"it did {result.jobs} jobs of {jobs}")
-    return wrong
+def problems(said: tools.Said, jobs: int, status: int) -> list[str]:
+    wrong = said.problems(status)
+    return wrong if wrong or done(said) >= jobs else [f"it did {done(said)} jobs of {jobs}"]
 
 
 def bugs() -> dict[str, mutants.Mutant]:
@@ -75,11 +58,9 @@ def fuzz(sanitizer: str, jobs: int) -> Outcome:
     program = build(sanitizer)
     log = paths.base().logs / f"userspace-{sanitizer}.log"
     with progress.step(f"engine in userspace, {SANITIZERS[sanitizer]}, {jobs} jobs") as step:
-        status, lines = _run(program, [f"--jobs={jobs}"], log, step.update)
-    result = parse(lines)
-    if result.ended and not result.failure:
-        progress.note(f"{SANITIZERS[sanitizer]}: {result.jobs} jobs, seed {result.seed}")
-    return judge(problems(result, jobs, status), log)
+        status, said = _run(program, [f"--jobs={jobs}"], log, step.update)
+    progress.note(f"{SANITIZERS[sanitizer]}: {said.end}")
+    return judge(problems(said, jobs, status), log)
 
 
 def find(bug: mutants.Mutant) -> Outcome:
@@ -90,14 +71,14 @@ def find(bug: mutants.Mutant) -> Outcome:
     program = build(bug.build, bug)
     log = paths.base().logs / f"userspace-bug-{bug.name}.log"
     for _try in range(BUG_TRIES):
-        status, result = attempt(program, log)
-        if not status or re.search(bug.says, result.failure):
+        status, said = attempt(program, log)
+        if not status or re.search(bug.says, said.failure):
             break
     program.unlink()  # one is several MB
-    if status and re.search(bug.says, result.failure):
+    if status and re.search(bug.says, said.failure):
         return Outcome(1)
-    said = result.failure or f"nothing, in {result.jobs} jobs, and ended with status {status}"
-    return judge([f"{bug.why}: it has to say '{bug.says}', and says {said}"], log)
+    failure = said.failure or f"nothing, in {done(said)} jobs, and ended with status {status}"
+    return judge([f"{bug.why}: it has to say '{bug.says}', and says {failure}"], log)
 
 
 def seen_by_find() -> str:
@@ -105,15 +86,14 @@ def seen_by_find() -> str:
     return digest([*native.marks(TOOL), *table, fingerprint(Path(__file__)) or ""])
 
 
-def attempt(program: Path, log: Path) -> tuple[int, Result]:
+def attempt(program: Path, log: Path) -> tuple[int, tools.Said]:
     """What a program finds in the jobs that it has for a bug, and how it ends."""
-    status, lines = _run(program, [f"--jobs={BUG_JOBS}", f"--stall={_STALL_S}"], log)
-    return status, parse(lines)
+    return _run(program, [f"--jobs={BUG_JOBS}", f"--stall={_STALL_S}"], log)
 
 
 def _run(
     program: Path, args: list[str], log: Path, on_line: Callable[[str], None] = lambda _line: None
-) -> tuple[int, list[str]]:
+) -> tuple[int, tools.Said]:
     """The exit status may be any: what the program says is to be judged."""
     what = f"running {program.name}"
     # What the user has set for sanitizers does not count.
@@ -130,6 +110,6 @@ def _run(
             command, keep, what=what, env=env, log=log, timeout=_RUN_LIMIT_S, ok=process.ANY
         )
         if not any(_TSAN_LAYOUT in line for line in lines):
-            return status, lines
+            return status, tools.said(lines, "padata_fuzz: ")
     why = "ThreadSanitizer cannot work with this kernel's memory layout"
     raise LabError(program.name, why, "set it: sysctl vm.mmap_rnd_bits=28", log=log)

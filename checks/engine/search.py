@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from padlab.core import exclusive, packages, paths, process
+from padlab.core import exclusive, packages, paths, process, progress
 from padlab.core.errors import LabError
+from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
 from padlab.kernel.arch import X86_64
 from padlab.kernel.content import Stamp, copy, fingerprint
@@ -29,9 +30,9 @@ NO_ERROR = "no error"
 _TRAIL = "search.pml.trail"
 _DEPTH = 10_000  # steps; a model that has more is not searched to its end
 _HASH_BITS = 22
-_STATES = re.compile(r"^\s*(?P<states>\d+) states, stored$")
-_DONE = re.compile(r"errors: (?P<errors>\d+)$")
-_FAILED = re.compile(r"^model: failed: (?P<why>.*)$")
+_STATES = re.compile(r"^\s*(\d+) states, stored$", re.MULTILINE)
+_ERRORS = re.compile(r"errors: (\d+)$", re.MULTILINE)
+_FAILED = re.compile(r"^model: failed: (?P<why>.*)$", re.MULTILINE)
 _PC = re.compile(r"at pc (0x[0-9a-f]+)")
 # What makes a search less than one of all states.
 _CUT_SHORT = ("max search depth too small", "pan: out of memory", "hash table exhausted")
@@ -47,19 +48,14 @@ class Result:
     cut: str = ""
 
 
-def parse(lines: Iterable[str]) -> Result:
-    states, error, errors, cut = 0, NO_ERROR, None, ""
-    for line in lines:
-        if match := _STATES.match(line):
-            states = int(match["states"])
-        elif match := _FAILED.match(line):
-            error = match["why"]
-        elif match := _DONE.search(line):
-            errors = int(match["errors"])
-        cut = next((sign for sign in _CUT_SHORT if sign in line), cut)
-    if errors and error == NO_ERROR:
-        error = "an error of spin's own"
-    return Result(states, error, errors is not None and states > 0, cut)
+def parse(text: str) -> Result:
+    states, errors, failed = _STATES.search(text), _ERRORS.search(text), _FAILED.search(text)
+    found = failed["why"] if failed else NO_ERROR
+    if errors and int(errors[1]) and not failed:
+        found = "an error of spin's own"
+    nr_states = int(states[1]) if states else 0
+    cut = next((sign for sign in _CUT_SHORT if sign in text), "")
+    return Result(nr_states, found, errors is not None and nr_states > 0, cut)
 
 
 def problems(result: Result, says: str, status: int) -> list[str]:
@@ -103,10 +99,12 @@ def _log(name: str, part: str = "") -> Path:
     return paths.base().logs / f"models-{name}{part}.log"
 
 
-def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
-    """Search ``model``; the log, called after ``name``, also has the trace of an error."""
-    log = _log(name)
-    folder = _place() / "runs" / name
+def check(program: Path, model: str, name: str, says: str = "") -> Outcome:
+    """Search ``model``, which has to find ``says``, or nothing.
+
+    The log, called after ``name``, also has the trace of an error.
+    """
+    log, folder = _log(name), _place() / "runs" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lines: list[str] = []
@@ -115,13 +113,14 @@ def run(program: Path, model: str, name: str) -> tuple[Result, int, Path]:
     status = process.stream(
         command, lines.append, what=what, cwd=folder, env=env, log=log, timeout=LIMIT_S, ok=process.ANY
     )
-    result = parse(lines)
+    result = parse("\n".join(lines))
     result = replace(result, found=_placed(program, [result.found])[0])
     if (folder / _TRAIL).exists():
         text = "".join(f"{line}\n" for line in _placed(program, trace(program, model, folder)))
         with log.open("a") as file:
             file.write(f"\nThe steps that lead to it:\n{text}")
-    return result, status, log
+    progress.note(f"{name}: {result.states:,} states")
+    return judge(problems(result, says, status), log)
 
 
 def trace(program: Path, model: str, folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ is left out of the code to show that it is needed, and what is found then.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -15,9 +15,9 @@ from typing import Literal
 from msgspec import Struct
 
 from checks.engine import search
-from padlab.core import paths, progress, toml
+from padlab.core import paths, toml
 from padlab.core.errors import LabError
-from padlab.core.outcome import Outcome, judge
+from padlab.core.outcome import Outcome
 from padlab.kernel import native
 from padlab.kernel.arch import X86_64
 from padlab.kernel.content import digest, fingerprint, write
@@ -25,7 +25,11 @@ from padlab.kernel.owned import owned_files
 
 MODELS = search.SOURCES / "models.toml"
 VARIANTS = search.SOURCES / "variants.toml"
-MEMORY, JOBS, LEFT_OUT = "memory order", "jobs", "left out"
+# By a model's program.
+TITLES = {
+    "litmus": "models: what the model of memory allows",
+    "jobs": "models: all that the threads of a job may do",
+}
 
 
 class Model(Struct, forbid_unknown_fields=True):
@@ -51,8 +55,8 @@ class Variant(Struct, forbid_unknown_fields=True):
         return search.TASK if self.in_task else native.ENGINE[0]
 
 
-def models(path: Path = MODELS) -> dict[str, Model]:
-    return toml.load(path, dict[str, Model])
+def models() -> dict[str, Model]:
+    return toml.load(MODELS, dict[str, Model])
 
 
 def variants() -> dict[str, Variant]:
@@ -77,8 +81,8 @@ def build(name: str, variant: Variant) -> Path:
 class Search:
     """What is to be searched, ``says`` being what it has to find."""
 
+    title: str
     name: str
-    kind: str
     why: str
     model: str
     says: str
@@ -89,12 +93,11 @@ class Search:
 
 def searches() -> Iterator[Search]:
     for name, model in models().items():
-        kind = MEMORY if model.program == "litmus" else JOBS
         made = partial(search.build, model.program)
-        yield Search(name, kind, model.why, name, model.says, made, full=model.full)
+        yield Search(TITLES[model.program], name, model.why, name, model.says, made, full=model.full)
     for name, variant in variants().items():
-        made = partial(build, name, variant)
-        yield Search(name, LEFT_OUT, variant.why, variant.model, variant.says, made, keep=False)
+        title, made = "models: each piece of the handshakes is needed", partial(build, name, variant)
+        yield Search(title, name, variant.why, variant.model, variant.says, made, keep=False)
 
 
 def seen(wanted: Search) -> str:
@@ -108,9 +111,7 @@ def seen(wanted: Search) -> str:
 
 def check(wanted: Search) -> Outcome:
     program = wanted.build()
-    result, status, log = search.run(program, wanted.model, wanted.name)
+    outcome = search.check(program, wanted.model, wanted.name, wanted.says)
     if not wanted.keep:
         program.unlink()
-    progress.note(f"{wanted.name}: {result.states:,} states")
-    problems = search.problems(result, wanted.says, status)
-    return judge([f"{wanted.why}: {problem}" for problem in problems], log)
+    return replace(outcome, failures=tuple(f"{wanted.why}: {failure}" for failure in outcome.failures))

@@ -4,7 +4,6 @@
 The steps that lead to an error are in the log, build/logs/models-NAME.log.
 """
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -13,20 +12,12 @@ from checks.declare import FULL, Needs, each, row
 from checks.engine import spin
 from padlab.core.outcome import Outcome
 
-TITLES = {
-    spin.MEMORY: "models: what the model of memory allows",
-    spin.JOBS: "models: all that the threads of a job may do",
-    spin.LEFT_OUT: "models: each piece of the handshakes is needed",
-}
+
+def _row(search: spin.Search) -> "pytest.ParameterSet":
+    needs = Needs(900, mib=512, sees=partial(spin.seen, search))
+    return row(f"{search.title}, {search.name}", search, needs=needs, when=FULL if search.full else "")
 
 
-def _rows() -> Iterator["pytest.ParameterSet"]:
-    for search in spin.searches():
-        needs = Needs(900, mib=512, sees=partial(spin.seen, search))
-        name = f"{TITLES[search.kind]}, {search.name}"
-        yield row(name, search, needs=needs, when=FULL if search.full else "")
-
-
-@each("search", _rows())
+@each("search", map(_row, spin.searches()))
 def test_model(search: spin.Search) -> Outcome:
     return spin.check(search)

@@ -2,15 +2,14 @@
 """Code of the kernel in userspace: the engine with sanitizers, pages, CPU time of helpers, memblock."""
 
 import os
-from collections.abc import Callable
 
 import pytest
 
 from checks.declare import QUICK, Needs, check, each, row
-from checks.engine import charge, fuzz, memblock
+from checks.engine import fuzz, memblock
+from checks.engine.programs import CHECKERS, Checker
 from padlab.core import threads
 from padlab.core.outcome import Outcome
-from padlab.measure import structpages, zeroing
 
 QUICK_JOBS = 200_000
 JOBS = {"asan": 1_500_000, "tsan": 1_000_000}
@@ -18,16 +17,9 @@ FUZZ = Needs(1200, alone=True)
 NATIVE = Needs(300, mib=2048)
 
 
-@each(
-    "run",
-    [
-        row("struct pages in userspace, all ways", structpages.check_stores, needs=NATIVE, when=QUICK),
-        row("huge pages in userspace are zeroed", zeroing.check, needs=NATIVE, when=QUICK),
-        row("CPU time of helpers in userspace", charge.check, needs=NATIVE, when=QUICK),
-    ],
-)
-def test_native(run: Callable[[], Outcome]) -> Outcome:
-    return run()
+@each("checker", (row(name, checker, needs=NATIVE, when=QUICK) for name, checker in CHECKERS.items()))
+def test_native(checker: Checker) -> Outcome:
+    return checker.run()
 
 
 @each(
@@ -38,7 +30,6 @@ def test_native(run: Callable[[], Outcome]) -> Outcome:
     ),
 )
 def test_engine(sanitizer: str, request: pytest.FixtureRequest) -> Outcome:
-    """Random jobs; nothing may be found."""
     jobs = QUICK_JOBS if request.config.option.quick else JOBS[sanitizer]
     return fuzz.fuzz(sanitizer, jobs)
 

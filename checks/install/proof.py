@@ -6,7 +6,7 @@ import os
 from checks.install import bareroot, verdict
 from padlab.core import process
 from padlab.core.outcome import Outcome, judge
-from padlab.kit import importing, make, times
+from padlab.kit import importing, make
 
 MINUTES = 3
 ROOM = 2 << 30
@@ -29,18 +29,18 @@ def check() -> Outcome:
         return _judged(_run(root))
 
 
-def _run(root: bareroot.Root) -> times.Run:
+def _run(root: bareroot.Root) -> importing.Run:
     entered = root.command("/root", [_BUSYBOX, "ash", "/kit/run", "--minutes", str(MINUTES), "--out", _OUT])
     spaces = bareroot.namespaces()
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
     command = ["taskset", "-c", cpus, *spaces, "unshare", "--net", *entered[len(spaces) :]]
     process.run(command, what="a kit in a root of its own", timeout=MINUTES * 120)
-    return times.read(root.inside(_OUT))
+    return importing.read(root.inside(_OUT))
 
 
-def _judged(run: times.Run) -> Outcome:
+def _judged(run: importing.Run) -> Outcome:
     total = judge([] if run.file.ended else ["the run did not come to its end"])
-    total += Outcome(len(list(times.records(run))), skips=tuple(importing.missing(run)))
+    total += Outcome(len(list(importing.records(run))), skips=tuple(importing.missing(run)))
     for name, outcome in verdict.outcomes(run.file):
         total += outcome.named(name)
     return total

@@ -7,7 +7,7 @@ from checks.memmap import oracle
 from padlab.core import progress, stats
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
-from padlab.kit import form, times
+from padlab.kit import form, importing
 from padlab.measure import tools
 from padlab.vm import channel, dmesg
 
@@ -35,8 +35,8 @@ def outcomes(file: form.File) -> Iterator[tuple[str, Outcome]]:
 
 def _compared(bodies: Mapping[str, str]) -> Outcome:
     """``bodies``: what each kernel's console and its guest have, as far as the run came."""
-    logs = [dmesg.parse(bodies.get(f"{kernel} console", "")) for kernel in times.KERNELS]
-    guests = [channel.Guest(bodies.get(f"{kernel} guest", "")) for kernel in times.KERNELS]
+    logs = [dmesg.parse(bodies.get(f"{kernel} console", "")) for kernel in importing.KERNELS]
+    guests = [channel.Guest(bodies.get(f"{kernel} guest", "")) for kernel in importing.KERNELS]
     trouble = [line for log in logs for line in (*log.trouble, *filter(None, [log.panic]))]
     trouble += [line for guest in guests for line in guest.trouble]
     if trouble:

@@ -12,7 +12,7 @@ import contextlib
 import io
 import itertools
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from checks import ARGUMENTS, guests, names, processes
-from checks.engine import charge, fuzz, search, spin
+from checks.engine import fuzz, programs, search, spin
 from checks.mutants import mutant, mutantkernel
 from checks.selftests import suites
 from checks.source import fences
@@ -33,7 +33,6 @@ from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint, write
 from padlab.kernel.kconfig import PERF
 from padlab.kernel.owned import owned_files
-from padlab.measure import structpages, zeroing
 
 TIERS = ("userspace", "uml", "kernel", "debug")
 _HEADERS = ("include/linux", "kernel", "mm")  # what programs include beside the owned files
@@ -48,7 +47,6 @@ FUZZ = {f"engine in userspace, {name}": sanitizer for sanitizer, name in fuzz.SA
 
 # What was built, run for at most so many seconds.
 Run = Callable[[float], Outcome]
-Problems = list[str] | tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -72,9 +70,8 @@ class Detector:
 def named(name: str) -> Detector:
     if name in FUZZ:
         return Detector(name, "userspace", partial(_fuzz, FUZZ[name]), _read_by_program(fuzz.TOOL))
-    if name in _PROGRAMS:
-        tool = _PROGRAMS[name][0]
-        return Detector(name, "userspace", partial(_programs, *_PROGRAMS[name]), _read_by_program(tool))
+    if checker := programs.CHECKERS.get(name):
+        return Detector(name, "userspace", partial(_programs, checker), _read_by_program(checker.tool))
     if name == UML:
         return Detector(name, "uml", _uml, _read_by_kernel(*_KUNIT))
     if name == FENCES:
@@ -146,32 +143,15 @@ def _fuzz(sanitizer: str, fault: mutant.Mutant | None) -> Run:
     return run
 
 
-# The tool, its programs, and what runs one of them.
-_PROGRAMS: dict[str, tuple[native.Tool, Sequence[str], Callable[[Path], Problems]]] = {
-    "struct pages in userspace, all ways": (structpages.TOOL, structpages.CHECKS, structpages.check_program),
-    "huge pages in userspace are zeroed": (
-        zeroing.TOOL,
-        zeroing.CHECKS,
-        lambda program: zeroing.check_program(program).failures,
-    ),
-    "CPU time of helpers in userspace": (
-        charge.TOOL,
-        (charge.PROGRAM,),
-        lambda program: charge.check_program(program).failures,
-    ),
-}
-
-
-def _programs(
-    tool: native.Tool, names: Sequence[str], check: Callable[[Path], Problems], fault: mutant.Mutant | None
-) -> Run:
+def _programs(checker: programs.Checker, fault: mutant.Mutant | None) -> Run:
     """The first of several programs is built now, so that what does not compile is known."""
-    top = _bare_tree(fault)
-    make = partial(native.make_by_times, tool, top=top, place=mutantkernel.place() / Path(tool.folder).name)
-    make(names[0])
+    top, place = _bare_tree(fault), mutantkernel.place() / Path(checker.tool.folder).name
+    make = partial(native.make_by_times, checker.tool, top=top, place=place)
+    make(checker.programs[0])
 
     def run(_limit_s: float) -> Outcome:
-        problems = (problem for name in names for problem in check(make(name)))
+        outcomes = (checker.judge(make(name)) for name in checker.programs)
+        problems = (problem for outcome in outcomes for problem in outcome.failures)
         return judge(itertools.islice(problems, 1))
 
     return run
@@ -203,11 +183,7 @@ def _model(model: str, fault: mutant.Mutant | None) -> Run:
         variant = spin.Variant(fault.why, model, "", fault.old, fault.new, in_task)
         program = spin.build("mutant", variant)
 
-    def run(_limit_s: float) -> Outcome:
-        result, status, log = search.run(program, model, "mutant")
-        return judge(search.problems(result, "", status), log)
-
-    return run
+    return lambda _limit_s: search.check(program, model, "mutant")
 
 
 def _uml(fault: mutant.Mutant | None) -> Run:

@@ -7,23 +7,25 @@ now and then on stock, too.  So programs that were worse on patched run again on
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from checks import guests
+from padlab.core import stats
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.kernel import others
 from padlab.kernel.kconfig import DEBUG, OTHERS
 from padlab.vm.boot import BootResult
 from padlab.vm.channel import Guest
+from padlab.vm.spec import How
 
 MACHINE = "others"
 CONFIG = OTHERS
 ROLE = "others"
 TRIES = 3
 # Jobs on all huge pages: thresholds of patched, for zeroing and for copies.
-LEAST_KIB = 1024
+_THRESHOLD = "padlab_threshold=1024"  # KiB
 # Its programs touch huge pages enough for jobs.
 WITH_JOBS = "mm"
 _BOOT_LIMIT_S = 300
@@ -42,15 +44,12 @@ class Ran:
         return f"{('fails', 'is skipped', 'passes')[self.ending]}, {self.passed} cases pass"
 
 
-def suites() -> list[str]:
-    return list(dict.fromkeys(map(others.suite_of, others.programs())))
+def suites() -> dict[str, list[str]]:
+    """The names of programs by suite."""
+    return stats.group(others.programs(), others.suite_of)
 
 
-def names(suite: str) -> list[str]:
-    return [name for name in others.programs() if others.suite_of(name) == suite]
-
-
-def limit_s(chosen: Sequence[str]) -> float:
+def limit_s(chosen: Iterable[str]) -> float:
     programs = others.programs()
     return _BOOT_LIMIT_S + _LIMIT_SHARE * sum(programs[name].limit_s for name in chosen)
 
@@ -72,8 +71,8 @@ def jobs(guest: Guest) -> int:
 
 
 def arguments(kernel: str, chosen: Sequence[str]) -> tuple[str, ...]:
-    threshold = (f"padlab_threshold={LEAST_KIB}",) if kernel == "patched" else ()
-    return (f"padlab_programs={','.join(chosen)}", *threshold)
+    programs = f"padlab_programs={','.join(chosen)}"
+    return (programs, _THRESHOLD) if kernel == "patched" else (programs,)
 
 
 def _boot(kernel: str, chosen: Sequence[str]) -> BootResult:
@@ -88,39 +87,32 @@ def _boot(kernel: str, chosen: Sequence[str]) -> BootResult:
 
 def check(suite: str) -> Outcome:
     """A case for each program, skipped if it passes nowhere."""
-    chosen = todo = names(suite)
-    stock: dict[str, Ran] = {}
-    patched: dict[str, Ran] = {}
-    of_stock: list[str] = []
-    of_ours: list[str] = []
+    chosen = todo = suites()[suite]
+    tries: dict[str, dict[str, Ran]] = {"stock": {}, "patched": {}}
+    reports: dict[str, list[str]] = {"stock": [], "patched": []}
     shared = 0
     for _ in range(TRIES):
-        theirs, ours = _boot("stock", todo), _boot("patched", todo)
-        stock, patched = best(stock, read(theirs.guest)), best(patched, read(ours.guest))
-        of_stock += theirs.trouble
-        of_ours += ours.trouble
-        shared += jobs(ours.guest)
+        for kernel, best in tries.items():
+            result = _boot(kernel, todo)
+            best |= {name: max(ran, best.get(name, ran)) for name, ran in read(result.guest).items()}
+            reports[kernel] += result.trouble
+        shared += jobs(result.guest)
+        stock, patched = tries.values()
         todo = [name for name in todo if patched[name] < stock[name]]
         if not todo:
             break
     problems = [f"{name}: {stock[name]} on stock; {patched[name]} on patched" for name in todo]
-    problems += guests.new_reports(of_stock, of_ours)
+    problems += guests.new_reports(*reports.values())
     if suite == WITH_JOBS and not shared:
         problems.append("no helper took part in any job, so none of them was tested")
     fine = [name for name in chosen if name not in todo]
     skips = tuple(f"{name}: {stock[name]} on stock" for name in fine if not stock[name].ending)
-    return Outcome(len(fine) - len(skips), tuple(problems), skips, ours.guest_log)
+    return Outcome(len(fine) - len(skips), tuple(problems), skips, result.guest_log)
 
 
-def best(before: dict[str, Ran], now: dict[str, Ran]) -> dict[str, Ran]:
-    return before | {name: max(ran, before.get(name, ran)) for name, ran in now.items()}
-
-
-STRESS_CONFIG = DEBUG
 # Not MACHINE: pages of 1 GiB at boot are the end of stock's kernel if it checks page
 # flags (VM_BUG_ON_PAGE in hugetlb_folio_init_tail_vmemmap()).
 STRESS_MACHINE = guests.SMT
-STRESS_ROLE = "stress"
 SECONDS = 20  # for each stressor
 STRESSORS = 8  # and one that only newer versions have
 STRESS_LIMIT_S = 1800
@@ -131,9 +123,12 @@ _WORDS = {1: "wrong use", 2: "failed", 3: "no resources", 4: "not to be had here
 
 
 def stress_problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]:
-    wrong = [f"{name}: stock: {_word(status)}" for name, status in stock.items() if status != _GOOD]
+    def word(status: int) -> str:
+        return f"{_WORDS.get(status, 'ended')} (status {status})"
+
+    wrong = [f"{name}: stock: {word(status)}" for name, status in stock.items() if status != _GOOD]
     wrong += [
-        f"{name}: patched: {_word(status)}, and passes on stock"
+        f"{name}: patched: {word(status)}, and passes on stock"
         for name, status in patched.items()
         if status != _GOOD and stock.get(name) == _GOOD
     ]
@@ -143,21 +138,13 @@ def stress_problems(stock: dict[str, int], patched: dict[str, int]) -> list[str]
     return wrong
 
 
-def _word(status: int) -> str:
-    return f"{_WORDS.get(status, 'ended')} (status {status})"
-
-
-def _boot_stress(kernel: str) -> BootResult:
-    append = ["hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF]
-    if kernel == "patched":
-        append.append(f"padlab_threshold={LEAST_KIB}")
-    return guests.boot(
-        STRESS_MACHINE, kernel, STRESS_CONFIG, STRESS_ROLE, append=tuple(append), time_limit_s=STRESS_LIMIT_S
-    )
-
-
 def stress() -> Outcome:
-    stock, patched = _boot_stress("stock"), _boot_stress("patched")
+    def boot(kernel: str, *more: str) -> BootResult:
+        append = ("hugepages=256", f"padlab_seconds={SECONDS}", guests.KMEMLEAK_OFF, *more)
+        how = How(append=append, time_limit_s=STRESS_LIMIT_S)
+        return guests.boot(STRESS_MACHINE, kernel, DEBUG, "stress", **how)
+
+    stock, patched = boot("stock"), boot("patched", _THRESHOLD)
     wrong = stress_problems(statuses(stock.guest), statuses(patched.guest))
     outcome = judge([*wrong, *guests.trouble(patched)], patched.log)
     return outcome + Outcome(sum(status == _GOOD for status in statuses(patched.guest).values()))

@@ -6,6 +6,7 @@ patched.  So a report counts if one of our functions makes one of the two access
 does, unless checks/races.toml says why that race is none.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,26 +14,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from checks import guests
-from checks.selftests import suites
-from padlab.core import paths, process, progress, toml
+from padlab.core import paths, process, toml
 from padlab.core.errors import LabError
-from padlab.core.outcome import Outcome, judge
 from padlab.kernel import build as builds
 from padlab.kernel.kconfig import KCSAN
 from padlab.kernel.owned import is_test, owned_files
-from padlab.vm.boot import BootResult
 
 CONFIG = KCSAN
-KNOWN = paths.table("races.toml")
-
-# Helpers on all nodes, and more of them than a node has CPUs.
-MACHINES = (guests.SMT, "three-nodes", "cpus-64")
-ARGUMENTS = (*suites.GIVEN, *suites.preempt(CONFIG))
 # So many calls of an access belong to it: a function of ours may have it made.
 FRAMES = 2
-# Found by test_report_race.sh, or nothing is found.
-CONTROL = "test_thread_fn"
 
 _TITLE = re.compile(r"BUG: KCSAN: (?P<kind>.+?) in (?P<where>.+)$")
 _ACCESS = re.compile(r"(?:assert no \w+|read|write|read-write)\b.* to 0x[0-9a-f]+ of .* on cpu \d+:$")
@@ -68,17 +58,12 @@ def plain(symbol: str) -> str:
 
 def parse(console: str) -> list[Report]:
     """All reports, whole ones: between two rules."""
-    reports = []
     lines = [_STAMP.sub("", line) for line in console.splitlines()]
-    at = 0
-    while at < len(lines):
-        match = _TITLE.search(lines[at])
-        if match is None:
-            at += 1
-            continue
-        end = next((i for i in range(at, len(lines)) if _RULE.match(lines[i])), len(lines))
-        reports.append(Report(match["where"], tuple(_stacks(lines[at:end])), "\n".join(lines[at:end])))
-        at = end
+    reports = []
+    for at, match in enumerate(map(_TITLE.search, lines)):
+        if match:
+            report = list(itertools.takewhile(lambda line: not _RULE.match(line), lines[at:]))
+            reports.append(Report(match["where"], tuple(_stacks(report)), "\n".join(report)))
     return reports
 
 
@@ -96,8 +81,8 @@ def _stacks(lines: Iterable[str]) -> Iterator[tuple[str, ...]]:
         yield tuple(stack)
 
 
-def known(path: Path = KNOWN) -> dict[str, Known]:
-    return toml.load(path, dict[str, Known])
+def known() -> dict[str, Known]:
+    return toml.load(paths.table("races.toml"), dict[str, Known])
 
 
 def counts(report: Report, ours: set[str], table: Iterable[Known]) -> bool:
@@ -123,33 +108,3 @@ def our_functions(build: builds.Build) -> set[str]:
     return symbols(
         process.run(["nm", *compiled], what="reading our symbols", log=paths.base().logs / "races.log")
     )
-
-
-def _judged(result: BootResult) -> Outcome:
-    reports = parse(result.dmesg.text)
-    ours, table = our_functions(result.build), known().values()
-    counted = [report for report in reports if counts(report, ours, table)]
-    progress.note(f"{result.spec.machine.name}: {len(reports)} reports of KCSAN, {len(counted)} of ours")
-    problems = [f"KCSAN: {report.title}\n{report.text}" for report in counted]
-    problems += [
-        line for line in guests.trouble(result) if "BUG: KCSAN: " not in line and "status" not in line
-    ]
-    if result.guest.ktap and not guests.results(result).passed:
-        problems.append("no test passed")
-    return judge(problems, result.log)
-
-
-def run(name: str, role: str, *append: str) -> Outcome:
-    """How tests end is not judged here: they take any report for a failure."""
-    append = (*ARGUMENTS, *append) if role != "boot" else ()
-    return _judged(guests.boot(name, "patched", CONFIG, role, append=append))
-
-
-def control() -> Outcome:
-    """A race that is there is reported, and understood here."""
-    append = (*ARGUMENTS, "padlab_only=test_report_race")
-    result = guests.boot(guests.SMT, "patched", CONFIG, "selftest", append=append)
-    outcome = guests.results(result)
-    if any(CONTROL in report.functions() for report in parse(result.dmesg.text)):
-        return outcome
-    return outcome + judge([f"no report has the race of {CONTROL}()"], result.log)

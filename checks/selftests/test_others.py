@@ -19,10 +19,10 @@ def _needs(limit_s: float, name: str = others.MACHINE) -> Needs:
         row(
             f"kselftests of others, {suite}: as in stock ({others.CONFIG})",
             suite,
-            needs=_needs(others.TRIES * others.limit_s(others.names(suite))),
+            needs=_needs(others.TRIES * others.limit_s(names)),
             when=FULL,
         )
-        for suite in others.suites()
+        for suite, names in others.suites().items()
     ),
 )
 def test_suite(suite: str) -> Outcome:

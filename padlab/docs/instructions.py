@@ -8,7 +8,7 @@ from padlab.docs.form import Table, figure, ratio
 from padlab.vm.machine import SMALL
 
 KERNELS = ("stock", "patched")
-HEAD = ("stock", "patched", "ratio")
+HEAD = (*KERNELS, "ratio")
 UNALIGNED = "three-nodes"
 # Phases of growth.json, as the table calls them.
 PHASES = {
@@ -32,19 +32,20 @@ def _growth(base: str = "6.12") -> records.Record:
 
 
 def _goal(name: str, base: str = "6.12", times: float = 1) -> Pair:
-    goal = records.find(_growth(base)["goals"], name=name) or {}
+    goal = {goal["name"]: goal for goal in _growth(base)["goals"]}[name]
     return goal["stock"] * times, goal["patched"] * times
 
 
 def _boots() -> dict[str, Pair]:
+    """By GiB."""
     stock, patched = (_growth()["boots"][kernel] for kernel in KERNELS)
-    names = [name for name in stock if name.startswith("memory-")]
-    return {name.removeprefix("memory-"): (stock[name]["boot"], patched[name]["boot"]) for name in names}
+    sizes = [name for name in stock if name.startswith("memory-")]
+    return {name.partition("-")[2]: (stock[name]["boot"], patched[name]["boot"]) for name in sizes}
 
 
 def _exact(machine: str, name: str) -> Pair:
     figures = records.read("6.12", f"compare-{machine}-exact.json")["figures"]
-    compared = records.find(figures, name=name) or {}
+    compared = {figure["name"]: figure for figure in figures}[name]
     return compared["stock"]["median"], compared["patched"]["median"]
 
 
@@ -125,47 +126,44 @@ def helpers(base: str, slug: str) -> Table:
     return Table(("instructions", "boot", "task", "cpu.max"), rows)
 
 
-BEFORE_AFTER = ("", "before", "after")
+def _before_after(*rows: list[str]) -> Table:
+    return Table(("", "before", "after"), rows)
 
 
 def cover() -> Table:
-    rows = [
+    return _before_after(
         _row("a deferred page", _goal(PAGE)),
         _row("a page below 4 GiB, until it is free", _goal(LOWER)),
         _row("boot to init, per GiB", _goal(BOOT, times=1e6), 0),
         _row("boot to init, 768 GiB, millions", _boots()["768"], 0),
-    ]
-    return Table(BEFORE_AFTER, rows)
+    )
 
 
 def lower() -> Table:
-    rows = [
+    return _before_after(
         _row("a page below 4 GiB, until it is free", _goal(LOWER)),
         _row("from deferred init to devtmpfs, per GiB", _goal(REST, times=1e6), 0),
-    ]
-    return Table(BEFORE_AFTER, rows)
+    )
 
 
 def deferred() -> Table:
-    rows = [
+    return _before_after(
         _row("64 GiB, one node", _goal(PAGE)),
         _row("16 GiB, one node", _exact(SMALL, "per deferred page")),
         _row("4 GiB, three unaligned nodes", _exact(UNALIGNED, "per deferred page")),
-    ]
-    return Table(BEFORE_AFTER, rows)
+    )
 
 
 def parts(first: str, *more: str) -> Table:
     """After each of these parts of the 7.3 series, "stock" or a number: one digit for a part, two for a
     step.  A word after "=" is its head.
     """
-    heads = dict(word.partition("=")[::2] for word in (first, *more))
+    words = (word.partition("=") for word in (first, *more))
+    heads = {number: head.replace("_", " ") or number for number, _, head in words}
     figures = records.read("7.3", "parts.json")["figures"]
     by_number = {name.partition("-")[0]: costs for name, costs in figures.items()}
     rows = [
         [name, *(figure(by_number[number][name], 0 if "GiB" in name else 2) for number in heads)]
         for name in figures["stock"]
     ]
-    return Table(
-        ("instructions", *(head.replace("_", " ") or number for number, head in heads.items())), rows
-    )
+    return Table(("instructions", *heads.values()), rows)

@@ -2,7 +2,6 @@
 """What tables are made from: records of results/, and names for their CPUs."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from padlab.core.errors import LabError
@@ -32,7 +31,8 @@ def of_cpu(base: str, slug: str, name: str) -> Record:
 
 def of_all(base: str, name: str) -> dict[str, Record]:
     """By CPU, the one with the most CPUs first."""
-    by_cpu = {slug: of_cpu(base, slug, name) for slug in provenance.of_cpus(name, base)}
+    paths = sorted((Base.named(base).results / provenance.CPUS).glob(f"*/{name}"))
+    by_cpu = {path.parent.name: of_cpu(base, path.parent.name, name) for path in paths}
     return dict(sorted(by_cpu.items(), key=lambda item: -cpus(item[1])))
 
 
@@ -53,11 +53,3 @@ def _host(record: Record) -> re.Match[str]:
         why = f"{record['host']!r} does not say which CPU and how many"
         raise LabError("a record", why, f"record it again with: {record['command']}")
     return host
-
-
-def find(rows: Iterable[Record], **wanted: object) -> Record | None:
-    return next((row for row in rows if all(row[key] == value for key, value in wanted.items())), None)
-
-
-def median(row: Record | None, key: str) -> float | None:
-    return None if row is None else float(row[key]["median"])

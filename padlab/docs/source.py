@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of the source itself: parts of the series with their lines, core edits, limits of the benches."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from padlab.core import stats
 from padlab.core.paths import Base
 from padlab.docs import records
 from padlab.docs.form import Table, figure
@@ -53,20 +53,20 @@ def count(table: Iterable[Edit], part: str) -> tuple[int, int]:
 def parts() -> Table:
     """Each part, or each step of it: what it is, the lines that it adds, and what a boot costs with it."""
     figures = records.read(PARTED, "parts.json")["figures"]
-    rows = [["", "stock", "", "", "", "", *_costs(figures["stock"])]]
     base = Base.named(PARTED)
+    rows = [["", "stock", "", "", "", "", *_costs(figures["stock"])]]
+
+    def add(place: str, what: str, of: Sequence[steps.Step], name: str) -> None:
+        rows.append([place, what, *_lines(base, of), *_costs(figures[name])])
+
     for part in steps.read_parts(base):
         number, _, name = part.name.partition("-")
+        for step in part.steps if part.each else ():
+            key = step.name.removesuffix(".msg")
+            add(f"{number}.{int(key.partition('-')[0])}", step.subject, [step], key)
         if not part.each:
             subject = steps.cover_letter(part, base).subject.partition(": ")[2]
-            rows.append(
-                [number, f"{name}: {subject}", *_lines(base, part.steps), *_costs(figures[part.name])]
-            )
-            continue
-        for step in part.steps:
-            key = step.name.removesuffix(".msg")
-            place = f"{number}.{int(key.partition('-')[0])}"
-            rows.append([place, step.subject, *_lines(base, [step]), *_costs(figures[key])])
+            add(number, f"{name}: {subject}", part.steps, part.name)
     lines_head = ("lines of code", "removed", "tests", "documents")
     return Table(("part", "what", *lines_head, *(f"{name}, instructions" for name in COSTS)), rows)
 
@@ -74,37 +74,28 @@ def parts() -> Table:
 def _lines(base: Base, of: Sequence[steps.Step]) -> list[str]:
     """Lines of code that steps add and remove, and those of tests and of documents."""
     names = [name for step in of for name in step.edits]
-    edited_by = [edit for edit in read_edits(base.patches) if edit.patch in names]
-    owned_by = _owned_lines(base, of)
-    code, tests, documents = (count(edited_by, kind)[0] + owned_by[kind] for kind in (CODE, TESTS, DOCS))
-    return [f"{lines:,}" for lines in (code, count(edited_by, CODE)[1], tests, documents)]
+    edits = [edit for edit in read_edits(base.patches) if edit.patch in names]
+    added = {kind: count(edits, kind)[0] for kind in (CODE, TESTS, DOCS)}
+    files = owned.owned_files(base)
+    for name in (name for step in of for name in step.owns):
+        kind = DOCS if name.startswith("Documentation/") else TESTS if owned.is_test(name) else CODE
+        added[kind] += len(files[name].read_bytes().splitlines())
+    return [f"{lines:,}" for lines in (added[CODE], count(edits, CODE)[1], added[TESTS], added[DOCS])]
 
 
 def _costs(figures: dict[str, float]) -> list[str]:
     return [figure(figures[name], 0 if "GiB" in name else 2) for name in COSTS]
 
 
-def _owned_lines(base: Base, done: Sequence[steps.Step]) -> Counter[str]:
-    lines: Counter[str] = Counter()
-    files = owned.owned_files(base)
-    for name in (name for step in done for name in step.owns):
-        kind = DOCS if name.startswith("Documentation/") else TESTS if owned.is_test(name) else CODE
-        lines[kind] += len(files[name].read_bytes().splitlines())
-    return lines
-
-
 def core_edits(base: str) -> Table:
     folder = Base.named(base).patches
-    table, patches = read_edits(folder), coreedits.read_series(folder)
+    table = read_edits(folder)
+    by_patch = stats.group(table, lambda edit: f"`{edit.patch}`")
     rows = []
-    for patch in [*patches, ""]:
-        of_patch = [edit for edit in table if patch in ("", edit.patch)]
-        cells = []
-        for part in (CODE, TESTS, DOCS):
-            added, removed = count(of_patch, part)
-            cells.append(f"+{added} -{removed}" if added or removed else "")
-        files = str(len({edit.file for edit in of_patch}))
-        rows.append([f"`{patch}`" if patch else "**all**", files, *cells])
+    for name, edits in {**by_patch, "**all**": table}.items():
+        counts = (count(edits, kind) for kind in (CODE, TESTS, DOCS))
+        cells = (f"+{added} -{removed}" if added or removed else "" for added, removed in counts)
+        rows.append([name, str(len({edit.file for edit in edits})), *cells])
     return Table(("patch", "files", "code", "tests", "documents"), rows)
 
 

@@ -2,18 +2,18 @@
 """All tables by the names that documents call them by."""
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from padlab.core import packages, paths, progress
 from padlab.core.errors import LabError
-from padlab.docs import boots, instructions, markers, native, source
+from padlab.docs import instructions, markers, native, source
 from padlab.docs.form import Table
 
 TABLES: dict[str, Callable[..., Table]] = {
-    "boots": boots.timed,
-    "boots-by-threads": boots.by_threads,
+    "boots": native.boots,
+    "boots-by-threads": native.boots_by_threads,
     "instructions": instructions.boots,
     "instructions-per-gib": instructions.per_gib,
     "instructions-bases": instructions.bases,
@@ -40,7 +40,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "lower-zones": instructions.lower,
     "deferred-page": instructions.deferred,
     "after-parts": instructions.parts,
-    "node-line": boots.mail_timed,
+    "node-line": native.mail_boots,
     "struct-page": native.mail_struct_pages,
     "zeroing": native.mail_zeroing,
     "zeroing-by-way": native.mail_ways,
@@ -88,28 +88,21 @@ def renewed(path: Path) -> str:
     return text
 
 
-def stale() -> Iterator[tuple[Path, str]]:
-    for path in documents():
-        if (text := renewed(path)) != path.read_text():
-            yield path, text
-
-
-def renew() -> list[str]:
+def renew(check: bool = False) -> list[str]:
+    """The names of those that change.  With ``check`` none is rewritten, and any is an error."""
     packages.ensure("quilt")
-    renewed = dict(stale())
-    for path, text in renewed.items():
+    stale = {path: text for path in documents() if (text := renewed(path)) != path.read_text()}
+    names = [paths.shown(path) for path in stale]
+    if check and names:
+        why = f"{', '.join(names)} not up to date"
+        raise LabError("documents", why, "make them again with: ./lab docs")
+    for path, text in stale.items():
         path.write_text(text)
-    return list(map(paths.shown, renewed))
+    return names
 
 
 def main(check: bool = False) -> int:
-    """Rewrite, or with ``check`` only say what would change, which is then an error."""
-    if check:
-        packages.ensure("quilt")
-        if names := ", ".join(paths.shown(path) for path, _ in stale()):
-            todo = "make them again with: ./lab docs"
-            raise LabError("documents", f"{names} not up to date", todo)
-    for name in renew():
+    for name in renew(check):
         progress.result(f"rewrote {name}")
     progress.result("all is up to date")
     return 0

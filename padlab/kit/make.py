@@ -8,7 +8,6 @@ the base in use with their images, QEMU, and its command lines, a word a line.
 
 import hashlib
 import itertools
-import os
 import shlex
 import shutil
 import sys
@@ -57,7 +56,10 @@ def main(folder: Path) -> int:
             shutil.copy(build.image, inside / kernel)
             shutil.copy(image, inside / f"{role}-{kernel}.cpio")
         write_guests(inside)
-        _pack(inside, new / ARCHIVE)
+        with progress.step("packing the kit"), tarfile.open(new / ARCHIVE, "w:xz") as tar:
+            # What is alike lies side by side: each image has the same busybox.
+            for path in sorted(inside.iterdir(), key=lambda path: (path.suffix != ".cpio", path)):
+                tar.add(path, path.name)
         _finish(inside, new)
         new.rename(folder)
     progress.result(f"{folder}: on the other machine: {folder.name}/run --help")
@@ -68,9 +70,7 @@ def _finish(inside: Path, new: Path) -> None:
     """What is beside the archive."""
     conf = {
         "FORMAT": form.FORMAT,
-        "BASES": " ".join(
-            [paths.base().name, *(base for base in paths.bases() if base != paths.base().name)]
-        ),
+        "BASES": " ".join(sorted(paths.bases(), key=lambda base: base != paths.base().name)),
         "QEMU": " ".join([*portable.command(_KIT), "-L", f"{_KIT}/share"]),
         "CROWD_CPUS": qemu.CROWD_CPUS,
         "MOST_CPUS": machines.MAX_CPUS,
@@ -89,13 +89,8 @@ def _finish(inside: Path, new: Path) -> None:
 
 def _benches(inside: Path, made: Path) -> None:
     """A process is on one base, a kit has the benches of all; and what it is made from."""
-    facts = {
-        "commit": git.commit(),
-        "base": paths.base().name,
-        "config": PERF.name,
-        "qemu": portable.version(),
-    }
-    facts["compiler"] = provenance.of_native(_WHAT)["compiler"]
+    facts = {"commit": git.commit(), "base": paths.base().name, "config": PERF.name}
+    facts |= {"qemu": portable.version(), "compiler": provenance.of_native(_WHAT)["compiler"]}
     made.write_text("".join(f"{name} {value}\n" for name, value in facts.items()))
     for base in paths.bases():
         command, what = [sys.executable, "-m", "padlab.kit.make", inside, made], f"benches of {base}"
@@ -142,14 +137,6 @@ def _sized(cpus: int, kernel: str, accel: Accel) -> list[str]:
     smp = words.index("-smp") + 1
     words[smp] = words[smp].replace(str(cpus), "@CPUS@")
     return [word.replace(f"{mib}M", "@MIB@M") for word in words]
-
-
-def _pack(inside: Path, archive: Path) -> None:
-    """What is alike lies side by side: each image has the same busybox."""
-    names = sorted(os.listdir(inside), key=lambda name: (not name.endswith(".cpio"), name))
-    with progress.step("packing the kit"), tarfile.open(archive, "w:xz") as tar:
-        for name in names:
-            tar.add(inside / name, name)
 
 
 if __name__ == "__main__":

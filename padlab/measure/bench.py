@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab bench``: struct page init at native speed on real memory, stock's way beside ours.
+"""``./lab bench``: struct page init at native speed, stock's way beside ours (docs/measuring.md).
 
-Two programs run the code that is in the kernel, on memory much larger than caches: that of
-structpages.py, and the benchmark of the KUnit suite under User-mode Linux, on one CPU.
-
-In each, the ways take turns, so that whatever else the host does hits all of
-them.  What counts is the ratio of medians within one run.
+Of the two programs, this runs the benchmark of the KUnit suite; the other one is in structpages.py.
 """
 
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from padlab.core import host, paths, process, progress, table
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
-from padlab.measure import provenance, structpages, zeroing
-from padlab.measure.verdict import MAX_OF_BEST, Best, Gate, Judged, Verdict, overall
+from padlab.measure import provenance, rows, structpages, zeroing
+from padlab.measure.tools import Measured, Timing
+from padlab.measure.verdict import MAX_OF_BEST, Gate, Judged, Verdict, overall
 
 _WHAT = "struct pages, UML"
 UML = "obj-uml-bench"  # built without what slows it down
@@ -30,34 +26,31 @@ _IN_TMPFS = 'mount -t tmpfs -o huge=always,size=95% none "$0" && TMPDIR="$0" exe
 
 _MEMORY = re.compile(r"# bulk_bench: bench: (\d+) pages in \d+ runs, (\d+) MiB")
 _ROUND = re.compile(r"# bulk_bench: bench: round (\d+) (\w+) (\d+) ns")
-_FAILED = re.compile(r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*|Kernel panic.*)")
-_OK = re.compile(r"^ok \d+ memmap_bulk$")
+_FAILED = re.compile(
+    r"^\s*(not ok .*|# \w+: (?:EXPECTATION|ASSERTION) FAILED .*|Kernel panic.*)", re.MULTILINE
+)
+_OK = re.compile(r"(?m)^ok \d+ memmap_bulk\s*$")
 
 
 def _uml_log() -> Path:
     return paths.base().logs / "bench-uml.log"
 
 
-def parse_uml(lines: Iterable[str], note: str = "") -> structpages.Measured:
-    pages, timings, notes, bad = 0, [], [], "it came to no result"
-    for line in lines:
-        if match := _MEMORY.search(line):
-            pages = int(match[1])
-            notes.append(f"{pages:,} pages, {int(match[2]):,} MiB of struct pages")
-        elif match := _ROUND.search(line):
-            way = structpages.OURS if match[2] == "bulk" else match[2]
-            timings.append(structpages.Timing(1, way, int(match[3]), 1))
-        elif match := _FAILED.match(line):
-            bad = match[1]
-            break
-        elif _OK.match(line.rstrip()):
-            bad = ""
-    if bad:
-        raise LabError(_WHAT, bad, "see its log", log=_uml_log())
-    return structpages.Measured(structpages.UML, pages, tuple(timings), (*notes, note))
+def parse_uml(text: str, note: str = "") -> Measured:
+    failed, memory = _FAILED.search(text), _MEMORY.search(text)
+    if failed or not (memory and _OK.search(text)):
+        why = failed[1] if failed else "it came to no result"
+        raise LabError(_WHAT, why, "see its log", log=_uml_log())
+    timings = [
+        Timing(structpages.DEFERRED, 1, structpages.OURS if way == "bulk" else way, int(ns), 1)
+        for _nr, way, ns in _ROUND.findall(text)
+    ]
+    pages = int(memory[1])
+    notes = (f"{pages:,} pages, {int(memory[2]):,} MiB of struct pages", note)
+    return Measured(tuple(timings), notes, (), pages, structpages.UML)
 
 
-def run_uml(program: Path, rounds: int) -> structpages.Measured:
+def run_uml(program: Path, rounds: int) -> Measured:
     """The suite's benchmark, with as many pages as the host has memory for struct pages."""
     gib = min(_MOST_GIB, host.free_mib() // 2 * _PAGES_PER_MIB_OF_MEMMAP * 4096 >> 30)
     if not gib:
@@ -79,11 +72,9 @@ def run_uml(program: Path, rounds: int) -> structpages.Measured:
                 step.update(f"round {match[1]} of {rounds}, {match[2]}")
 
         process.stream([*huge, *command], show, what=_WHAT, log=_uml_log())
-    if huge:
-        return parse_uml(lines, "its memory is in huge pages, as a kernel's memmap is")
-    return parse_uml(
-        lines, "its memory is in small pages (no tmpfs with huge ones): TLB misses on both sides"
-    )
+    small = "small pages (no tmpfs with huge ones): TLB misses on both sides"
+    note = "huge pages, as a kernel's memmap is" if huge else small
+    return parse_uml("\n".join(lines), f"its memory is in {note}")
 
 
 ROUNDS = 15
@@ -100,56 +91,39 @@ def main(quick: bool = False) -> int:
     runs = [run_uml(tree / UML / "linux", rounds), structpages.run(f"--rounds={rounds}", *sizes)]
     if not quick:
         provenance.record("bench.json", {**provenance.of_native("./lab bench"), "benches": benches(runs)})
-    show(runs)
+    show(runs, rounds)
     return 0
 
 
-def benches(runs: Sequence[structpages.Measured]) -> list[dict[str, Any]]:
+def benches(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     return [
         {
             "bench": measured.bench,
             "pages": measured.pages,
-            "notes": list(measured.notes),
-            "rows": [asdict(row) for row in structpages.rows(measured)],
-            "uses": [asdict(row) for row in structpages.use_rows(measured)],
+            "notes": measured.notes,
+            "rows": structpages.rows(measured),
+            "uses": structpages.use_rows(measured),
         }
         for measured in runs
     ]
 
 
-def show(runs: Sequence[structpages.Measured]) -> None:
+def show(runs: Sequence[Measured], rounds: int) -> None:
     out = table.console()
-    out.print("struct pages initialised and freed, ns per page (median, least and most)")
-    names = ("bench", "threads", "way", "n", "median", "min", "max", "of stock", "of limit")
-    grid = table.grid(names, left={"bench", "way"})
-    warnings = []
-    for measured in runs:
-        for row in structpages.rows(measured):
-            figures = [f"{value:.2f}" for value in (row.ns.median, row.ns.low, row.ns.high)]
-            way = f"{row.way}, ours" if row.way == structpages.OURS else row.way
-            ratios = (table.ratio(row.ratio), table.ratio(row.of_limit))
-            grid.add_row(row.bench, str(row.threads), way, str(row.ns.n), *figures, *ratios)
-            name = f"{row.bench}, {row.threads} threads, {row.way}"
-            if row.ratio and row.ratio.noise:
-                warnings.append(f"{name}: the ratio means nothing: {row.ratio.noise}")
-            if row.alone:
-                warnings.append(f"{name}: in {row.alone} rounds not all threads took part: the host is busy")
-    out.print(grid)
-    out.print("\nstruct pages that are used again at once: initialised and used, one thread, ns per page")
-    grid = table.grid(("use", "way", "median", "min", "max", "of stock"), left={"use", "way"})
-    for use in (use for measured in runs for use in structpages.use_rows(measured)):
-        figures = [f"{value:.2f}" for value in (use.ns.median, use.ns.low, use.ns.high)]
-        grid.add_row(structpages.USES[use.use], use.way, *figures, table.ratio(use.ratio))
-    out.print(grid)
-    for line in warnings:
-        out.print(f"[yellow]warning:[/] {table.plain(line)}")
-    for measured in runs:
-        out.print(f"{measured.bench}: {'; '.join(measured.notes)}", markup=False)
+    out.print(f"struct pages, ns per page, {rounds} rounds: {rows.LEGEND}", markup=False)
+    out.print("[bold]initialised and freed[/]; alone: rounds in which not all threads took part")
+    lines = [vars(row) for run in runs for row in structpages.rows(run)]
+    out.print(rows.grid(lines, 2, ratio="of stock", movnti="movnti, ours"))
+    out.print("[bold]initialised and used again at once[/], one thread")
+    lines = [vars(row) for run in runs for row in structpages.use_rows(run)]
+    out.print(rows.grid(lines, 2, ratio="of stock", **structpages.USES))
+    for run in runs:
+        out.print(f"{run.bench}: {'; '.join(run.notes)}", markup=False)
 
 
-def gates(what: str | None) -> list[Gate[Any]]:
+def gates(what: str | None) -> list[Gate]:
     extents = zeroing.stock_zeroes_extents()
-    of: dict[str, list[Gate[Any]]] = {
+    of: dict[str, list[Gate]] = {
         "memmap": [structpages.time_gate()],
         "hugepages": [
             zeroing.time_gate(extents),
@@ -170,34 +144,20 @@ def check(what: str | None = None, quick: bool = False) -> int:
     return STATUS[verdict]
 
 
-def show_bests(bests: Sequence[Best]) -> None:
-    """Where another way of this CPU is better than what ours has chosen, which is no failure."""
-    out = table.console()
-    others = [found for found in bests if not found.is_ours]
-    ours = f"{len(bests) - len(others)} of {len(bests)}"
-    out.print(f"at most {MAX_OF_BEST} of the best way that this CPU has: {ours}")
-    if others:
-        grid = table.grid(("", "best", "ours, of its time", "from", "to"), left={"", "best"})
-        for found in others:
-            figures = [f"{value:.3f}" for value in (found.ratio.value, found.ratio.low, found.ratio.high)]
-            grid.add_row(table.plain(found.name), found.way, *figures)
-        out.print(grid)
-
-
 def show_judged(judged: Sequence[Judged], verdict: Verdict) -> None:
     out = table.console()
-    out.print(f"{host.cpu()}", markup=False)
+    out.print(host.cpu(), markup=False)
     for of_gate in judged:
-        grid = table.grid(("", "of its time", "from", "to", "at most", "verdict"), left={"", "verdict"})
-        for limit in of_gate.limits:
-            ratio = limit.ratio
-            figures = [f"{value:.3f}" for value in (ratio.value, ratio.low, ratio.high)]
-            grid.add_row(table.plain(limit.name), *figures, f"{limit.most:.2f}", limit.verdict)
         out.print(f"\n{of_gate.gate}, {of_gate.runs} runs")
         if of_gate.limits:
-            out.print(grid)
+            out.print(rows.grid(limit.as_row() for limit in of_gate.limits))
+        # Where another way of this CPU is better than what ours has chosen, which is no failure.
+        others = [found for found in of_gate.bests if not found.is_ours]
         if of_gate.bests:
-            show_bests(of_gate.bests)
+            ours = f"{len(of_gate.bests) - len(others)} of {len(of_gate.bests)}"
+            out.print(f"at most {MAX_OF_BEST} of the best way that this CPU has: {ours}")
+        if others:
+            out.print(rows.grid({"": f.name, "best": f.way, "ours, of its time": f.ratio} for f in others))
     out.print()
     for of_gate in judged:
         busy = f", the host is too busy: {'; '.join(of_gate.busy)}" if of_gate.busy else ""

@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab compare``: stock and patched side by side, in one run.
 
-Both are booted in turn, and each figure's median and spread are printed, with the ratio of the medians last.
-Times need several boots of each, and a pair that is thrown away.  Ours may be booted with several numbers of
-threads; stock always uses all CPUs of a node.  On a published machine the times of 2020 are beside ours.
-
-In exact mode, instructions are counted, which must be equal to the digit over two boots of each; a kernel for
-which they are not is a failure of the comparison.  Stock does not print how many pages it initialised.  Its
-count is taken from ours: the machine is the same and both defer by the same rule.
+Times need several boots of each, and a pair that is thrown away; counts must be equal over two.  Stock does
+not print how many pages it initialised: its count is taken from ours, as both defer by the same rule.
 """
 
 import csv
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
+
+import msgspec
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
 from padlab.kernel import source
 from padlab.kernel.build import Build
-from padlab.measure import provenance
+from padlab.measure import provenance, rows
 from padlab.vm import boot, summary
 from padlab.vm.accel import Accel
 from padlab.vm.machine import Machine
@@ -36,10 +32,18 @@ PUBLISHED = Path(__file__).parent / "data" / "published-deferred-init.csv"
 
 @dataclass(frozen=True)
 class Run:
-    kernel: str
     deferred_ms: float
     boot_ms: float
     pages: int | None
+
+    def figures(self, exact: bool, pages: int | None) -> dict[tuple[str, str], float]:
+        """By name and unit.  Stamps count microseconds, or thousands of instructions."""
+        times = {"deferred init": self.deferred_ms, "boot to init": self.boot_ms}
+        if not exact:
+            return {(name, "ms"): ms for name, ms in times.items()}
+        counts = {name: ms * summary.INSTRUCTIONS_PER_MS for name, ms in times.items()}
+        per_page = {("per deferred page", "instructions"): counts["deferred init"] / pages} if pages else {}
+        return per_page | {(name, "M instructions"): count / 1e6 for name, count in counts.items()}
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,17 @@ class Comparison:
     pages: int | None
     differing: tuple[str, ...]  # exact mode: kernels whose runs were not equal
 
+    def record(self, build: Build) -> dict[str, Any]:
+        command = f"./lab compare --machine {self.machine.name}" + " --exact" * self.accel.exact
+        command += f" --threads {self.threads}" if self.threads else ""
+        return {
+            **provenance.provenance(command, build, self.accel),
+            "machine": self.machine.name,
+            "deferred_pages": self.pages,
+            "differing": self.differing,
+            "figures": self.figures,
+        }
+
 
 def main(
     machines: Sequence[Machine], exact: bool = False, as_json: bool = False, threads: Sequence[str] = ()
@@ -68,11 +83,11 @@ def main(
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
     build = ready["patched"].build
     comparisons = [measure(machine, ready, exact, threads) for machine in machines]
-    records = [as_dict(each, build) for of_machine in comparisons for each in of_machine]
+    records = [each.record(build) for of_machine in comparisons for each in of_machine]
     for record in records if exact else ():
         provenance.record(f"compare-{record['machine']}-exact.json", record)
     if as_json:
-        print(json.dumps(records, indent=2))
+        print(msgspec.json.format(msgspec.json.encode(records)).decode())
     else:
         for of_machine in comparisons:
             show(of_machine, build)
@@ -83,17 +98,17 @@ def measure(
     machine: Machine, ready: dict[str, boot.Ready], exact: bool, threads: Sequence[str] = ()
 ) -> list[Comparison]:
     """Boot all in turn, so that drift of the host meets all of them; ours once for each of ``threads``."""
-    ours = threads or (None,)
-    taken: dict[tuple[str, str | None], list[Run]] = {}
+    turns = [("stock", None), *(("patched", count) for count in threads or (None,))]
+    taken: dict[tuple[str, str | None], list[Run]] = {turn: [] for turn in turns}
     # Exact counts do not depend on how warm the host is.
     last = EXACT_RUNS if exact else SWEEP_RUNS if threads else RUNS
     for number in range(1 if exact or threads else 0, last + 1):
-        for kernel, count in (("stock", None), *(("patched", count) for count in ours)):
+        for kernel, count in turns:
             label = f"{count} threads, " * bool(count) + (f"run {number} of {last}" if number else "warm-up")
             run, accel = run_of(machine, ready[kernel], label, exact=exact, threads=count)
             if number:
-                taken.setdefault((kernel, count), []).append(run)
-    return [compare(machine, taken["stock", None], taken["patched", count], accel, count) for count in ours]
+                taken[kernel, count].append(run)
+    return [compare(machine, taken[turns[0]], taken[turn], accel, turn[1]) for turn in turns[1:]]
 
 
 def run_of(machine: Machine, ready: boot.Ready, label: str, **how: Unpack[How]) -> tuple[Run, Accel]:
@@ -108,42 +123,28 @@ def run_of(machine: Machine, ready: boot.Ready, label: str, **how: Unpack[How]) 
         why = f"{spec.kernel}'s console lacks the lines that are timed"
         raise LabError(what, why, "see the console", log=result.log)
     pages = told.pages.deferred if told.pages else None
-    return Run(spec.kernel, told.deferred_ms, told.boot_ms, pages), result.accel
+    return Run(told.deferred_ms, told.boot_ms, pages), result.accel
 
 
 def compare(
     machine: Machine, stock: Sequence[Run], patched: Sequence[Run], accel: Accel, threads: str | None = None
 ) -> Comparison:
-    pages = patched[0].pages
-    runs = dict(zip(KERNELS, (stock, patched), strict=True))
-    differing = tuple(kernel for kernel in KERNELS if accel.exact and len(set(runs[kernel])) > 1)
+    exact, pages = accel.exact, patched[0].pages
+    of_stock, ours = ([run.figures(exact, pages) for run in runs] for runs in (stock, patched))
     figures = []
-    for name, unit, value in _values(accel.exact, pages):
-        of_stock, ours = (stats.summarize([value(run) for run in runs[kernel]]) for kernel in KERNELS)
-        ratio = stats.ratio(of_stock, ours, exact=accel.exact)
-        figures.append(Figure(name, unit, of_stock, ours, ratio))
+    for name, unit in ours[0]:
+        both = [stats.summarize([run[name, unit] for run in runs]) for runs in (of_stock, ours)]
+        figures.append(Figure(name, unit, both[0], both[1], stats.ratio(*both, exact=exact)))
+    runs = zip(KERNELS, (stock, patched), strict=True)
+    differing = tuple(kernel for kernel, of_it in runs if exact and len(set(of_it)) > 1)
     return Comparison(machine, threads, accel, tuple(figures), pages, differing)
-
-
-def _values(exact: bool, pages: int | None) -> list[tuple[str, str, Callable[[Run], float]]]:
-    """Figures by name, with their units.  Stamps count microseconds, or thousands of instructions."""
-    million = summary.INSTRUCTIONS_PER_MS / 1e6
-    scale, unit = (million, "M instructions") if exact else (1.0, "ms")
-    values: list[tuple[str, str, Callable[[Run], float]]] = [
-        ("deferred init", unit, lambda run: run.deferred_ms * scale),
-        ("boot to init", unit, lambda run: run.boot_ms * scale),
-    ]
-    if exact and pages:
-        name = "per deferred page"
-        values.insert(0, (name, "instructions", lambda run: run.deferred_ms * million * 1e6 / pages))
-    return values
 
 
 def published(machine: str) -> dict[str, float]:
     """By threads, "0" for stock, a machine's deferred init in ms; empty if it was not published."""
     with PUBLISHED.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["machine"] == machine]
-    return {row["threads"]: float(row["deferred_init_ms"]) for row in rows}
+        of_machine = [row for row in csv.DictReader(file) if row["machine"] == machine]
+    return {row["threads"]: float(row["deferred_init_ms"]) for row in of_machine}
 
 
 def show(comparisons: Sequence[Comparison], build: Build) -> None:
@@ -159,8 +160,7 @@ def show(comparisons: Sequence[Comparison], build: Build) -> None:
     grid = table.grid(("kernel", "threads", *names), left={"kernel"})
 
     def spread(of: stats.Summary) -> str:
-        median, low, high = (f"{value:,.{3 if exact else 1}f}" for value in (of.median, of.low, of.high))
-        return median if exact and low == high else f"{median} ({low} to {high})"
+        return f"{of.median:,.3f}" if exact and of.low == of.high else rows.spread(of, 3 if exact else 1)
 
     def add(kernel: str, threads: str | None, cells: Iterable[tuple[str, str]], key: str) -> None:
         last = [f"{times[key]:,.0f}"] if key in times else []
@@ -178,15 +178,3 @@ def show(comparisons: Sequence[Comparison], build: Build) -> None:
     for kernel in KERNELS if exact else ():
         equal = kernel not in first.differing
         console.print(f"{kernel}: {'equal to the digit' if equal else '[red]the runs differ[/]'}")
-
-
-def as_dict(comparison: Comparison, build: Build) -> dict[str, Any]:
-    name, accel, threads = comparison.machine.name, comparison.accel, comparison.threads
-    command = f"./lab compare --machine {name}" + " --exact" * accel.exact
-    return {
-        **provenance.provenance(f"{command} --threads {threads}" if threads else command, build, accel),
-        "machine": name,
-        "deferred_pages": comparison.pages,
-        "differing": list(comparison.differing),
-        "figures": [asdict(figure) for figure in comparison.figures],
-    }

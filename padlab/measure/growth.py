@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab record growth``: what a boot costs for each GiB, and for each page below 4 GiB.
+"""``./lab record growth``: what a boot costs for each GiB, and for each page below 4 GiB (docs/measuring.md).
 
-Exact mode: stock and patched are booted on one CPU with two sizes of memory, and every part of the boot that
-grows is told apart by the kernel's own messages, whose stamps count instructions (phases.py).  Parts that
-stay the same cancel out.
-
-What a page of the lower zones costs cannot be told from the size of the machine, since there are always 3 GiB
-of them.  Two machines of the same size tell it, that have more and less of their RAM below 4 GiB.
+Every part of the boot that grows is told apart by the kernel's own messages, whose stamps count instructions
+(phases.py).  Parts that stay the same cancel out.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from padlab.core import host, table
@@ -18,7 +14,7 @@ from padlab.core.errors import LabError
 from padlab.kernel import source
 from padlab.kernel.build import Build
 from padlab.measure import provenance
-from padlab.measure.phases import BLOCKS, DEFERRED, EARLY_FREE, EARLY_INIT, PHASES, REST, took
+from padlab.measure.phases import BLOCKS, DEFERRED, EARLY_FREE, EARLY_INIT, PHASES, REST, Phase, took
 from padlab.vm import boot, summary
 from padlab.vm import machine as machines
 from padlab.vm.accel import Accel
@@ -42,8 +38,6 @@ MAX_SERIAL = 0.10
 MAX_BLOCKS = 1.01
 # Of stock's for each page, whatever the configuration.
 MAX_OF_STOCK = 1.01
-
-
 # What is left to one CPU, but for hash tables and memory blocks, which the series does not change.
 SERIAL = (EARLY_INIT, EARLY_FREE, REST)
 
@@ -56,33 +50,35 @@ class Costs:
     boot: float
     pages: int | None  # deferred; stock does not say
 
+    def of(self, *phases: Phase) -> float:
+        """Of these, or of the whole boot."""
+        return sum(self.phases[phase.name] for phase in phases) if phases else self.boot
+
 
 @dataclass(frozen=True)
-class Growth:
-    sizes: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB -> costs
-    low: Mapping[str, Mapping[int, Costs]]  # kernel -> GiB below 4 GiB -> costs
+class Boots:
+    """Of one kernel: costs by GiB, and by GiB below 4 GiB."""
+
+    sizes: Mapping[int, Costs]
+    low: Mapping[int, Costs]
     accel: Accel
 
-    def per_gib(self, kernel: str, name: str | None = None) -> float:
-        """Millions of instructions a GiB: of a phase, or of the whole boot."""
-        small, large = (self.sizes[kernel][gib] for gib in SIZES_GIB)
-        grown = large.boot - small.boot if name is None else large.phases[name] - small.phases[name]
-        return grown / (SIZES_GIB[1] - SIZES_GIB[0])
+    def grown(self, *phases: Phase) -> float:
+        """Millions of instructions that the larger size has more."""
+        small, large = (self.sizes[gib].of(*phases) for gib in SIZES_GIB)
+        return large - small
 
-    def serial(self, kernel: str) -> float:
-        return sum(self.per_gib(kernel, phase.name) for phase in SERIAL)
+    def per_gib(self, *phases: Phase) -> float:
+        return self.grown(*phases) / (SIZES_GIB[1] - SIZES_GIB[0])
 
-    def per_page(self, kernel: str) -> float:
-        costs = self.sizes[kernel][SIZES_GIB[0]]
-        pages = self.sizes["patched"][SIZES_GIB[0]].pages
-        return 1e6 * costs.phases[DEFERRED.name] / pages if pages else float("nan")
+    def lower(self) -> float:
+        """Instructions for a page of the lower zones, from memmap init to being free."""
+        few, many = (self.low[gib].of(EARLY_INIT, EARLY_FREE) for gib in LOW_GIB)
+        return 1e6 * (many - few) / ((LOW_GIB[1] - LOW_GIB[0]) * PAGES_PER_GIB)
 
-
-def lower(low: Mapping[int, Costs]) -> float:
-    """Instructions for a page of the lower zones, from memmap init to being free."""
-    few, many = (low[gib].phases for gib in LOW_GIB)
-    grown = sum(many[phase.name] - few[phase.name] for phase in (EARLY_INIT, EARLY_FREE))
-    return 1e6 * grown / ((LOW_GIB[1] - LOW_GIB[0]) * PAGES_PER_GIB)
+    def by_machine(self) -> dict[str, Costs]:
+        of_sizes = {f"memory-{gib}": costs for gib, costs in self.sizes.items()}
+        return of_sizes | {f"low-memory-{gib}": costs for gib, costs in self.low.items()}
 
 
 @dataclass(frozen=True)
@@ -109,14 +105,17 @@ def costs_of(messages: Dmesg, deferred_ms: float | None, what: str = "a boot") -
     return Costs(phases, messages.boot_ms * summary.INSTRUCTIONS_PER_MS / 1e6, total)
 
 
-def goals(growth: Growth) -> list[Goal]:
+def goals(boots: Mapping[str, Boots]) -> list[Goal]:
+    stock, ours = (boots[kernel] for kernel in KERNELS)
+    pages = ours.sizes[SIZES_GIB[0]].pages or float("nan")
 
-    def pair(figure: Callable[[str], float]) -> tuple[float, float]:
-        return figure("stock"), figure("patched")
+    def pair(figure: Callable[[Boots], float]) -> tuple[float, float]:
+        return figure(stock), figure(ours)
 
-    page, early = pair(growth.per_page), pair(lambda k: lower(growth.low[k]))
-    rest, whole = pair(lambda k: growth.per_gib(k, REST.name)), pair(growth.per_gib)
-    serial, blocks = pair(growth.serial), pair(lambda k: growth.per_gib(k, BLOCKS.name))
+    page = pair(lambda of: 1e6 * of.sizes[SIZES_GIB[0]].of(DEFERRED) / pages)
+    early, whole = pair(Boots.lower), pair(Boots.per_gib)
+    rest, serial = pair(lambda of: of.per_gib(REST)), pair(lambda of: of.per_gib(*SERIAL))
+    blocks = pair(lambda of: of.per_gib(BLOCKS))
     return [
         Goal("a deferred page", "instructions", *page, MAX_PER_PAGE),
         Goal("a page of the lower zones", "instructions", *early, early[0] * MAX_LOWER),
@@ -127,23 +126,14 @@ def goals(growth: Growth) -> list[Goal]:
     ]
 
 
-def boot_exactly(ready: boot.Ready, name: str) -> tuple[Costs, Accel]:
-    result = boot.boot(machines.load(name), ready, "exact", exact=True)
-    return costs_of(result.dmesg, result.deferred_ms, f"{result.spec.kernel} on {name}"), result.accel
+def measure(ready: boot.Ready, sizes: Iterable[int] = SIZES_GIB) -> Boots:
+    def boot_exactly(name: str) -> tuple[Costs, Accel]:
+        result = boot.boot(machines.load(name), ready, "exact", exact=True)
+        return costs_of(result.dmesg, result.deferred_ms, f"{result.spec.kernel} on {name}"), result.accel
 
-
-def measure(ready: Mapping[str, boot.Ready], large: bool = False) -> Growth:
-    sizes = (*SIZES_GIB, LARGE_GIB) if large else SIZES_GIB
-    accels: list[Accel] = []
-
-    def costs(kernel: str, name: str) -> Costs:
-        measured, accel = boot_exactly(ready[kernel], name)
-        accels.append(accel)
-        return measured
-
-    of_sizes = {k: {gib: costs(k, f"memory-{gib}") for gib in sizes} for k in KERNELS}
-    of_low = {k: {gib: costs(k, f"low-memory-{gib}") for gib in LOW_GIB} for k in KERNELS}
-    return Growth(of_sizes, of_low, accels[-1])
+    of_sizes = {gib: boot_exactly(f"memory-{gib}")[0] for gib in sizes}
+    low = {gib: boot_exactly(f"low-memory-{gib}") for gib in LOW_GIB}
+    return Boots(of_sizes, {gib: costs for gib, (costs, _) in low.items()}, low[LOW_GIB[0]][1])
 
 
 def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
@@ -151,15 +141,15 @@ def of_pages(ready: Mapping[str, boot.Ready]) -> list[Goal]:
 
     Ours is never to cost more than stock, but for what has nothing to do with pages.
     """
-    low = {k: {gib: boot_exactly(ready[k], f"low-memory-{gib}")[0] for gib in LOW_GIB} for k in KERNELS}
-    pages = low["patched"][LOW_GIB[0]].pages
-    if not pages:
+    boots = [measure(ready[kernel], ()) for kernel in KERNELS]
+    few = [of.low[LOW_GIB[0]] for of in boots]
+    if not (pages := few[-1].pages):
         raise LabError("instructions per page", "no page was deferred", "see the console")
-    deferred = {k: 1e6 * low[k][LOW_GIB[0]].phases[DEFERRED.name] / pages for k in KERNELS}
-    early = {k: lower(low[k]) for k in KERNELS}
+    deferred = [1e6 * costs.of(DEFERRED) / pages for costs in few]
+    early = [of.lower() for of in boots]
     return [
-        Goal(name, "instructions", cost["stock"], cost["patched"], MAX_OF_STOCK * cost["stock"])
-        for name, cost in (("a deferred page", deferred), ("a page of the lower zones", early))
+        Goal(name, "instructions", stock, ours, MAX_OF_STOCK * stock)
+        for name, (stock, ours) in (("a deferred page", deferred), ("a page of the lower zones", early))
     ]
 
 
@@ -168,28 +158,32 @@ def main(large: bool = False) -> int:
     if large:
         boot.check_memory(machines.load(f"memory-{LARGE_GIB}"), host.free_mib())
     ready = {kernel: boot.prepare(kernel) for kernel in KERNELS}
-    growth = measure(ready, large)
+    boots = {kernel: measure(ready[kernel], SIZES_GIB + large * (LARGE_GIB,)) for kernel in KERNELS}
     build = ready["patched"].build
     if large:
-        provenance.record("growth.json", as_dict(growth, build))
-    show(growth, build)
-    return 0 if all(goal.ok for goal in goals(growth)) else 1
+        provenance.record("growth.json", as_dict(boots, build))
+    show(boots, build)
+    return 0 if all(goal.ok for goal in goals(boots)) else 1
 
 
-def show(growth: Growth, build: Build) -> None:
+def per_gib(of: Boots) -> dict[str, float]:
+    return {**{phase.name: of.per_gib(phase) for phase in PHASES}, "whole boot to init": of.per_gib()}
+
+
+def show(boots: Mapping[str, Boots], build: Build) -> None:
     console = table.console()
     console.print(
         f"[bold]growth[/]: one node, one CPU, guest instructions counted; per GiB from {SIZES_GIB[0]}"
         f" to {SIZES_GIB[1]} GiB; {source.name_of(build.source_version)}"
     )
-    names = ("millions of instructions a GiB", "stock", "patched", "ratio")
+    names = ("millions of instructions a GiB", *KERNELS, "ratio")
     grid = table.grid(names, left=names[:1])
-    for name in [phase.name for phase in PHASES] + [None]:
-        stock, ours = (growth.per_gib(kernel, name) for kernel in KERNELS)
-        ratio = f"{ours / stock:.3f}" if stock > 0 else ""
-        grid.add_row(name or "whole boot to init", f"{stock:.4f}", f"{ours:.4f}", ratio)
+    of_stock, of_ours = (per_gib(boots[kernel]) for kernel in KERNELS)
+    for name, stock in of_stock.items():
+        ratio = f"{of_ours[name] / stock:.3f}" if stock > 0 else ""
+        grid.add_row(name, f"{stock:.4f}", f"{of_ours[name]:.4f}", ratio)
     console.print(grid)
-    for goal in goals(growth):
+    for goal in goals(boots):
         verdict = "[green]ok[/]" if goal.ok else "[red]not reached[/]"
         console.print(
             f"{goal.name}: stock {goal.stock:.4g}, patched {goal.patched:.4g} {goal.unit}"
@@ -197,23 +191,12 @@ def show(growth: Growth, build: Build) -> None:
         )
 
 
-def as_dict(growth: Growth, build: Build) -> dict[str, Any]:
+def as_dict(boots: Mapping[str, Boots], build: Build) -> dict[str, Any]:
     return {
-        **provenance.provenance("./lab record growth --large", build, growth.accel),
+        **provenance.provenance("./lab record growth --large", build, boots["patched"].accel),
         "unit": "millions of guest instructions",
-        "per_gib_from_to": list(SIZES_GIB),
-        "goals": [{**asdict(goal), "ok": goal.ok} for goal in goals(growth)],
-        "per_gib": {
-            kernel: {
-                **{phase.name: growth.per_gib(kernel, phase.name) for phase in PHASES},
-                "whole boot to init": growth.per_gib(kernel),
-            }
-            for kernel in KERNELS
-        },
-        "boots": {kernel: boots_as_dict(growth.sizes[kernel], growth.low[kernel]) for kernel in KERNELS},
+        "per_gib_from_to": SIZES_GIB,
+        "goals": [{**vars(goal), "ok": goal.ok} for goal in goals(boots)],
+        "per_gib": {kernel: per_gib(of) for kernel, of in boots.items()},
+        "boots": {kernel: of.by_machine() for kernel, of in boots.items()},
     }
-
-
-def boots_as_dict(sizes: Mapping[int, Costs], low: Mapping[int, Costs]) -> dict[str, Any]:
-    of_sizes = {f"memory-{gib}": asdict(costs) for gib, costs in sizes.items()}
-    return of_sizes | {f"low-memory-{gib}": asdict(costs) for gib, costs in low.items()}

@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab bench hugepages``: how long it takes to zero and copy huge pages, stock's way beside ours.
+"""``./lab bench hugepages``: how long it takes to zero and copy huge pages, and what a job costs.
 
-Natively, tools/testing/folio_zero runs mm/folio_zero.c, mm/folio_copy.c, x86's stores and the job engine as
-they are, on real memory, with the back end for jobs at boot.
-
-In a guest, instructions are counted in exact mode: what a caller does before the first byte is zeroed, and
-what a helper executes besides the thread function.  Faults use the back end for jobs of tasks
-(kernel/padata_mt_task.c): for each chunk, a helper asks whether it may go on, and charges the task for the
-one before; it also lowers its priority when it comes, and so on.  The same job is run with both back ends
-while its caller sleeps, so that the instructions from one chunk to the next are the helper's.
+What a caller does before the first byte is zeroed, and what a helper executes besides the thread function, is
+counted in a guest.  The same job is run with the back end for boot and the one for tasks while its caller
+sleeps, so that the instructions from one chunk to the next are the helper's.
 """
 
 import itertools
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TypeVar
 
 from padlab.core import stats, table
 from padlab.core.errors import LabError
-from padlab.measure import provenance, zeroing
+from padlab.measure import provenance, rows, zeroing
 from padlab.vm import boot, machine
 from padlab.vm.trace import Event, Trace
 
@@ -52,16 +47,13 @@ def parse_cost(trace: Trace) -> Cost | None:
     fault = start = None
     helpers = 0
     for event in trace.events:
-        if event.name == "page_fault_user" and start is None:
-            fault = event.ticks
-        elif event.name == "padata_mt_job_start" and start is None:
-            start = event.ticks
-        elif event.name == "padata_mt_helper_start" and start is not None:
+        if start is None:
+            fault = event.ticks if event.name == "page_fault_user" else fault
+            start = event.ticks if event.name == "padata_mt_job_start" else None
+        elif event.name == "padata_mt_helper_start":
             helpers += 1
-        elif event.name == "padata_mt_chunk" and start is not None and fault is not None:
-            # Until the caller's own: a helper may have begun before.
-            if event.task.startswith("kworker"):
-                continue
+        # The caller's own: a helper may have begun before.
+        elif event.name == "padata_mt_chunk" and fault and not event.task.startswith("kworker"):
             return Cost(event.ticks - fault, event.ticks - start, helpers)
     return None
 
@@ -140,29 +132,20 @@ def too_much(cost: JobCost) -> list[str]:
 
 
 def main(quick: bool = False) -> int:
-    rounds = f"--rounds={QUICK_ROUNDS if quick else ROUNDS}"
-    native, copies = zeroing.run(rounds), zeroing.run(*zeroing.COPIES, rounds)
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    native, copies = (zeroing.run(f"--rounds={rounds}", *args) for args in ((), zeroing.COPIES))
     ready = {role: boot.prepare("patched", role=role) for role in ("hugecost", "jobcost")}
     cost, exact = boot_exactly(ready["hugecost"], "hugecost", parse_cost)
     helpers, _ = boot_exactly(ready["jobcost"], "jobcost", parse_helpers)
-    all_rows = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
+    timed = {"native": zeroing.rows(native.timings), "native_copies": zeroing.rows(copies.timings)}
     if not quick:
         made = {**exact.accel.as_dict(), **provenance.of_native("./lab bench hugepages")}
-        rows_of = {name: [asdict(row) for row in rows] for name, rows in all_rows.items()}
-        costs = {**asdict(cost), "machine": MACHINE, "most": MAX_COST, "helper": asdict(helpers)}
-        provenance.record("hugepages.json", {**made, **rows_of, "exact": costs})
+        costs = {**vars(cost), "machine": MACHINE, "most": MAX_COST, "helper": helpers}
+        provenance.record("hugepages.json", {**made, **timed, "exact": costs})
     out = table.console()
-    out.print("us for a page (median, least and most), CPU time of all threads (median); then for one copied")
-    names = ("KiB", "way", "threads", "n", "median", "min", "max", "CPU", "of stock", "of one", "of bare")
-    for rows in all_rows.values():
-        grid = table.grid(names, left={"way"})
-        for row in rows:
-            times = (row.us.median, row.us.low, row.us.high, row.cpu_us.median)
-            figures = [f"{value:,.0f}" for value in times]
-            figures += map(table.marked, (row.of_stock, row.of_one, row.of_bare))
-            grid.add_row(f"{row.kib:,}", row.way, str(row.threads), str(row.us.n), *figures)
-        out.print(grid)
-    out.print(f"{table.OPEN}: the ranges overlap, or are not known: which one is faster is open\n")
+    out.print(f"us for a page that is zeroed, then copied, {rounds} rounds: {rows.LEGEND}", markup=False)
+    for of_kind in timed.values():
+        out.print(rows.grid(map(vars, of_kind)))
     out.print(f"exact: {cost}\nexact: {helpers}\n", markup=False)
     out.print("\n".join(native.notes), markup=False)
     return 0

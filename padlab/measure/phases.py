@@ -4,10 +4,8 @@
 Some are around other messages on another base than 6.12: FILE in checks/ of its folder says so.
 """
 
-import functools
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -41,14 +39,15 @@ class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
     end: str = ""
 
 
-@functools.cache
-def others(path: Path | None) -> dict[str, Bounds]:
+def others() -> dict[str, Bounds]:
+    """Of the base in use."""
+    path = paths.over(FILE)
     return toml.load(path, dict[str, Bounds]) if path else {}
 
 
 def took(messages: dmesg.Dmesg, phase: Phase, what: str) -> float:
     """Millions of instructions of one phase of a boot, on the base in use."""
-    bounds = others(paths.over(FILE)).get(phase.name, Bounds())
+    bounds = others().get(phase.name, Bounds())
     begin = end = None
     for at, text in messages.stamps:
         if end is None and re.match(bounds.begin or phase.begin, text):

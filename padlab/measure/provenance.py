@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recording results under results/, each with what made it.
+"""Recording results under results/, each with what made it (docs/measuring.md).
 
-Always under the same name for the same measurement, so that git shows what a change did to the figures:
-docs/measuring.md has the names, and the commands that record.  What depends on the host's CPU is in a folder
-of that CPU and how many there are, such as results/cpus/amd-family-26-model-2-2cpus, so that nothing recorded
-on another one is lost.
-
-Every file names its command, the day (UTC), the Debian source version of the
-kernels, the commit of this repository, and the host's CPU; the accelerator and QEMU's version where guests
-were booted, the compiler where native programs ran.  Those of another base than 6.12 are in results/NAME, and
-their command says which.  A row is a line.  ``./lab docs`` puts what is recorded into the documents.
+Always under the same name for the same measurement, so that git shows what a change did to the figures; what
+depends on the host's CPU in a folder of that and how many there are, so that nothing of another one is lost.
 """
 
 import datetime
@@ -17,6 +10,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from padlab.core import git, host, paths, progress
 from padlab.core.errors import LabError
@@ -28,20 +23,6 @@ from padlab.vm.accel import Accel
 ROW_DEPTH = 2  # tables in each other that are a row
 CPUS = "cpus"  # the folder of CPUs' folders
 OF_CPU = ("bench.json", "hugepages.json", "starts.json", "boots.json")
-
-
-def path_of(name: str) -> Path:
-    return (
-        paths.base().results / CPUS / host.cpu_slug() / name
-        if name in OF_CPU
-        else paths.base().results / name
-    )
-
-
-def of_cpus(name: str, base: str) -> dict[str, Path]:
-    """By CPU, in order, where a result that depends on it has been recorded for a base."""
-    top = paths.Base.named(base).results / CPUS
-    return {path.parent.name: path for path in sorted(top.glob(f"*/{name}"))}
 
 
 def load(path: Path, command: str, what: str) -> Any:
@@ -75,9 +56,14 @@ def _made(command: str, version: str, **more: str) -> dict[str, str]:
 
 
 def record(name: str, data: Mapping[str, Any]) -> None:
-    path = path_of(name)
-    write(path, to_text(data) + "\n")
+    results = paths.base().results
+    path = (results / CPUS / host.cpu_slug() if name in OF_CPU else results) / name
+    save(path, data)
     progress.result(f"recorded in {path}")
+
+
+def save(path: Path, data: Mapping[str, Any]) -> None:
+    write(path, to_text(msgspec.to_builtins(data)) + "\n")
 
 
 def to_text(value: Any, indent: str = "") -> str:

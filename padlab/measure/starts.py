@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab record starts``: how the helpers of deferred init come to work, ours and stock's.
 
-Both kernels start helpers as work items, so the kernel's own trace events tell
-when each was queued and when it was first run, and which threads had to be made
-in between.  Times only order the events: an emulated guest's are no measure of speed.
+Both start them as work items.  Trace events tell when each was queued and first run, and which threads
+were made in between.  Times only order the events: an emulated guest's are no measure of speed.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import product
 
 from padlab.core import table
 from padlab.core.errors import LabError
-from padlab.measure import provenance
+from padlab.measure import provenance, rows
 from padlab.vm import boot
 from padlab.vm.machine import SMALL, Machine, load
 from padlab.vm.trace import Trace
@@ -34,23 +33,16 @@ class Starts:
 
 
 def starts_of(trace: Trace) -> Starts:
-    first: list[float] = []  # when a job queued a helper
-    queued: set[str] = set()  # work items
+    queued: dict[str, float] = {}  # work items, and when a job queued them first
     starts: list[float] = []
-    forks: list[float] = []
     for event in trace.events:
-        at = event.seconds
-        work = _WORK.search(event.text)
-        if event.name == "sched_process_fork":
-            forks.append(at)
-        elif not work or not _HELPER.search(event.text):
-            continue
-        elif event.name == "workqueue_queue_work" and event.init_node is not None:
-            first.append(at)
-            queued.add(work[1])
-        elif event.name == "workqueue_execute_start" and work[1] in queued:
-            starts.append(at)
-    begin, end = min(first, default=0.0), max(starts, default=0.0)
+        work = _WORK.search(event.text) if _HELPER.search(event.text) else None
+        if work and event.name == "workqueue_queue_work" and event.init_node is not None:
+            queued.setdefault(work[1], event.seconds)
+        elif work and event.name == "workqueue_execute_start" and work[1] in queued:
+            starts.append(event.seconds)
+    begin, end = min(queued.values(), default=0.0), max(starts, default=0.0)
+    forks = (event.seconds for event in trace.events if event.name == "sched_process_fork")
     return Starts(len(queued), len(starts), made=sum(begin <= at <= end for at in forks))
 
 
@@ -66,28 +58,16 @@ def measure(machine: Machine, ready: boot.Ready) -> tuple[Starts, boot.BootResul
 
 def main() -> int:
     """Measure, show, record.  The exit status is 1 if ours made a thread."""
-    targets = [load(name) for name in MACHINES]
-    all_starts: dict[str, dict[str, Starts]] = {}
+    made: dict[str, dict[str, Starts]] = {name: {} for name in MACHINES}
     ready = {kernel: boot.prepare(kernel, role="trace") for kernel in KERNELS}
-    for target in targets:
-        of: dict[str, Starts] = {}
-        for kernel in KERNELS:
-            of[kernel], result = measure(target, ready[kernel])
-        all_starts[target.name] = of
-    data = {
-        **provenance.provenance("./lab record starts", result.build, result.accel),
-        "machines": {name: {k: asdict(s) for k, s in of.items()} for name, of in all_starts.items()},
-    }
-    provenance.record("starts.json", data)
-    show(targets, all_starts)
-    return 1 if any(of["patched"].made for of in all_starts.values()) else 0
-
-
-def show(targets: Iterable[Machine], all_starts: dict[str, dict[str, Starts]]) -> None:
-    names = ("CPUs", "queued", "started", "threads made")
-    grid = table.grid(("machine", "kernel", *names), left={"machine", "kernel"})
-    for target in targets:
-        for kernel, starts in all_starts[target.name].items():
-            counts = (target.cpus, starts.queued, starts.started, starts.made)
-            grid.add_row(target.name, kernel, *map(str, counts))
-    table.console().print(grid)
+    for name, kernel in product(MACHINES, KERNELS):
+        made[name][kernel], result = measure(load(name), ready[kernel])
+    facts = provenance.provenance("./lab record starts", result.build, result.accel)
+    provenance.record("starts.json", {**facts, "machines": made})
+    lines = (
+        {"machine": name, "CPUs": load(name).cpus, "kernel": kernel, **vars(starts)}
+        for name, of in made.items()
+        for kernel, starts in of.items()
+    )
+    table.console().print(rows.grid(lines, made="threads made"))
+    return 1 if any(of["patched"].made for of in made.values()) else 0

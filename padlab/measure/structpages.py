@@ -6,18 +6,20 @@ userspace; the KUnit suite under User-mode Linux calls the kernel's own function
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
-from padlab.core import paths, progress, stats
+from padlab.core import paths, stats
 from padlab.core.errors import LabError
-from padlab.core.outcome import Outcome, judge
 from padlab.kernel import native
 from padlab.measure import tools
-from padlab.measure.verdict import Best, Gate, Limit, best
+from padlab.measure.tools import Measured, Timing
+from padlab.measure.verdict import Gate, Limit, best
+from padlab.vm.machine import plural
 
-UML, USERSPACE = "UML", "userspace"
+UML, USERSPACE = "UML", Measured.bench
 OURS = "movnti"  # the stores of the kernel
 # The machine's limit: bare streaming stores of 64 bytes for each struct page, and nothing else.
 LIMIT = "limit"
@@ -35,6 +37,7 @@ USES = {
     "reserved": "reserved pages that nobody frees",
 }
 USE_OURS = "ours"  # by CPU movnti or plain stores, which are timed beside it
+USE_WAYS = ("stock", OURS, USE_OURS, "plain")
 QUICK_MIB = 1024  # of struct pages
 ROUNDS = 15  # of a run for a verdict
 RUNS = 4  # at most, while one is not decided
@@ -48,28 +51,8 @@ def log_path() -> Path:
     return paths.base().logs / "memmap-bench.log"
 
 
-@dataclass(frozen=True)
-class Timing:
-    threads: int
-    way: str
-    ns: int
-    ran: int  # threads that took part
-    use: str = DEFERRED
-
-
-@dataclass(frozen=True)
-class Measured:
-    bench: str
-    pages: int = 0
-    timings: tuple[Timing, ...] = ()
-    notes: tuple[str, ...] = ()
-    reference: tuple[int, ...] = ()
-
-
 _MEMORY = re.compile(r"^memory: (\d+) pages, (.*)$")
 _ROUND = re.compile(r"^round \d+ threads (\d+) ran (\d+) (?:(\w+) )?(\w+) (\d+) ns$")
-_STORES = re.compile(rf"^stores: {OURS}: (\d+) runs, seed (\S+)$")
-_PROGRESS = re.compile(r"^(memory: \d+ MiB of \d+|warming up: .*|run \d+ of \d+)$")
 
 
 def parse(said: tools.Said) -> Measured:
@@ -77,13 +60,13 @@ def parse(said: tools.Said) -> Measured:
     for text in said.lines:
         if match := _ROUND.match(text):
             threads, ran, use, way, ns = match.groups()
-            timings.append(Timing(int(threads), way, int(ns), int(ran), use or DEFERRED))
+            timings.append(Timing(use or DEFERRED, int(threads), way, int(ns), int(ran)))
         elif match := _MEMORY.match(text):
             pages = int(match[1])
             notes.append(f"{pages:,} pages, {match[2]}")
-        elif not _PROGRESS.match(text):
+        else:
             notes.append(text)
-    return Measured(USERSPACE, pages, tuple(timings), tuple(notes), said.reference)
+    return Measured(tuple(timings), tuple(notes), said.reference, pages)
 
 
 @dataclass(frozen=True)
@@ -110,114 +93,67 @@ class UseRow:
 
 
 def rows(measured: Measured) -> list[Row]:
-    deferred = (timing for timing in measured.timings if timing.use == DEFERRED)
-    by = stats.group(deferred, lambda timing: (timing.threads, timing.way))
+    ns = _per_page(measured)
+    alone = [timing.key for timing in measured.timings if timing.more < timing.threads]
     result = []
-    for threads in sorted({threads for threads, _ in by}):
-        if (threads, "stock") not in by:
+    for key in sorted(
+        (key for key in ns if key[0] == DEFERRED), key=lambda key: (key[1], WAYS.index(key[2]))
+    ):
+        _what, threads, way = key
+        stock, limit = (ns.get((DEFERRED, threads, other)) for other in ("stock", LIMIT))
+        if stock is None:
             raise LabError(f"bench, {measured.bench}", "stock was not timed", "see its log")
-        stock = _per_page(by[threads, "stock"], measured.pages)
-        limits = by.get((threads, LIMIT))
-        limit = _per_page(limits, measured.pages) if limits else None
-        for way in WAYS:
-            timings = by.get((threads, way))
-            if not timings:
-                continue
-            ns = _per_page(timings, measured.pages)
-            of_stock = None if way == "stock" else stats.ratio(stock, ns)
-            of_limit = None if way == LIMIT or limit is None else stats.ratio(limit, ns)
-            alone = sum(timing.ran < threads for timing in timings)
-            result.append(Row(measured.bench, threads, way, ns, of_stock, of_limit, alone))
+        of_stock = None if way == "stock" else stats.ratio(stock, ns[key])
+        of_limit = stats.ratio(limit, ns[key]) if limit and way != LIMIT else None
+        result.append(Row(measured.bench, threads, way, ns[key], of_stock, of_limit, alone.count(key)))
     return result
 
 
 def use_rows(measured: Measured) -> list[UseRow]:
-    others = [timing for timing in measured.timings if timing.use != DEFERRED]
-    by = stats.group(others, lambda timing: (timing.use, timing.way))
-    result = []
-    for (use, way), timings in by.items():
-        ns = _per_page(timings, measured.pages)
-        stock = _per_page(by[use, "stock"], measured.pages)
-        result.append(UseRow(use, way, ns, None if way == "stock" else stats.ratio(stock, ns)))
-    return sorted(result, key=lambda row: (list(USES).index(row.use), row.way != "stock", row.way))
+    by = _per_page(measured)
+    return [
+        UseRow(use, way, ns, None if way == "stock" else stats.ratio(by[use, 1, "stock"], ns))
+        for use, way in product(USES, USE_WAYS)
+        if (ns := by.get((use, 1, way)))
+    ]
 
 
-def _per_page(timings: Iterable[Timing], pages: int) -> stats.Summary:
-    return stats.summarize([timing.ns / pages for timing in timings])
+def _per_page(measured: Measured) -> dict[tools.Key, stats.Summary]:
+    times = tools.times_of([measured])
+    return {key: stats.summarize([ns / measured.pages for ns in of_key]) for key, of_key in times.items()}
 
 
 def run(*args: str) -> Measured:
-    return parse(
-        tools.run(native.make(TOOL, "memmap_bench"), *args, what="struct pages, userspace", log=log_path())
-    )
+    program = native.make(TOOL, "memmap_bench")
+    return parse(tools.run(program, *args, what="struct pages, userspace", log=log_path()))
 
 
-SHAPES = ("", "-56", "-72", "-80", "-96", "-virtual")  # of struct page, as the Makefile has them
-CHECKS = tuple(f"memmap_bench{shape}" for shape in SHAPES)
-_STATES = re.compile(r"^states: (\d+) runs, ")
-
-
-def check_stores() -> Outcome:
-    """x86's stores, all states and the outcome of all ways, for each size of struct page."""
-    programs = (native.make(TOOL, program) for program in CHECKS)
-    return judge([problem for program in programs for problem in check_program(program)], log_path())
-
-
-def check_program(program: Path) -> list[str]:
-    """One of CHECKS; an error if something is wrong, a problem if it was not looked at."""
-    limit_s, name = tools.CHECK_LIMIT_S, "memmap_bench"
-    measured = parse(
-        tools.run(program, "--check", what=program.name, log=log_path(), says=name, limit_s=limit_s)
-    )
-    for note in measured.notes:
-        progress.note(note)
-    return [
-        f"{program.name} did not check the {what}"
-        for what, line in (("stores", _STORES), ("states", _STATES))
-        if not any(line.match(note) for note in measured.notes)
-    ]
-
-
-def limits(timings: Sequence[Timing], wanted: Iterable[int]) -> list[Limit]:
-    """Of ours over its peers, round by round: with ``wanted`` numbers of threads, and for each use."""
+def limits(times: tools.Times, counts: Iterable[int]) -> list[Limit]:
+    """Of ours over its peers, round by round: on so many threads, and for each use."""
     found = []
-    for threads in sorted(set(wanted)):
-        name = f"{threads} thread{'s' * (threads > 1)}"
-        limit, stock, ours = _times(timings, (DEFERRED, threads), (LIMIT, "stock", OURS), name)
-        found.append(Limit(f"{name}, of the machine's limit", stats.paired(limit, ours), MAX_OF_LIMIT))
-        found.append(Limit(f"{name}, of stock", stats.paired(stock, ours), MAX_OF_STOCK))
+    for threads in counts:
+        name, ours = plural(threads, "thread"), times[DEFERRED, threads, OURS]
+        of_limit, of_stock = (stats.paired(times[DEFERRED, threads, way], ours) for way in (LIMIT, "stock"))
+        found.append(Limit(f"{name}, of the machine's limit", of_limit, MAX_OF_LIMIT))
+        found.append(Limit(f"{name}, of stock", of_stock, MAX_OF_STOCK))
     for use, name in USES.items():
         # In most, both store through the cache: the memory decides, and they take the same time.
-        stock, ours = _times(timings, (use, 1), ("stock", USE_OURS), name)
-        found.append(Limit(f"{name}, of stock", stats.paired(stock, ours), MAX_USE_OF_STOCK))
+        of_stock = stats.paired(times[use, 1, "stock"], times[use, 1, USE_OURS])
+        found.append(Limit(f"{name}, of stock", of_stock, MAX_USE_OF_STOCK))
     return found
 
 
-def _times(
-    timings: Iterable[Timing], which: tuple[str, int], ways: Sequence[str], name: str
-) -> list[list[int]]:
-    of_use = (timing for timing in timings if (timing.use, timing.threads) == which)
-    by = stats.group(of_use, lambda timing: timing.way)
-    tools.need("memmap_bench", [f"{name}, {way}" for way in ways if way not in by], log_path())
-    return [[timing.ns for timing in by[way]] for way in ways]
-
-
-def bests(timings: Sequence[Timing]) -> list[Best]:
-    """Which stores are best for each use that chooses by CPU."""
-    ways = ("stock", OURS, "plain", USE_OURS)
-    return [
-        best(name, dict(zip(ways, _times(timings, (use, 1), ways, name), strict=True)), USE_OURS)
-        for use, name in USES.items()
-    ]
-
-
-def time_gate() -> Gate[Measured]:
+def time_gate() -> Gate:
     """Close to the machine's limit, below stock on one CPU and on all, and never above it."""
-    wanted = {1, native.cpus()}
+    counts = sorted({1, native.cpus()})
     return Gate(
         "struct pages",
         lambda: run(f"--rounds={ROUNDS}", f"--mib={QUICK_MIB}"),
-        lambda runs: limits([one for run in runs for one in run.timings], wanted),
-        RUNS,
-        lambda runs: bests([one for run in runs for one in run.timings]),
+        log=log_path(),
+        runs=RUNS,
+        wanted={*product([DEFERRED], counts, ("stock", OURS, LIMIT)), *product(USES, [1], USE_WAYS)},
+        limits=lambda times: limits(times, counts),
+        bests=lambda times: [
+            best(name, {way: times[use, 1, way] for way in USE_WAYS}, USE_OURS) for use, name in USES.items()
+        ],
     )

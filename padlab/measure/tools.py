@@ -5,18 +5,18 @@ In each round they say how long a loop took that always does the same: its sprea
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from padlab.core import process, progress
 from padlab.core.errors import LabError
 
-# For what only checks: a program that takes so long hangs, or the machine is very slow.
-CHECK_LIMIT_S = 300.0
-
-_WORK = re.compile(r"work: \d+ rounds, \d+ bytes$")
-_REFERENCE = re.compile(r"^round \d+ reference (\d+) ns$")
+_PROGRESS = re.compile(
+    r"work: \d+ rounds, \d+ bytes|memory: \d+ MiB of \d+|warming up: .*|(run )?\d+ of \d+(, store \w+)?"
+)
+_REFERENCE = re.compile(r"round \d+ reference (\d+) ns")
+_OK = re.compile(r"ok(?:: (.*))?")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Said:
     reference: tuple[int, ...]
     failure: str = ""  # what it says is wrong
     ended: bool = False  # it came to its end, good or bad
+    end: str = ""  # what it says then
 
     def problems(self, status: int) -> list[str]:
         if self.failure:
@@ -39,25 +40,50 @@ class Said:
 def said(output: Iterable[str], prefix: str) -> Said:
     lines: list[str] = []
     reference: list[int] = []
-    ended = False
-    for line in output:
-        if not line.startswith(prefix):
-            continue
-        text = line.removeprefix(prefix).rstrip()
+    ended, end = False, ""
+    for text in (line.removeprefix(prefix).rstrip() for line in output if line.startswith(prefix)):
         if text.startswith("FAILED: "):
             return Said(tuple(lines), tuple(reference), text.removeprefix("FAILED: "), True)
-        if match := _REFERENCE.match(text):
+        if match := _REFERENCE.fullmatch(text):
             reference.append(int(match[1]))
-        elif text == "ok":
-            ended = True
-        elif not _WORK.match(text):
+        elif match := _OK.fullmatch(text):
+            ended, end = True, match[1] or ""
+        elif not _PROGRESS.fullmatch(text):
             lines.append(text)
-    return Said(tuple(lines), tuple(reference), ended=ended)
+    return Said(tuple(lines), tuple(reference), ended=ended, end=end)
 
 
-def need(program: str, missing: Iterable[str], log: Path) -> None:
-    if missing := sorted(missing):
-        raise LabError(program, f"it did not time {', '.join(missing)}", "see its log", log=log)
+Key = tuple[str, int, str]  # what is done, on how many threads, in which way
+Times = Mapping[Key, Sequence[int]]  # in ns, round by round
+
+
+@dataclass(frozen=True)
+class Timing:
+    what: str
+    threads: int
+    way: str
+    ns: int
+    more: int = 0  # of struct pages, threads that took part; of huge pages, CPU time in ns
+
+    @property
+    def key(self) -> Key:
+        return self.what, self.threads, self.way
+
+
+@dataclass(frozen=True)
+class Measured:
+    timings: tuple[Timing, ...] = ()
+    notes: tuple[str, ...] = ()
+    reference: tuple[int, ...] = ()
+    pages: int = 0  # struct pages
+    bench: str = "userspace"
+
+
+def times_of(runs: Iterable[Measured]) -> Times:
+    times: dict[Key, list[int]] = {}
+    for timing in (timing for measured in runs for timing in measured.timings):
+        times.setdefault(timing.key, []).append(timing.ns)
+    return times
 
 
 def run(

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import enum
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from pathlib import Path
 
 from padlab.core import host, progress, stats
+from padlab.core.errors import LabError
+from padlab.measure.rows import spread
+from padlab.measure.tools import Key, Measured, Times, times_of
 
 
 class Verdict(enum.StrEnum):
@@ -38,9 +41,12 @@ class Limit:
             return Verdict.PASSED
         return Verdict.FAILED if self.ratio.low > self.most else Verdict.OPEN
 
+    def as_row(self) -> dict[str, object]:
+        most = f"{self.most:.2f}"
+        return {"": self.name, "of its time": self.ratio, "at most": most, "verdict": self.verdict}
+
     def __str__(self) -> str:
-        ratio = self.ratio
-        return f"{self.name}: {ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), at most {self.most}"
+        return f"{self.name}: {spread(self.ratio)}, at most {self.most}"
 
 
 MAX_OF_BEST = 1.05  # and ours counts as the best way
@@ -65,41 +71,38 @@ def best(name: str, times: Mapping[str, Sequence[float]], ours: str) -> Best:
     return Best(name, way, stats.paired(times[way], times[ours]))
 
 
-class Run(Protocol):
-    @property
-    def reference(self) -> Sequence[int]:
-        """What a loop took that always does the same, in each round."""
-
-
-Measured = TypeVar("Measured", bound=Run)
-
-
 @dataclass(frozen=True)
-class Gate(Generic[Measured]):
-    """Limits on what ``measure`` finds, which is called ``runs`` times at most.
-
-    ``bests`` says what the CPU is best with, and decides nothing.
-    """
+class Gate:
+    """Limits on times of what is ``wanted``, and may be measured ``runs`` times; ``bests`` decide nothing."""
 
     name: str
     measure: Callable[[], Measured]
-    limits: Callable[[Sequence[Measured]], list[Limit]]
+    log: Path  # of what it measures
     runs: int
-    bests: Callable[[Sequence[Measured]], list[Best]] = lambda _runs: []
+    wanted: Collection[Key]
+    limits: Callable[[Times], list[Limit]]
+    bests: Callable[[Times], list[Best]] = lambda _times: []
+
+    def limits_of(self, times: Times) -> list[Limit]:
+        missing = [f"{what}: {way}, threads {nr}" for what, nr, way in sorted({*self.wanted} - times.keys())]
+        if missing:
+            raise LabError(self.name, f"it did not time {'; '.join(missing)}", "see its log", log=self.log)
+        return self.limits(times)
 
     def judge(self, quick: bool = False) -> Judged:
         before = host.cpu_time()
         measured: list[Measured] = []
         for nr in range(1, 2 if quick else self.runs + 1):
             measured.append(self.measure())
-            limits = self.limits(measured)
+            times = times_of(measured)
+            limits = self.limits_of(times)
             reference = [ns for run in measured for ns in run.reference]
             busy = host.why_busy(before, host.cpu_time(), reference)
             undecided = [limit for limit in limits if limit.verdict is Verdict.OPEN]
             if busy or not undecided:
                 break
             progress.note(f"{self.name}: not decided after run {nr}: {'; '.join(map(str, undecided))}")
-        return Judged(self.name, tuple(limits), len(measured), tuple(busy), tuple(self.bests(measured)))
+        return Judged(self.name, tuple(limits), len(measured), tuple(busy), tuple(self.bests(times)))
 
 
 @dataclass(frozen=True)

@@ -57,11 +57,8 @@ def test_each_entry_is_about_something_that_is_there(name: str, monkeypatch: pyt
 
 
 COSTS = growth.Costs({phase.name: 1.0 for phase in growth.PHASES}, 1.0, 1)
-RESULT = growth.Growth(
-    {kernel: dict.fromkeys(growth.SIZES_GIB, COSTS) for kernel in growth.KERNELS},
-    {kernel: dict.fromkeys(growth.LOW_GIB, COSTS) for kernel in growth.KERNELS},
-    None,
-)
+BOOTS = growth.Boots(dict.fromkeys(growth.SIZES_GIB, COSTS), dict.fromkeys(growth.LOW_GIB, COSTS), None)
+RESULT = dict.fromkeys(growth.KERNELS, BOOTS)
 
 
 @pytest.mark.usefixtures("base")

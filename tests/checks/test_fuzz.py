@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from checks.engine import fuzz
-from checks.engine.fuzz import Result
 from checks.mutants.mutant import Mutant
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
+from padlab.measure import tools
 from tests.conftest import set_base
 
 GOOD = """\
@@ -37,15 +37,6 @@ under way: job 309: start=1 size=2 align=1 min_chunk=1 max_threads=7, on CPU 4 o
 """
 
 
-def parse(text: str) -> Result:
-    return fuzz.parse(text.splitlines())
-
-
-def test_a_good_run() -> None:
-    assert parse(GOOD) == Result(515832, "0x51e2d247", ended=True)
-    assert fuzz.problems(parse(GOOD), 500000, 0) == []
-
-
 @pytest.mark.parametrize(
     ("text", "status", "problem"),
     [
@@ -58,7 +49,7 @@ def test_a_good_run() -> None:
     ],
 )
 def test_a_run_that_is_not_good(text: str, status: int, problem: str) -> None:
-    (said,) = fuzz.problems(parse(text), 2, status)
+    (said,) = fuzz.problems(tools.said(text.splitlines(), "padata_fuzz: "), 2, status)
     assert said.startswith(problem)
 
 
@@ -112,7 +103,7 @@ def test_a_bug_is_found_or_not(script: Path, text: str, status: int, why: str | 
 
 
 def test_a_bug_that_says_something_else_first(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [fuzz.Result(failure="guarantee 4"), fuzz.Result(failure=BROKEN), fuzz.Result()]
+    runs = [tools.Said((), (), failure) for failure in ("guarantee 4", BROKEN, "")]
     monkeypatch.setattr(fuzz, "attempt", lambda *_args: (1, runs.pop(0)))
     script.touch()
     assert fuzz.find(bug()) == Outcome(1)

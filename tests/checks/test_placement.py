@@ -62,16 +62,6 @@ def judge(events: str) -> list[str]:
     return placement.problems(read(events))
 
 
-def test_parse() -> None:
-    trace = read(GOOD)
-    job = trace.jobs[1]
-    assert (job.start, job.size, job.threads, job.cpu, job.pid) == (65536, 196608, 4, 1, 40)
-    assert job.helpers == [2, 0, 3]
-    assert job.chunks[1] == placement.Chunk(98304, 163840, 2, 50)
-    assert trace.cpus[6].core == {6, 7}
-    assert trace.nodes[2].distances == (40, 30, 10)
-
-
 @pytest.mark.parametrize("events", [GOOD, OTHER, WITHOUT_CPUS])
 def test_good_traces(events: str) -> None:
     """Other jobs than those of deferred init run where they like."""

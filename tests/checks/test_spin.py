@@ -64,7 +64,7 @@ FOUND = "use after free (job+0x10, freed), by worker 1 at jobs.c:60 *unit"
 def test_a_search_is_read_and_judged(
     text: str, result: Result | None, says: str, problem: str | None
 ) -> None:
-    parsed = search.parse(text.splitlines())
+    parsed = search.parse(text)
     assert result in (None, parsed)
     assert search.problems(parsed, says, 134) == ([problem] if problem else [])
 
@@ -114,7 +114,7 @@ def test_a_variant_is_made_where_it_belongs() -> None:
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     set_base(monkeypatch, build=tmp_path)
     program = tmp_path / "jobs"
-    return Search("m", spin.JOBS, "why", "m", "", lambda: program)
+    return Search("t", "m", "why", "m", "", lambda: program)
 
 
 def says(wanted: Search, text: str) -> None:

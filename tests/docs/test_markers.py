@@ -35,32 +35,26 @@ def test_tables_are_replaced_and_nothing_else(style: Style) -> None:
     assert [line for _, line in markers.prose(renewed, style)] == ["Before.", "After."]
 
 
+def fails(_words: Sequence[str]) -> str:
+    raise LabError("a table", "there is none", "name one")
+
+
 @styles
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("lines", "says"),
     [
-        (["one", "BEGIN", "two"], "d:2: this marker"),
+        (["one", "BEGIN", "two"], "d:2: this marker of a table has no other one; put the line "),
         (["one", "END"], "d:2: this marker"),
         (["BEGIN", "BEGIN", "END"], "d:1: this marker"),
         (["BEGIN", "END", "END"], "d:3: this marker"),
+        (["one", "BEGIN", "END"], "d:2: a table: there is none; name one"),
     ],
 )
-def test_faults_name_file_line_and_what_to_do(style: Style, lines: list[str], message: str) -> None:
+def test_faults_name_file_line_and_what_to_do(style: Style, lines: list[str], says: str) -> None:
     marks = {"BEGIN": begin(style, "a"), "END": style.end}
     text = "".join(f"{marks.get(line, line)}\n" for line in lines)
-    with pytest.raises(LabError, match=message) as fault:
-        markers.rewrite("d", text, style, render)
-    assert fault.value.todo.startswith("put the line ")
-    assert "\n" not in fault.value.line()
-
-
-@styles
-def test_a_table_that_cannot_be_made_is_told_by_its_line(style: Style) -> None:
-    def fails(_words: Sequence[str]) -> str:
-        raise LabError("a table", "there is none", "name one")
-
-    with pytest.raises(LabError, match="d:6: a table: there is none; name one"):
-        markers.rewrite("d", TEXTS[style], style, fails)
+    with pytest.raises(LabError, match=says):
+        markers.rewrite("d", text, style, fails)
 
 
 @pytest.mark.parametrize(
@@ -72,17 +66,9 @@ def test_a_table_that_cannot_be_made_is_told_by_its_line(style: Style) -> None:
     ],
 )
 def test_a_row_without_markers_is_an_error(style: Style, row: str) -> None:
-    markers.check_rows("d", TEXTS[style], style)
+    markers.check_rows("d", TEXTS[style] + "  a  b\n", style)
     with pytest.raises(LabError, match=f"d:{TEXTS[style].count(chr(10)) + 1}: this row"):
         markers.check_rows("d", TEXTS[style] + row + "\n", style)
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["  memmap_bulk_kunit.runs=1024 memmap_bulk_kunit.rounds=21", " 1. engine: jobs at boot", "  a  b"],
-)
-def test_what_is_no_row_of_a_message(line: str) -> None:
-    markers.check_rows("d", line, MAIL)
 
 
 def test_markers_are_no_part_of_a_mail() -> None:

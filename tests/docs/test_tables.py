@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables as they are made from records, and in which form."""
+"""Tables that cannot be made; and how much of the source differs by base.
+
+What tables say, tests/test_docs.py compares with the documents.
+"""
 
 import json
 from pathlib import Path
@@ -8,82 +11,11 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.docs import native, records, source, tables
-from padlab.docs.form import Table, figure, ratio
+from padlab.docs import source, tables
 from padlab.kernel import owned
+from tests.conftest import write
 
-SLUG = "amd-family-25-model-1-2cpus"
 HOST = "AMD EPYC (family 25, model 1), 2 CPUs"
-MADE = {"command": "./lab x", "host": HOST, "commit": "abc1234", "date": "2026-01-02"}
-
-
-class TestForm:
-    TABLE = Table(("us", "before", "after"), [["one", "1,000", ""], ["twenty", "2", "1.5"]])
-
-    def test_markdown(self) -> None:
-        assert self.TABLE.markdown() == (
-            "| us | before | after |\n| --- | --- | --- |\n| one | 1,000 | |\n| twenty | 2 | 1.5 |\n"
-        )
-
-    def test_mail(self) -> None:
-        assert self.TABLE.mail() == "  us      before  after\n  one      1,000\n  twenty       2    1.5\n"
-
-    def test_figures(self) -> None:
-        assert (figure(1234.567), figure(1234.5, 0), figure(None)) == ("1,234.57", "1,234", "")
-        assert (ratio(1.0, 3.0), ratio(None, 1.0), ratio(1.0, 0.0)) == ("0.33", "", "")
-
-
-@pytest.fixture
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(paths, "RECORDED", tmp_path)
-    return tmp_path
-
-
-def record(results: Path, name: str, **data: object) -> None:
-    path = results / "cpus" / SLUG / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({**MADE, **data}))
-
-
-def zeroed(kib: int, threads: int, way: str, us: float) -> dict[str, object]:
-    return {"kib": kib, "threads": threads, "way": way, "us": {"median": us}, "cpu_us": {"median": 2 * us}}
-
-
-def test_a_table_follows_its_record(results: Path) -> None:
-    timed = ((1, "stock", 2e5), (1, "ours", 1e5), (2, "ours", 5e4))
-    rows = [zeroed(1 << 20, *row) for row in timed]
-    record(results, "hugepages.json", native=rows)
-    assert tables.make(["zeroing-1-gib", "6.12"]).rows == [
-        ["AMD EPYC (family 25, Zen 3), 2 CPUs", "200.0", "100.0 (0.50)", "50.0 (0.25)", "", "", ""]
-    ]
-    rows[1] = zeroed(1 << 20, 1, "ours", 1.5e5)
-    record(results, "hugepages.json", native=rows)
-    assert tables.make(["zeroing-1-gib", "6.12"]).rows[0][2] == "150.0 (0.75)"
-
-
-def test_struct_pages_by_threads(results: Path) -> None:
-    rows = [
-        {"threads": threads, "way": way, "ns": {"median": ns / threads}}
-        for threads in (1, 2)
-        for way, ns in (("stock", 8.0), ("movnti", 4.0), ("limit", 2.0))
-    ]
-    record(results, "bench.json", benches=[{"bench": "userspace", "rows": rows, "uses": []}])
-    table = native.by_threads("6.12", SLUG, "1")
-    assert table.rows[1:] == [["2", "4.00", "2.00", "0.50", "1.00", "2.00", "1", "1"]]
-    assert table.head[-2:] == ("1 GiB: stock, ms", "patched, ms")
-
-
-def test_the_most_cpus_come_first(results: Path) -> None:
-    record(results, "bench.json")
-    other = results / "cpus" / "intel-family-6-model-207-16cpus" / "bench.json"
-    other.parent.mkdir(parents=True)
-    other.write_text(
-        json.dumps({**MADE, "host": "Intel(R) Xeon(R) Processor (family 6, model 207), 16 CPUs"})
-    )
-    assert [records.cpu(record) for record in records.of_all("6.12", "bench.json").values()] == [
-        "Intel Xeon (family 6, Emerald Rapids), 16 CPUs",
-        "AMD EPYC (family 25, Zen 3), 2 CPUs",
-    ]
 
 
 class TestBadInput:
@@ -103,14 +35,17 @@ class TestBadInput:
             tables.make(words)
         assert message in str(fault.value)
 
-    def test_a_record_that_lacks_something(self, results: Path) -> None:
-        record(results, "hugepages.json")
-        with pytest.raises(LabError, match="is not recorded .KeyError: 'native'.; record it again"):
-            tables.make(["zeroing-1-gib", "6.12"])
-
-    def test_a_host_that_says_no_cpu(self, results: Path) -> None:
-        record(results, "hugepages.json", host="a machine")
-        with pytest.raises(LabError, match="'a machine' does not say which CPU"):
+    @pytest.mark.parametrize(
+        ("host", "message"),
+        [
+            (HOST, "is not recorded .KeyError: 'native'.; record it again"),
+            ("a machine", "'a machine' does not say which CPU"),
+        ],
+    )
+    def test_a_record(self, host: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(paths, "RECORDED", tmp_path)
+        write(tmp_path / "cpus/x/hugepages.json", json.dumps({"command": "./lab x", "host": host}))
+        with pytest.raises(LabError, match=message):
             tables.make(["zeroing-1-gib", "6.12"])
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a kit's run has written, whole and damaged: read, recorded and judged; and the script that writes it."""
 
+import contextlib
 import hashlib
+import io
 import itertools
 import os
 import shlex
@@ -17,9 +19,9 @@ import pytest
 from checks.install import verdict
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.docs import boots, native
-from padlab.kit import form, importing, make, times
-from padlab.vm import machine, qemu
+from padlab.docs import native
+from padlab.kit import form, importing, make
+from padlab.vm import qemu
 from tests.checks.test_oracle import REPORT
 from tests.conftest import is_gone, write
 
@@ -76,25 +78,17 @@ def section(name: str, body: str, status: int = 0, command: str = "it") -> bytes
 
 
 def ran(*more: bytes, end: bool = True) -> bytes:
+    qemu = "qemu -accel tcg,thread=multi -m 16G"
     sections = [
         section("kit", KIT),
         section("host", HOST),
         section("natives base=6.12 program=zero_bench", zeroed(3), 137, "zero_bench --rounds=5"),
         section("natives base=6.12 program=memmap_bench", initialised(), 0, "memmap_bench --rounds=5"),
-        *(
-            section(
-                f"boots gib=16 kernel={kernel} round={nr}",
-                booted(kernel),
-                0,
-                "qemu -accel tcg,thread=multi -m 16G",
-            )
-            for nr in (1, 2, 3)
-            for kernel in times.KERNELS
-        ),
-        section("boots gib=64 kernel=stock round=1", booted("stock")),
-        section("sweep gib=16 threads=4 round=1", booted("patched")),
-        *more,
     ]
+    for nr, kernel in itertools.product((1, 2, 3), importing.KERNELS):
+        sections.append(section(f"boots gib=16 kernel={kernel} round={nr}", booted(kernel), 0, qemu))
+    sections.append(section("boots gib=64 kernel=stock round=1", booted("stock")))
+    sections += [section("sweep gib=16 threads=4 round=1", booted("patched")), *more]
     return b"padata-kit 2\n" + b"".join(sections) + (section("end", "done\n") if end else b"")
 
 
@@ -106,31 +100,25 @@ def maps(machine: str, patched: str = REPORT) -> bytes:
     )
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "RECORDED", tmp_path / "results")
-    return tmp_path / "results"
+    return tmp_path / "results/cpus" / SLUG
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "ran.txt"
-
-
-def imported(file: Path, data: bytes, capsys: pytest.CaptureFixture) -> tuple[int, str]:
-    file.write_bytes(data)
-    return verdict.show(importing.main(file).file), capsys.readouterr().out
+def imported(top: Path, data: bytes) -> tuple[int, str]:
+    """The exit status, and what is said."""
+    (top / "ran.txt").write_bytes(data)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        status = verdict.show(importing.main(top / "ran.txt").file)
+    return status, said.getvalue()
 
 
 class TestForm:
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [
-            (
-                b"initialised, 900",
-                b"initialised, 901",
-                "the body of section 'boots gib=16 kernel=patched round=1'",
-            ),
+            (b"ised, 900", b"ised, 901", "the body of section 'boots gib=16 kernel=patched round=1'"),
             (b"bytes: ", b"bytes: 9", "no head of a section is at byte 13"),
             (b"status: 137", b"status: x", "no head of a section is at byte "),
             (b"\n", b"\r\n", "no file of a kit's run"),
@@ -155,92 +143,80 @@ class TestForm:
 
 
 class TestImport:
-    def test_records_are_what_tables_are_made_of(
-        self, file: Path, results: Path, capsys: pytest.CaptureFixture
-    ) -> None:
-        status, said = imported(file, ran(), capsys)
+    def test_records_are_what_tables_are_made_of(self, tmp_path: Path, results: Path) -> None:
+        copied = section("natives base=6.12 program=zero_bench", zeroed(2), 0, "zero_bench --copy")
+        ended = section("boots gib=16 kernel=stock round=4", booted("stock"), 137)
+        panic = f"{booted('stock')}[    9.100000] Kernel panic - not syncing: x\r\n"
+        panicked = section("boots gib=16 kernel=stock round=5", panic)
+        data = ran(copied, ended, panicked)
+        status, said = imported(tmp_path, data)
         assert status == 0 and said.count(": recorded\n") == 3 and "note: this commit is " in said
         assert "nothing is there of: oracle" in said
-        rows = boots.timed("6.12", SLUG).rows
+        rows = native.boots("6.12", SLUG).rows
         assert rows[0] == ["16 GiB, the node's line", "24 (24 to 24)", "12 (12 to 12)", "0.50"]
         assert len(rows) == 2  # of 64 GiB only stock was booted
-        assert boots.by_threads("6.12", SLUG).rows == [["16 GiB, ms", "12 (12 to 12)"]]
+        assert native.boots_by_threads("6.12", SLUG).rows == [["16 GiB, ms", "12 (12 to 12)"]]
         # Of three rounds, the last one was cut.
         assert native.sizes("6.12", SLUG).rows == [["1 GiB", "300,000", "0.50", "0.10", "0.00"]]
         assert native.struct_pages("6.12").rows[0][2:5] == ["20.00", "5.00", "0.25"]
-        record = (results / "cpus" / SLUG / "hugepages.json").read_text()
-        assert '"commit": "1234567"' in record and '"n": 2' in record
+        record = (results / "hugepages.json").read_text()
+        assert all(text in record for text in ('"commit": "1234567"', '"n": 2', '"native_copies": ['))
+        assert (results / "boots.json").read_text().count('"runs": 3') == 2
+        # What a kit has recorded, it may record again.
+        assert imported(tmp_path, data)[1] == said
 
-    def test_twice(self, file: Path, results: Path, capsys: pytest.CaptureFixture) -> None:
-        imported(file, ran(), capsys)
-        before = {path: path.read_text() for path in results.rglob("*.json")}
-        imported(file, ran(), capsys)
-        assert {path: path.read_text() for path in results.rglob("*.json")} == before
-
-    def test_what_the_lab_has_recorded_stays(
-        self, file: Path, results: Path, capsys: pytest.CaptureFixture
-    ) -> None:
-        write(results / "cpus" / SLUG / "bench.json", '{"command": "./lab bench"}')
-        _, said = imported(file, ran(), capsys)
+    def test_what_the_lab_has_recorded_stays(self, tmp_path: Path, results: Path) -> None:
+        write(results / "bench.json", '{"command": "./lab bench"}')
+        _, said = imported(tmp_path, ran())
         assert "bench.json: not replaced, it is of ./lab bench; remove it" in said
 
-    def test_of_a_killed_run(self, file: Path, results: Path, capsys: pytest.CaptureFixture) -> None:
-        status, said = imported(file, ran(maps("cut"), end=False)[:-5], capsys)
+    def test_of_a_killed_run(self, tmp_path: Path) -> None:
+        tests = section(
+            "tests role=kunit of=guest", "ktap a not ok"
+        )  # of an older kit: no longer of interest
+        status, said = imported(tmp_path, ran(tests, maps("cut"), end=False)[:-5])
         assert status == 0 and "memory map, cut: a guest was ended before its end" in said
-        assert "the run was ended before its end" in said
+        assert "the run was ended before its end" in said and said.count(": recorded\n") == 3
 
-    def test_of_a_kit_that_ran_tests(self, file: Path, results: Path, capsys: pytest.CaptureFixture) -> None:
-        """Older kits did, which is no longer of interest."""
-        status, said = imported(file, ran(section("tests role=kunit of=guest", "ktap a not ok")), capsys)
-        assert status == 0 and said.count(": recorded\n") == 3
-
-    def test_verdicts(self, file: Path, capsys: pytest.CaptureFixture) -> None:
-        warned = section("oracle machine=warned kernel=stock of=console", "[ 1.000000] WARNING: CPU: 1\n")
-        file.write_bytes(
-            ran(
-                maps("same"),
-                maps("other", REPORT.replace("hash=5963", "hash=5964")),
-                maps("cut", REPORT.replace("done 0\n", "")),
-                maps("warned") + warned,
-                section("natives base=6.12 program=zero_bench", "zero_bench: FAILED: not zero\n", 1),
-            )
+    def test_verdicts(self, tmp_path: Path) -> None:
+        data = ran(
+            maps("same"),
+            maps("other", REPORT.replace("hash=5963", "hash=5964")),
+            maps("cut", REPORT.replace("done 0\n", "")),
+            maps("warned"),
+            section("oracle machine=warned kernel=stock of=console", "[ 1.000000] WARNING: CPU: 1\n"),
+            section("natives base=6.12 program=zero_bench", "zero_bench: FAILED: not zero\n", 1),
         )
-        whole = form.read(file)
-        found = {name: (one.passed, len(one.failures)) for name, one in verdict.outcomes(whole)}
-        assert found == {
+        outcomes = verdict.outcomes(form.parse(data, "x"))
+        assert {name: (one.passed, len(one.failures)) for name, one in outcomes} == {
             "natives base=6.12 program=zero_bench": (0, 1),
             "memory map, same": (1, 0),
             "memory map, other": (0, 1),
             "memory map, cut": (0, 0),
             "memory map, warned": (0, 1),
         }
-        assert verdict.show(whole) == 1
-        assert "memory maps that are as stock's: 1\n" in capsys.readouterr().out
+        status, said = imported(tmp_path, data)
+        assert status == 1 and "memory maps that are as stock's: 1\n" in said
 
 
-class TestCommandLines:
-    """QEMU's, which are written with the kit: nothing in the script says what a guest has."""
+@pytest.mark.parametrize(
+    ("name", "crowded"), [("few-stock-tcg", False), ("many-stock-tcg", True), ("many-stock-kvm", False)]
+)
+def test_a_guest_as_large_as_its_host(tmp_path: Path, name: str, crowded: bool) -> None:
+    """QEMU's command lines are written with the kit: nothing in the script says what a guest has."""
+    make.write_guests(tmp_path)
+    words = (tmp_path / f"qemu/boot-{name}").read_text().splitlines()
+    assert "@CPUS@,sockets=1,cores=@CPUS@,threads=1" in words and "@MIB@M" in words
+    assert f"memory-backend-ram,id=mem0,size=@MIB@M,{qemu.PREALLOC}" in words
+    assert words[-1].endswith(" @MORE@") and ("nolapic_timer" in words[-1]) == crowded
 
-    def words(self, tmp_path: Path, name: str) -> list[str]:
-        make.write_guests(tmp_path)
-        return (tmp_path / "qemu" / name).read_text().splitlines()
 
-    def test_of_a_machine_are_the_labs(self, tmp_path: Path) -> None:
-        words = self.words(tmp_path, "oracle-smt-numa-patched-kvm")
-        spec = qemu.BootSpec(machine.load("smt-numa"), "patched", initrd=Path("../kit/oracle-patched.cpio"))
-        ports = qemu.Ports("file:patched.console", "file:patched.guest")
-        assert words == qemu.command(spec, Path("../kit/patched"), "", make.ACCELS[0], ports)[1:]
-        listed = (tmp_path / "oracle").read_text()
-        assert " smt-numa\n" in listed and "efi" not in listed and "arm64" not in listed
-
-    @pytest.mark.parametrize(
-        ("name", "crowded"), [("few-stock-tcg", False), ("many-stock-tcg", True), ("many-stock-kvm", False)]
-    )
-    def test_of_a_guest_as_large_as_its_host(self, tmp_path: Path, name: str, crowded: bool) -> None:
-        words = self.words(tmp_path, f"boot-{name}")
-        assert "@CPUS@,sockets=1,cores=@CPUS@,threads=1" in words and "@MIB@M" in words
-        assert f"memory-backend-ram,id=mem0,size=@MIB@M,{qemu.PREALLOC}" in words
-        assert words[-1].endswith(" @MORE@") and ("nolapic_timer" in words[-1]) == crowded
+def test_machines_of_the_oracle(tmp_path: Path) -> None:
+    make.write_guests(tmp_path)
+    listed = (tmp_path / "oracle").read_text()
+    assert " smt-numa\n" in listed and not any(name in listed for name in ("efi", "arm64", "memory-768"))
+    words = (tmp_path / "qemu/oracle-smt-numa-patched-kvm").read_text().splitlines()
+    assert {"../kit/patched", "../kit/oracle-patched.cpio", "kvm"} <= set(words)
 
 
 # The script, in a kit whose programs are scripts
@@ -266,7 +242,7 @@ def made(top: Path, memmap_bench: str) -> Path:
     write(inside / "memmap_bench-6.12", f'#!/bin/sh\n[ "$1" = --help ] || {{ {memmap_bench}; }}\n', 0o755)
     write(inside / "qemu.sh", QEMU)
     write(inside / "oracle", "1 tiny\n1000000000 large\n")
-    for kernel, accel in itertools.product(times.KERNELS, ("kvm", "tcg")):
+    for kernel, accel in itertools.product(importing.KERNELS, ("kvm", "tcg")):
         write(inside / f"{kernel}.txt", booted(kernel))
         write(inside / f"qemu/oracle-tiny-{kernel}-{accel}", f"{kernel}\n")
         for size in make.SIZES:
@@ -329,10 +305,10 @@ def test_a_run_that_is_ended_leaves_what_is_complete(kit: Path) -> None:
 def test_a_whole_run(tmp_path: Path, installed: None) -> None:
     place, out = made(tmp_path, f"echo {shlex.quote(initialised())}"), tmp_path / "out.txt"
     said, _ = started(place, "--out", str(out)).communicate(timeout=300)
-    run = times.read(out)
+    run = importing.read(out)
     assert run.file.ended and not list(importing.missing(run)), said
     assert not list(tmp_path.glob("padata-kit-*"))
-    assert [name for _, name, _ in times.records(run)] == ["bench.json", "hugepages.json", "boots.json"]
+    assert [name for _, name, _ in importing.records(run)] == ["bench.json", "hugepages.json", "boots.json"]
     first, cpus = run.file.of("boots")[0], min(len(os.sched_getaffinity(0)), 3)
     assert f" stock {cpus} of {int(first.words['gib']) * 1024}M" in first.command
     threads = [section.words["threads"] for section in run.file.of("sweep") if "round=1" in section.name]
@@ -341,4 +317,4 @@ def test_a_whole_run(tmp_path: Path, installed: None) -> None:
     assert {section.words["machine"] for section in run.file.of("oracle")} == {"tiny"}
     assert "oracle: large: left out" in said
     bodies = {section.words["kernel"]: section.body for section in run.file.of("oracle")}
-    assert bodies == {kernel: f"oracle {kernel}\n" for kernel in times.KERNELS}
+    assert bodies == {kernel: f"oracle {kernel}\n" for kernel in importing.KERNELS}

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./lab bench: what its two programs print, and what it comes to."""
 
-from pathlib import Path
-
 import pytest
 
 from padlab.core.errors import LabError
-from padlab.kernel import native
 from padlab.measure import bench, structpages, tools
-from padlab.measure.structpages import Measured, Timing
+from padlab.measure.tools import Measured, Timing, times_of
 from padlab.measure.verdict import Limit, Verdict
 
 UML = """\
@@ -46,102 +43,78 @@ memmap_bench: round 1 threads 2 ran 2 limit 2300 ns
 memmap_bench: ok
 """
 
-CHECK = """\
-memmap_bench: run 500 of 2000
-memmap_bench: stores: movnti: 2000 runs, seed 0x1
-memmap_bench: states: 2000 runs, struct pages of 64 bytes, seed 0x1
-memmap_bench: outcome: 98304 pages for 8 uses are the same by all ways
-memmap_bench: ok
-"""
-
-
-def parse_uml(text: str) -> Measured:
-    return bench.parse_uml(text.splitlines())
-
 
 def parse_userspace(text: str) -> Measured:
     return structpages.parse(tools.said(text.splitlines(), "memmap_bench: "))
 
 
 def test_uml() -> None:
-    measured = parse_uml(UML)
+    measured = bench.parse_uml(UML)
     assert measured.pages == 1000
     assert [(timing.way, timing.ns) for timing in measured.timings[:3]] == [
         ("stock", 4000), ("movnti", 2000), ("limit", 1900),
     ]  # fmt: skip
     with pytest.raises(LabError, match="it came to no result"):
-        parse_uml(UML.partition("    ok")[0])
+        bench.parse_uml(UML.partition("    ok")[0])
     for failure in ("not ok 1 bulk_bench", "# bulk_bench: ASSERTION FAILED at x.c:3", "Kernel panic - no"):
         with pytest.raises(LabError, match=failure):
-            parse_uml(UML.replace("ok 1 bulk_bench", failure))
+            bench.parse_uml(UML.replace("ok 1 bulk_bench", failure))
 
 
 def test_userspace() -> None:
     measured = parse_userspace(USERSPACE)
     assert measured.pages == 1000 and measured.reference == (700000,)
     assert len(measured.timings) == 8
-    assert measured.timings[5] == Timing(2, "movnti", 2700, 1)
+    assert measured.timings[5] == Timing("deferred", 2, "movnti", 2700, 1)
     assert measured.notes == ("1,000 pages, 4096 MiB of struct pages, 4096 MiB huge, cache 32768 KiB",)
     (timing,) = parse_userspace("memmap_bench: round 1 threads 1 ran 1 hotplug ours 3900 ns\n").timings
-    assert timing == Timing(1, "ours", 3900, 1, "hotplug")
+    assert timing == Timing("hotplug", 1, "ours", 3900, 1)
 
 
-def test_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "make", lambda tool, program: Path(program))
-    lines = CHECK.splitlines()
-    monkeypatch.setattr(tools, "run", lambda *args, **options: tools.said(lines, "memmap_bench: "))
-    assert not structpages.check_stores().failures
-    lines = [line for line in lines if "stores" not in line]
-    (failure,) = structpages.check_stores().failures
-    assert "memmap_bench-56 did not check the stores" in failure
+def test_rows_of_uml() -> None:
+    stock, ours, limit = structpages.rows(bench.parse_uml(UML))
+    assert (stock.way, stock.ratio, ours.ns.median, ours.ratio.noise) == ("stock", None, 2.0, None)
+    assert ours.ratio.value == pytest.approx(2.0 / 4.5)
+    assert ours.of_limit.value == pytest.approx(2.0 / 1.9)
+    assert limit.of_limit is None
 
 
-class TestRows:
-    def test_ratio_of_medians(self) -> None:
-        stock, ours, limit = structpages.rows(parse_uml(UML))
-        assert (stock.way, stock.ratio) == ("stock", None)
-        assert ours.ns.median == 2.0
-        assert ours.ratio is not None and ours.ratio.noise is None
-        assert ours.ratio.value == pytest.approx(2.0 / 4.5)
-        assert ours.of_limit is not None and ours.of_limit.value == pytest.approx(2.0 / 1.9)
-        assert limit.of_limit is None
+def test_each_number_of_threads_has_its_own_stock() -> None:
+    rows = {(row.threads, row.way): row for row in structpages.rows(parse_userspace(USERSPACE))}
+    assert len(rows) == 8
+    assert (rows[1, "movnti"].ratio.value, rows[2, "movnti"].ratio.value) == (0.5, 0.9)
+    assert rows[2, "movnti"].alone == 1 and rows[2, "plain"].alone == 0
+    with pytest.raises(LabError, match="stock was not timed"):
+        structpages.rows(parse_userspace(USERSPACE.replace(" stock ", " plain ")))
 
-    def test_each_number_of_threads_has_its_own_stock(self) -> None:
-        rows = {(row.threads, row.way): row for row in structpages.rows(parse_userspace(USERSPACE))}
-        assert len(rows) == 8
-        with_one, with_two = rows[1, "movnti"].ratio, rows[2, "movnti"].ratio
-        assert with_one is not None and with_one.value == 0.5
-        assert with_two is not None and with_two.value == 0.9
-        assert rows[2, "movnti"].alone == 1 and rows[2, "plain"].alone == 0
-        with pytest.raises(LabError, match="stock was not timed"):
-            structpages.rows(parse_userspace(USERSPACE.replace(" stock ", " plain ")))
+
+def test_rows_of_uses_are_apart() -> None:
+    measured = Measured(tuple(timed("hotplug", stock=[1000] * 4, ours=[900] * 4)), pages=1000)
+    assert structpages.rows(measured) == []
+    stock, ours = structpages.use_rows(measured)
+    assert stock.ratio is None and ours.ratio.value == pytest.approx(0.9)
+
+
+def timed(what: str = structpages.DEFERRED, **ways: list[int]) -> list[Timing]:
+    return [Timing(what, 1, way, ns, 1) for way, times in ways.items() for ns in times]
+
+
+def limits(monkeypatch: pytest.MonkeyPatch, *runs: list[Timing], cpus: int = 1) -> dict[str, Limit]:
+    """With all other uses as fast as can be."""
+    monkeypatch.setattr(structpages.native, "cpus", lambda: cpus)
+    others = structpages.USES.keys() - {timing.what for run in runs for timing in run}
+    uses = [timing for use in others for timing in timed(use, stock=[2], ours=[1], plain=[1], movnti=[1])]
+    found = structpages.time_gate().limits_of(times_of(Measured(tuple(run)) for run in (*runs, uses)))
+    return {limit.name: limit for limit in found}
 
 
 class TestLimits:
-    @staticmethod
-    def timed(
-        threads: int, limit: list[int], ours: list[int], use: str = structpages.DEFERRED
-    ) -> list[Timing]:
-        """Of pages that are freed together, for which ``limit`` is the machine's, or of a use."""
-        ways = {"stock": [3 * ns for ns in limit], "limit": limit, "movnti": ours}
-        if use != structpages.DEFERRED:
-            ways = {"stock": limit, "ours": ours}
-        return [Timing(threads, way, ns, 1, use) for way, times in ways.items() for ns in times]
-
-    def used(self, ratios: list[float], *uses: str) -> list[Timing]:
-        ours = [int(1000 * ratio) for ratio in ratios]
-        return [timing for use in uses for timing in self.timed(1, [1000] * len(ours), ours, use)]
-
-    def limits(self, *timings: Timing, threads: int = 1) -> dict[str, Limit]:
-        """Of some timings, with all uses as fast as can be."""
-        of_uses = {timing.use for timing in timings}
-        others = self.used([0.5] * 4, *(use for use in structpages.USES if use not in of_uses))
-        return {limit.name: limit for limit in structpages.limits([*timings, *others], {threads})}
-
-    def test_the_limit_and_stock_are_what_it_compares_with(self) -> None:
-        of_limit, of_stock = list(self.limits(*parse_userspace(USERSPACE).timings, threads=2).values())[:2]
-        assert str(of_limit) == "2 threads, of the machine's limit: 1.174 (1.174 to 1.174), at most 1.1"
-        assert str(of_stock) == "2 threads, of stock: 0.900 (0.900 to 0.900), at most 1.0"
+    def test_the_limit_and_stock_are_what_it_compares_with(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = limits(monkeypatch, list(parse_userspace(USERSPACE).timings), cpus=2)
+        assert list(map(str, found.values()))[2:4] == [
+            "2 threads, of the machine's limit: 1.174 (1.174 to 1.174), at most 1.1",
+            "2 threads, of stock: 0.900 (0.900 to 0.900), at most 1.0",
+        ]
 
     @pytest.mark.parametrize(
         ("limit", "ours", "verdict"),
@@ -154,41 +127,28 @@ class TestLimits:
             ([200, 100] * 4, [105, 120] * 4, Verdict.OPEN),
         ],
     )
-    def test_round_by_round(self, limit: list[int], ours: list[int], verdict: Verdict) -> None:
-        limits = self.limits(*self.timed(2, limit, ours), threads=2)
-        assert limits["2 threads, of the machine's limit"].verdict is verdict
+    def test_round_by_round_of_all_runs(
+        self, limit: list[int], ours: list[int], verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        halves = ((limit[:4], ours[:4]), (limit[4:], ours[4:]))
+        runs = [timed(stock=one, limit=one, movnti=other) for one, other in halves]
+        assert limits(monkeypatch, *runs)["1 thread, of the machine's limit"].verdict is verdict
 
     @pytest.mark.parametrize(
-        ("ratio", "verdict"), [(1.0, Verdict.PASSED), (1.03, Verdict.FAILED), (1.02, Verdict.PASSED)]
+        ("ns", "verdict"), [(100, Verdict.PASSED), (103, Verdict.FAILED), (102, Verdict.PASSED)]
     )
-    def test_a_use_may_take_as_long_as_in_stock(self, ratio: float, verdict: Verdict) -> None:
-        timings = [*self.timed(1, [100] * 4, [90] * 4), *self.used([ratio] * 4, "hotplug")]
-        assert self.limits(*timings)["hotplug, 128 MiB at a time, of stock"].verdict is verdict
+    def test_a_use_may_take_as_long_as_in_stock(
+        self, ns: int, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        slow = timed("hotplug", stock=[100], ours=[ns], plain=[99], movnti=[99])
+        found = limits(monkeypatch, list(parse_userspace(USERSPACE).timings), slow)
+        assert found["hotplug, 128 MiB at a time, of stock"].verdict is verdict
+        # Nor does a use count for pages that are freed together.
+        assert found["1 thread, of the machine's limit"].verdict is Verdict.PASSED
 
-    def test_a_use_is_not_of_pages_that_are_freed_together(self) -> None:
-        limits = self.limits(*parse_userspace(USERSPACE).timings, *self.used([9.0], "hotplug"))
-        assert limits["1 thread, of the machine's limit"].verdict is Verdict.PASSED
-
-    def test_what_was_not_timed_does_not_pass(self) -> None:
-        timings = parse_userspace(USERSPACE).timings
-        with pytest.raises(LabError, match="did not time 4 threads, limit, 4 threads, movnti"):
-            self.limits(*timings, threads=4)
-        with pytest.raises(LabError, match="did not time .*hotplug, 128 MiB at a time, ours"):
-            structpages.limits(timings, {1})
-
-    def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(structpages.native, "cpus", lambda: 1)
-        uses = self.used([1.0], *structpages.USES)
-        slow, fast = (
-            Measured("userspace", 1000, (*self.timed(1, [100] * 8, [ns] * 8), *uses)) for ns in (115, 105)
-        )
-        gate = structpages.time_gate()
-        verdicts = [gate.limits(runs)[0].verdict for runs in ([slow], [fast], [slow, fast])]
-        assert verdicts == [Verdict.FAILED, Verdict.PASSED, Verdict.OPEN]
-
-    def test_rows_of_uses_are_apart(self) -> None:
-        measured = Measured("userspace", 1000, tuple(self.used([0.9] * 4, "hotplug")))
-        assert structpages.rows(measured) == []
-        stock, ours = structpages.use_rows(measured)
-        assert stock.ratio is None
-        assert ours.ratio is not None and ours.ratio.value == pytest.approx(0.9)
+    def test_what_was_not_timed_does_not_pass(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        timings = list(parse_userspace(USERSPACE).timings)
+        with pytest.raises(LabError, match="not time deferred: limit, threads 4; .* movnti, threads 4"):
+            limits(monkeypatch, timings, cpus=4)
+        with pytest.raises(LabError, match="not time hotplug: ours, threads 1"):
+            limits(monkeypatch, timings, timed("hotplug", stock=[1], plain=[1], movnti=[1]))

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from padlab.core import stats, table
 from padlab.measure import hugepages
 from padlab.measure.hugepages import Cost, Helper, JobCost
 from padlab.vm import trace
@@ -23,13 +22,6 @@ TRACE = """\
 def test_cost_is_up_to_the_callers_chunk() -> None:
     assert hugepages.parse_cost(trace.parse(TRACE.splitlines())) == Cost(9496, 5471, 2)
     assert hugepages.parse_cost(trace.parse(TRACE.splitlines()[:1])) is None
-
-
-def test_ranges_that_overlap_leave_it_open() -> None:
-    peer = stats.summarize([100, 100, 100])
-    assert table.marked(stats.ratio(peer, stats.summarize([90, 95, 105]))) == "0.95~"
-    assert table.marked(stats.ratio(peer, stats.summarize([90, 95, 99]))) == "0.95"
-    assert table.marked(None) == ""
 
 
 def job(nr: int, chunk: int, end: int | None = None) -> list[str]:

@@ -12,12 +12,10 @@ from padlab.kernel.build import Build
 from padlab.kernel.kconfig import PERF
 from padlab.kernel.steps import Part, Step
 from padlab.measure import parts
-from padlab.measure.growth import Costs
-from padlab.measure.parts import Boots
+from padlab.measure.growth import Boots, Costs
 from padlab.measure.phases import PHASES
 from padlab.vm import boot
-from padlab.vm.accel import Accel
-from tests.conftest import set_base
+from tests.conftest import EXACT, set_base
 
 GIB = 1 << 18  # its pages
 FIRST = Step("01-a.msg", "a", ("a.c",), ("a.patch",), "Text.\n")
@@ -36,13 +34,12 @@ def boots(a_page: float, pages: bool) -> Boots:
     sizes = {
         gib: costs(1 + millions[gib], millions[gib], pages=gib * GIB if pages else None) for gib in (64, 256)
     }
-    return Boots(sizes, {gib: costs(0, early=millions[gib] / 2) for gib in (1, 3)})
+    return Boots(sizes, {gib: costs(0, early=millions[gib] / 2) for gib in (1, 3)}, EXACT)
 
 
-def test_pages_are_of_a_kernel_that_says_them() -> None:
-    assert parts.more_pages({"stock": boots(20, pages=False), "1-a": boots(10, pages=True)}) == 192 * GIB
+def test_no_kernel_says_its_pages() -> None:
     with pytest.raises(LabError, match="no kernel says"):
-        parts.more_pages({"stock": boots(20, pages=False)})
+        parts.figures({"stock": boots(20, pages=False)})
 
 
 @pytest.fixture
@@ -50,10 +47,10 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, froz
     """Two parts; what is booted, and what of the series it has."""
     booted: list[tuple[str, frozenset[str] | None]] = []
 
-    def measure(ready: boot.Ready) -> tuple[Boots, Accel]:
+    def measure(ready: boot.Ready) -> Boots:
         variant = tree.VARIANTS.get(ready.build.kernel)
         booted.append((ready.build.kernel, variant.only if variant else None))
-        return boots(30 - 10 * len(booted), pages=len(booted) > 2), Accel("tcg", "one thread", True)
+        return boots(30 - 10 * len(booted), pages=len(booted) > 2)
 
     def prepare(kernel: str) -> boot.Ready:
         return boot.Ready(Build(kernel, PERF, tmp_path, tmp_path, tmp_path, "1", "7.3.1-1"), tmp_path)

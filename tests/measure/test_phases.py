@@ -54,6 +54,7 @@ def console(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_parts_of_a_boot(console: str) -> None:
+    assert phases.others().keys() <= {phase.name for phase in phases.PHASES}
     costs = growth.costs_of(dmesg.parse(console), None)
     assert costs.phases == pytest.approx(
         {
@@ -78,9 +79,3 @@ def test_a_console_without_a_message_is_an_error(lost: str) -> None:
         text = "\n".join(line for line in text.splitlines() if "node 1 init" not in line)
     with pytest.raises(LabError, match="lacks the messages"):
         growth.costs_of(dmesg.parse(text), None)
-
-
-@pytest.mark.parametrize("base", paths.bases()[1:])
-def test_a_base_has_other_messages_of_known_phases(base: str) -> None:
-    others = phases.others(paths.BASES / base / "checks" / phases.FILE)
-    assert others.keys() <= {phase.name for phase in phases.PHASES}

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How results are recorded."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 from padlab.core import host, paths
+from padlab.core.errors import LabError
 from padlab.measure import provenance
+from tests.conftest import set_base
 
 CPUINFO = """\
 processor\t: 0
@@ -20,13 +21,6 @@ stepping\t: 1
 """
 
 
-@pytest.fixture
-def zen5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cpuinfo").write_text(CPUINFO)
-    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
-    monkeypatch.setattr(host.os, "cpu_count", lambda: 2)
-
-
 def test_the_table_of_the_documents_has_the_same_names() -> None:
     names = re.findall(
         r"^\| `results/(cpus/)?(\S+)` \|", (paths.ROOT / "docs/measuring.md").read_text(), re.MULTILINE
@@ -36,47 +30,24 @@ def test_the_table_of_the_documents_has_the_same_names() -> None:
         assert bool(of_cpu) == (name.removeprefix("*/") in provenance.OF_CPU), name
 
 
-def test_results_of_all_cpus_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "RECORDED", tmp_path)
-    slugs = ["amd-family-25-model-160", "amd-family-25-model-17", "intel-family-6-model-207"]
-    for slug in reversed(slugs):
-        (tmp_path / "7.3/cpus" / slug).mkdir(parents=True)
-        (tmp_path / "7.3/cpus" / slug / "bench.json").write_text("{}")
-    records = provenance.of_cpus("bench.json", "7.3")
-    assert list(records) == slugs
-    assert records[slugs[0]] == tmp_path / "7.3/cpus/amd-family-25-model-160/bench.json"
-    assert provenance.of_cpus("bench.json", "6.12") == provenance.of_cpus("hugepages.json", "7.3") == {}
+def test_nothing_of_another_cpu_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_base(monkeypatch, results=tmp_path)
+    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
+    for family, cpus in ((26, 2), (26, 16), (25, 16)):
+        host.CPUINFO.write_text(CPUINFO.replace(": 26", f": {family}"))
+        monkeypatch.setattr(host.os, "cpu_count", lambda cpus=cpus: cpus)
+        provenance.record("bench.json", {})
+        assert (tmp_path / f"cpus/amd-family-{family}-model-2-{cpus}cpus/bench.json").read_text() == "{}\n"
 
 
-@pytest.mark.usefixtures("zen5")
-def test_nothing_of_another_cpu_is_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert provenance.path_of("bench.json").parent.parent == paths.base().results / "cpus"
-    folders = [provenance.path_of("bench.json").parent.name]
-    monkeypatch.setattr(host.os, "cpu_count", lambda: 16)
-    folders.append(provenance.path_of("bench.json").parent.name)
-    host.CPUINFO.write_text(CPUINFO.replace(": 26", ": 25"))
-    folders.append(provenance.path_of("bench.json").parent.name)
-    assert folders == [
-        f"amd-family-{cpu}" for cpu in ("26-model-2-2cpus", "26-model-2-16cpus", "25-model-2-16cpus")
-    ]
-
-
-def test_a_row_is_a_line() -> None:
-    text = """\
-{
- "x": "y",
- "rows": [
-  {"a": {"median": 1}, "b": [1, 2]},
-  {"a": null}
- ],
- "by": {
-  "n": {"a": 1},
-  "m": {"a": 2}
- },
- "one": {"a": 1},
- "none": []
-}"""
-    assert provenance.to_text(json.loads(text)) == text
+def test_records_are_whole_or_not_there(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "a.json"
+    provenance.write(target, "one")
+    assert target.read_text() == "one"
+    assert [path.name for path in target.parent.iterdir()] == ["a.json"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match="recording b.json"):
+        provenance.write(tmp_path / "file" / "b.json", "")
 
 
 INTEL = "Intel(R) Xeon(R) Processor @ 2.90GHz"

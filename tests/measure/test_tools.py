@@ -1,19 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Native programs: what all of them say."""
 
-from pathlib import Path
-
 import pytest
 
-from padlab.core.errors import LabError
 from padlab.measure import tools
-
-
-def program(folder: Path, text: str, name: str = "bench") -> Path:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -36,10 +26,3 @@ def test_what_a_program_says(
     parsed = tools.said(["noise", *(f"x: {line}" for line in lines)], "x: ")
     assert parsed == tools.Said(*said)  # type: ignore[arg-type]
     assert parsed.problems(status) == ([problem] if problem else [])
-
-
-def test_its_failure_is_an_error_with_its_log(tmp_path: Path) -> None:
-    fails = program(tmp_path, "echo 'bench: a'; echo 'bench: FAILED: because'; exit 1")
-    with pytest.raises(LabError, match="bench: because") as err:
-        tools.run(fails, what="failing", log=tmp_path / "log")
-    assert err.value.log == tmp_path / "log"

@@ -2,16 +2,14 @@
 """Huge pages zeroed natively: what zero_bench prints, what it comes to, and what may not pass."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.measure import tools, zeroing
+from padlab.measure.tools import Measured, Timing, times_of
 from padlab.measure.verdict import Limit, Verdict
-from padlab.measure.zeroing import GIB, Timing, Use
 
 NATIVE = """\
 zero_bench: work: 1 rounds, 3000000 bytes
@@ -30,7 +28,10 @@ zero_bench: ok
 """
 
 
-def parsed(text: str) -> zeroing.Measured:
+GIB = str(zeroing.GIB)
+
+
+def parsed(text: str) -> Measured:
     return zeroing.parse(tools.said(text.splitlines(), "zero_bench: "))
 
 
@@ -38,29 +39,14 @@ def test_rounds_and_rows() -> None:
     measured = parsed(NATIVE)
     assert measured.notes == ("store clzero: not on this CPU",)
     assert measured.reference == (700000,)
-    assert measured.timings[0] == Timing(2048, 1, "stock", 200000, 200000)
-    stock, bare, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == GIB)
+    assert measured.timings[0] == Timing("2048", 1, "stock", 200000, 200000)
+    stock, bare, single, double = (row for row in zeroing.rows(measured.timings) if row.kib == zeroing.GIB)
     assert stock.of_stock is None and stock.us.median == 120_000
-    assert single.of_stock is not None and single.of_stock.value == pytest.approx(100 / 120)
+    assert single.of_stock.value == pytest.approx(100 / 120)
     assert single.of_one is single.of_bare is bare.of_bare is None
-    assert double.of_bare is not None and double.of_bare.value == pytest.approx(1.1)
-    assert double.of_one is not None and double.of_one.value == pytest.approx(0.55)
+    assert double.of_bare.value == pytest.approx(1.1)
+    assert double.of_one.value == pytest.approx(0.55)
     assert double.cpu_us.median == 55_000
-
-
-def test_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each store is a test, one that the CPU lacks is named, and nothing checked is a failure."""
-    lacks = "store clzero: not on this CPU"
-    notes = {"zero_check": (lacks, "checked 200 folios, store stosb"), "zero_check-generic": ("checked 9",)}
-    notes["copy_check"] = ("checked 7",)
-    monkeypatch.setattr(
-        zeroing.tools, "run", lambda program, **_more: tools.Said(notes.get(program.name, ()), ())
-    )
-    monkeypatch.setattr(zeroing.native, "make", lambda _tool, program: Path(program))
-    outcome = zeroing.check()
-    assert (outcome.passed, outcome.failures, outcome.skips) == (3, (), (lacks,))
-    del notes["zero_check-generic"]
-    assert zeroing.check().failures == ("zero_check-generic did not check anything",)
 
 
 def one_round(**ns: int) -> list[Timing]:
@@ -79,8 +65,8 @@ def too_slow(limits: Sequence[Limit]) -> list[str]:
     ]
 
 
-def gib_slow(timings: Sequence[Timing], several: bool, extents: bool = False) -> list[str]:
-    return too_slow(zeroing.limits(timings, several, extents))
+def limits(timings: Sequence[Timing], several: bool = True, extents: bool = False) -> list[Limit]:
+    return zeroing.limits(times_of([Measured(tuple(timings))]), several, extents)
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +106,6 @@ class TestGib:
             # Where the memory holds two threads back.
             ({"ours2": 70, "split": 68}, False, []),
             ({"ours2": 75, "split": 68}, False, [f"{HALF}: 1.103, at most 1.05"]),
-            ({"ours2": 76, "split": 76}, False, []),
             ({"ours2": 79, "split": 120}, False, []),
             ({"ours2": 81, "split": 80}, False, []),
             ({"ours2": 82, "split": 120}, False, ["2 threads, of one: 1.025, at most 1.02"]),
@@ -128,71 +113,47 @@ class TestGib:
         ],
     )
     def test_one_round(self, ns: dict[str, int], extents: bool, slow: list[str]) -> None:
-        assert gib_slow(one_round(**ns), True, extents) == slow
+        assert too_slow(limits(one_round(**ns), extents=extents)) == slow
 
     def test_intel_has_a_limit_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         timings = one_round(mainline=90, whole=90, ours=60, movnti=50)
-        assert gib_slow(timings, False) == []
+        assert too_slow(limits(timings, several=False)) == []
         monkeypatch.setattr(zeroing.host, "is_rapids", lambda: True)
         slow = ["1 thread, of movnti: 1.200, at most 1.05", "1 thread, of stock's loop: 0.600, at most 0.55"]
-        assert gib_slow(timings, False) == slow
+        assert too_slow(limits(timings, several=False)) == slow
 
-    def test_a_round_in_which_the_memory_was_fast(self) -> None:
-        """Whose round it was says nothing: each way is compared within rounds."""
-        timings = one_round(whole=60, ours=80)
-        for took in (80, 80, 70, 80) * 3:
-            timings += one_round(whole=took, ours=took)
-        assert gib_slow(timings, False) == []
-
-    @staticmethod
-    def rounds(alone_ns: int, two: Sequence[int], split: Sequence[int]) -> list[Timing]:
-        alone = [Timing(GIB, 1, way, alone_ns) for way in ("stock", "mainline", "whole", "ours")]
-        return alone * len(two) + [
-            Timing(GIB, 2, way, ns)
-            for both in zip(two, split, strict=True)
-            for way, ns in zip(("ours", "split"), both, strict=True)
-        ]
-
-    def test_fast_by_chance(self) -> None:
-        times = (55, 52, 90, 92, 95, 94, 91, 100, 94)
-        assert gib_slow(self.rounds(100, times, [55] * 9), True) == [
-            "2 threads, of one: 0.920, at most 0.95",
-            "2 threads, of two with half of it each: 1.673, at most 1.05",
-        ]
-
-    def test_a_machine_that_changes_its_speed(self) -> None:
-        """Two CPUs have the memory of one in some rounds: no two quartiles are of the same ones."""
-        both = (52, 53, 98, 99, 97, 52, 99)
-        assert gib_slow(self.rounds(100, both, both), True) == []
+    BOTH = (52, 53, 98, 99, 97, 52, 99)
 
     @pytest.mark.parametrize(
-        ("two", "split", "verdict"),
+        ("two", "split", "verdicts"),
         [
-            ((83, 85) * 5, 80, Verdict.OPEN),
-            ([90] * 10, 80, Verdict.FAILED),
-            ([80] * 10, 80, Verdict.PASSED),
-            ([55] * 10, 50, Verdict.PASSED),
+            pytest.param((83, 85) * 5, [80] * 10, [Verdict.PASSED, Verdict.OPEN], id="open"),
+            pytest.param([90] * 10, [80] * 10, [Verdict.PASSED, Verdict.FAILED], id="slow"),
+            pytest.param([55] * 10, [50] * 10, [Verdict.PASSED], id="fast"),
+            pytest.param(
+                (55, 52, 90, 92, 95, 94, 91, 100, 94), [55] * 9, [Verdict.OPEN, Verdict.OPEN], id="by-chance"
+            ),
+            # Two CPUs have the memory of one in some rounds: no two quartiles are of the same ones.
+            pytest.param(BOTH, BOTH, [Verdict.PASSED] * 2, id="a-machine-that-changes-its-speed"),
         ],
     )
-    def test_two_threads_by_the_interval(self, two: Sequence[int], split: int, verdict: Verdict) -> None:
-        limits = zeroing.limits(self.rounds(100, two, [split] * 10), True)
-        assert limits[-1].verdict is verdict
+    def test_two_threads_by_the_interval(
+        self, two: Sequence[int], split: Sequence[int], verdicts: list[Verdict]
+    ) -> None:
+        timings = [Timing(GIB, 1, way, 100) for way in ("stock", "mainline", "whole", "ours")] * len(two)
+        timings += [Timing(GIB, 2, "ours", ns) for ns in two] + [Timing(GIB, 2, "split", ns) for ns in split]
+        assert [limit.verdict for limit in limits(timings) if limit.name.startswith("2")] == verdicts
 
     def test_more_threads_than_two(self) -> None:
         timings = one_round() + [Timing(GIB, 8, way, ns) for way, ns in (("ours", 24), ("split", 20))]
-        assert gib_slow(timings, True) == ["8 threads, of as many bare ones: 1.200, at most 1.15"]
+        assert too_slow(limits(timings)) == ["8 threads, of as many bare ones: 1.200, at most 1.15"]
 
-    def test_one_thread_by_the_interval(self) -> None:
-        timings = [timing for took in (80, 88) * 5 for timing in one_round(ours=took, ours2=44)]
-        (limit,) = [limit for limit in zeroing.limits(timings, False) if limit.verdict is Verdict.OPEN]
-        assert limit.name == "1 thread, of whole"
-
-    def test_what_was_not_timed_does_not_pass(self) -> None:
-        with pytest.raises(LabError, match="did not time whole with 1 threads"):
-            gib_slow(one_round(whole=0), True)
-        with pytest.raises(LabError, match="did not time ours with 2 threads"):
-            gib_slow(one_round(ours2=0), True)
-        assert gib_slow(one_round(ours2=0, split=0), False) == []
+    def test_what_was_not_timed_does_not_pass(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        times = times_of([Measured(tuple(one_round(whole=0, ours2=0)))])
+        for cpus, missing in ((1, f"{GIB}: whole, threads 1"), (2, f"{GIB}: ours, threads 2")):
+            monkeypatch.setattr(zeroing.native, "cpus", lambda cpus=cpus: cpus)
+            with pytest.raises(LabError, match=f"did not time .*{missing}"):
+                zeroing.time_gate().limits_of(times)
 
 
 USE = """\
@@ -203,44 +164,35 @@ zero_bench: round 2 kib 2048 page 0 forward ours zero 290000 ns use 24000 ns
 zero_bench: ok
 """
 NAME = "2048 KiB touched at page 0, used forward"
-USES = parsed(USE).uses
+USES = parsed(USE).timings
 
 
-def ours(uses: Sequence[Use], ns: int) -> list[Use]:
-    return [replace(use, ns=ns) if use.way == "ours" else use for use in uses]
-
-
-EQUAL = [replace(use, ns=99_000) for use in USES]
+def used(stock: int, ours: int) -> tuple[Timing, ...]:
+    return Timing(NAME, 1, "stock", stock), Timing(NAME, 1, "ours", ours)
 
 
 class TestFirstUse:
-    def test_both_parts_count_round_by_round(self) -> None:
-        assert [use.ns for use in USES] == [256_000, 224_000, 256_000, 314_000]
-        slow = [replace(use, ns=10 * use.ns) for use in USES]  # for both, which says as much as any other
-        (limit,) = zeroing.use_limits([*USES, *slow, *USES])
-        assert limit.ratio.value == pytest.approx((224 + 314) / 512)
-
     @pytest.mark.parametrize(
         ("uses", "extents", "slow"),
         [
-            (USES, False, [": 1.051, at most 1.02"]),
+            # Both parts count, round by round: of 224 and 314 us, the mean of 256.
+            (USES, False, [f"{NAME}: 1.051, at most 1.02"]),
             (USES[:2], False, []),
             # With extents, both do the same.
-            (EQUAL, True, []),
-            (ours(EQUAL, 105_000), True, [": 1.061, at most 1.05"]),
-            (ours(USES, 115_000), False, []),
+            (used(99, 99), True, []),
+            (used(99, 105), True, [f"{NAME}: 1.061, at most 1.05"]),
+            # All runs count: 0.875 and 1.227 are on both sides of 1.02.
+            (USES + USES[:2] * 40, False, []),
         ],
     )
-    def test_limits(self, uses: Sequence[Use], extents: bool, slow: list[str]) -> None:
-        assert too_slow(zeroing.use_limits(uses, extents)) == [f"{NAME}{line}" for line in slow]
+    def test_limits(self, uses: Sequence[Timing], extents: bool, slow: list[str]) -> None:
+        gate = zeroing.first_use_gate(extents, copies=True)
+        fast = [Timing(name, 1, way, 1) for name, _, way in gate.wanted if name != NAME]
+        runs = [Measured(tuple(some)) for some in (uses[:2], uses[2:], fast)]
+        assert too_slow(gate.limits_of(times_of(runs))) == slow
 
-    def test_all_runs_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """0.875 and 1.227 are on both sides of 1.02."""
-        monkeypatch.setattr(zeroing, "wanted_uses", set)
-        runs = [zeroing.Measured(uses=timed) for timed in (USES, USES[:2] * 40)]
-        limits = zeroing.first_use_gate().limits
-        assert [limits(some)[0].verdict for some in (runs[:1], runs)] == [Verdict.OPEN, Verdict.PASSED]
-
-    def test_what_was_not_timed_does_not_pass(self) -> None:
-        with pytest.raises(LabError, match="did not time"):
-            zeroing.first_use_gate().limits([zeroing.Measured(uses=USES)])
+    @pytest.mark.parametrize(("copies", "kib"), [(False, 1024), (True, 2048)])
+    def test_what_was_not_timed_does_not_pass(self, copies: bool, kib: int) -> None:
+        missing = f"did not time {kib} KiB touched at page 0, used backward: ours"
+        with pytest.raises(LabError, match=missing):
+            zeroing.first_use_gate(copies=copies).limits_of(times_of([Measured(USES)]))
