@@ -82,11 +82,9 @@ def _whole(result: boots.BootResult) -> Outcome:
 def selftests(config: Config, only: tuple[str, ...] = ()) -> Outcome:
     if only:
         return _selftests(config, f"padlab_only={','.join(only)}")
-    # One of them looks at what the kernel made of its command line.
-    threads = "abc" if config is DEBUG else "50%"
     # They would bring the last CPU online, which the arm64 kernel cannot.
     online = ("maxcpus=8",) if config.arch.foreign else ()
-    return _selftests(config, f"deferred_init_threads={threads}", *online)
+    return _selftests(config, *online)
 
 
 def kasan() -> Outcome:

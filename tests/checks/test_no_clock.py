@@ -32,7 +32,7 @@ ALLOWED = {
     "padlab/guest/boot.sh": (1, REPORTED),
     "padlab/guest/users.sh": (1, "between looks at what is awaited"),
     # The kernel's own tests
-    "linux/kernel/test_padata_mt.c": (6, WORK),
+    "linux/kernel/test_padata_mt.c": (4, WORK),
     "linux/kernel/padata_mt_kunit.c": (3, HANGS),
     "linux/mm/memmap_bulk_kunit.c": (2, REPORTED),
     "linux/tools/testing/selftests/padata/functions.sh": (3, "between looks at what is awaited; of time"),

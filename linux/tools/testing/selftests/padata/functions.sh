@@ -403,12 +403,10 @@ run_job()
 	echo "$*" > "$JOBS/run"
 } 2>/dev/null
 
-# progress: sets nr_own and nr_helped, chunks that callers and helpers have begun so far, and
-# nr_naps, the sleeps of fn=nap
+# progress: sets nr_own and nr_helped, chunks that callers and helpers have begun so far
 progress()
 {
-	# shellcheck disable=SC2034 # not all tests use all of them
-	read -r nr_own nr_helped nr_naps < "$JOBS/progress"
+	read -r nr_own nr_helped < "$JOBS/progress"
 }
 
 have_begun()
