@@ -80,11 +80,13 @@ void store_choose(enum store store)
 
 enum store store_find(const char *name)
 {
-	enum store store = 0;
+	enum store store;
 
-	while (store < NR_STORES && strcmp(name, store_names[store]))
-		store++;
-	return store;
+	for (store = 0; store < NR_STORES; store++) {
+		if (!strcmp(name, store_names[store]) && works[store])
+			return store;
+	}
+	bench_fail("store %s: not on this CPU, or there is none", name);
 }
 
 static bool has(enum store store)

@@ -32,7 +32,7 @@ bool store_works(enum store store);
  * The initial choice is that of the kernel on this CPU: movnti is for Intel's.
  */
 void store_choose(enum store store);
-/* The store called @name, or NR_STORES. */
+/* The store called @name, which must work on this CPU. */
 enum store store_find(const char *name);
 /* Whether CLZERO is available, and if not whether movnti is chosen; for ours and for others. */
 bool has_clzero(void);

@@ -3,9 +3,10 @@
  * memmap_bench - initialise and free struct pages in userspace: check that the result
  * is right, and compare the time it takes with that of the old way
  *
- *   memmap_bench --check          check stores and results; no times
- *   memmap_bench                  times, with 1 to all CPUs
- *   memmap_bench --help           all other options
+ *   memmap_bench --check [--seed=N]
+ *	check stores and results; no times
+ *   memmap_bench [--rounds=N] [--mib=N]
+ *	times, with 1 to all CPUs, of N MiB of struct pages (4096, or 20 times the cache)
  *
  * mm/memmap_bulk.c, arch/x86/mm/memmap_bulk.c and kernel/padata_mt.c run unmodified,
  * on struct pages that nothing else uses, in memory much larger than the caches and
@@ -16,7 +17,6 @@
  * "FAILED: ".
  */
 
-#include <getopt.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,7 +28,6 @@
 /* Memory to use, in multiples of the cache size, and the minimum. */
 #define TIMES_CACHE		20
 #define LEAST_MIB		4096UL
-#define MAX_ROUNDS		999
 
 /* Number of runs to check, and the length of the longest. */
 #define CHECK_HOTPLUG		10
@@ -39,11 +38,10 @@
 const char *const bench_name = "memmap_bench";
 
 static struct {
-	bool			check;
-	uint64_t		seed;
+	unsigned long		check;
+	unsigned long		seed;
 	unsigned long		mib;
-	unsigned int		rounds;
-	unsigned int		threads;
+	unsigned long		rounds;
 } options = { .rounds = 9 };
 
 /* Size of CPU 0's last-level cache, as reported by the kernel. */
@@ -435,13 +433,6 @@ static void bench_use(const struct use *use, unsigned long nr_pages, unsigned in
 	}
 }
 
-static unsigned int next_threads(unsigned int threads)
-{
-	unsigned int most = min(bench_nr_cpus(), options.threads ?: bench_nr_cpus());
-
-	return bench_next_threads(threads, most);
-}
-
 static void bench_round(unsigned int round, unsigned long nr_pages)
 {
 	unsigned int threads, i;
@@ -449,7 +440,7 @@ static void bench_round(unsigned int round, unsigned long nr_pages)
 	if (round)
 		bench_say("round %u reference %lu ns", round,
 			  bench_reference_ns(shim_memmap, nr_pages * sizeof(struct page)));
-	for (threads = 1; threads; threads = next_threads(threads)) {
+	for (threads = 1; threads; threads = bench_next_threads(threads, bench_nr_cpus())) {
 		for (i = 0; i < NR_WAYS; i++)
 			bench_once(&ways[(i + round) % NR_WAYS], nr_pages, threads, round);
 	}
@@ -464,7 +455,7 @@ static void bench(void)
 	/* A use makes two passes over its pages. */
 	unsigned int round, threads, nr = 2 * NR_USE_WAYS * nr_uses;
 
-	for (threads = 1; threads; threads = next_threads(threads))
+	for (threads = 1; threads; threads = bench_next_threads(threads, bench_nr_cpus()))
 		nr += NR_WAYS;
 	bench_say_work(options.rounds, (1 + (options.rounds + 1) * nr) * bytes);
 	memmap_alloc(bytes);
@@ -475,68 +466,16 @@ static void bench(void)
 		bench_round(round, nr_pages);
 }
 
-/* The command line */
-
-static void print_help(void)
-{
-	puts("usage: memmap_bench [OPTION]...\n"
-	     "\n"
-	     "  --check           check stores and outcome; no times\n"
-	     "  --seed=N          of the check's random runs (default: the time)\n"
-	     "  --rounds=N        to time (default 9)\n"
-	     "  --threads=N       at most (default: all CPUs)\n"
-	     "  --mib=N           of struct pages (default: 4096, or 20 times the cache)");
-}
-
-static unsigned long parse_number(const char *text, unsigned long most)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 0);
-
-	if (!*text || *end || value < 1 || value > most)
-		bench_fail("'%s' is not a number from 1 to %lu", text, most);
-	return value;
-}
-
-static void parse_options(int argc, char **argv)
-{
-	static const struct option known[] = {
-		{ "check", no_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "mib", required_argument, NULL, 'm' },
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "threads", required_argument, NULL, 't' },
-		{ }
-	};
-	int option;
-
-	options.seed = time(NULL);
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		if (option == 'c')
-			options.check = true;
-		else if (option == 'm')
-			options.mib = parse_number(optarg, LONG_MAX >> 20);
-		else if (option == 'r')
-			options.rounds = parse_number(optarg, MAX_ROUNDS);
-		else if (option == 's')
-			options.seed = parse_number(optarg, ULONG_MAX);
-		else if (option == 't')
-			options.threads = parse_number(optarg, SHIM_NR_CPUS);
-		else
-			break;
-	}
-	if (option == -1 && optind == argc)
-		return;
-	print_help();
-	exit(option != 'h');
-}
-
 int main(int argc, char **argv)
 {
+	const struct shim_option known[] = {
+		{ "--check", &options.check }, { "--seed=", &options.seed },
+		{ "--rounds=", &options.rounds }, { "--mib=", &options.mib }, { }
+	};
 	struct pool_stats stats;
 
-	parse_options(argc, argv);
+	options.seed = time(NULL);
+	shim_options(argv, known);
 	shim_random_seed(options.seed);
 	bench_start(bench_nr_cpus(), options.seed);
 	if (options.check)

@@ -29,8 +29,6 @@
 
 #define __init
 #define __ro_after_init
-#define __percpu
-#define __rcu
 /* Kernel headers that libc includes may define it, too. */
 #undef __counted_by
 #define __counted_by(...)
@@ -51,8 +49,6 @@ do {									\
 
 /* After this load, what other threads did before their store is visible. */
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
-
-#define NSEC_PER_USEC		1000L
 
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
@@ -93,6 +89,16 @@ static inline void shim_point(void) { }
  */
 void shim_bug(const char *what);
 extern void (*shim_on_bug)(const char *what);
+
+/* What programs may be told: "--name" sets *number to 1, "--name=" is followed by either. */
+struct shim_option {
+	const char		*name;
+	unsigned long		*number;
+	const char		**text;
+};
+
+/* Reads the command line, or says what may be on it and ends.  The last of @known is empty. */
+void shim_options(char **argv, const struct shim_option *known);
 
 /* Random numbers, a sequence for each thread */
 uint64_t shim_random(void);
@@ -145,24 +151,6 @@ typedef struct { int64_t counter; } atomic64_t;
 	shim_point();							\
 	__atomic_compare_exchange_n(ptr, oldp, new, false,		\
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-})
-
-#define xchg_relaxed(ptr, new)						\
-({									\
-	shim_point();							\
-	__atomic_exchange_n(ptr, new, __ATOMIC_RELAXED);		\
-})
-
-/* Returns the old value. */
-#define cmpxchg_relaxed(ptr, old, new)					\
-({									\
-	__auto_type __ptr = (ptr);					\
-	typeof(*__ptr) __old = (old);					\
-									\
-	shim_point();							\
-	__atomic_compare_exchange_n(__ptr, &__old, new, false,		\
-				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-	__old;								\
 })
 
 /* <linux/refcount.h> */
@@ -313,7 +301,6 @@ static inline void fs_reclaim_release(unsigned int gfp)
 
 #define SHIM_CPU_WORDS		(SHIM_NR_CPUS / 64)
 
-#define cpumask_var_t		struct cpumask *
 struct cpumask {
 	unsigned long		bits[SHIM_CPU_WORDS];
 };
