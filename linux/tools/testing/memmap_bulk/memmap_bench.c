@@ -98,14 +98,35 @@ static unsigned long bench_bytes(void)
 	return bytes;
 }
 
-/* Checks: the stores */
+/* Checks: what is to be written, as it is page by page, and nothing beside it */
 
-static void check_fill(unsigned long *words, unsigned long nr)
+static struct page *expected;
+
+static void check_fill(unsigned long nr_pages)
+{
+	unsigned long *words = (unsigned long *)shim_memmap, i;
+
+	for (i = 0; i < nr_pages * MEMMAP_PAGE_WORDS; i++)
+		words[i] = 0xa5a5a5a5a5a5a5a5 ^ i;
+}
+
+/* What there is now is expected again, when memory has been filled once more. */
+static void check_expect(unsigned long nr_pages)
+{
+	memcpy(expected, shim_memmap, nr_pages * sizeof(struct page));
+	check_fill(nr_pages);
+}
+
+static void check_pages(unsigned long nr_pages, const char *what, unsigned long from,
+			unsigned long nr)
 {
 	unsigned long i;
 
-	for (i = 0; i < nr; i++)
-		words[i] = 0xa5a5a5a5a5a5a5a5 ^ i;
+	for (i = 0; i < nr_pages; i++) {
+		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
+			bench_fail("%s, %lu pages from %lu: page %lu is wrong, seed %#lx", what, nr,
+				   from, i, options.seed);
+	}
 }
 
 /* Mostly short runs, in which only the ends matter. */
@@ -114,130 +135,91 @@ static unsigned long random_length(void)
 	return shim_random() % (shim_random() % 8 ? 40 : CHECK_PAGES);
 }
 
-/* Compare one run by x86's stores with the portable ones; nothing else may be written. */
-static void check_run(unsigned long *ours)
+/* One run by x86's stores and by the portable ones. */
+static void check_run(void)
 {
-	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
-	unsigned long from = shim_random() % CHECK_PAGES, nr = random_length();
-	unsigned long *words = (unsigned long *)shim_memmap;
+	unsigned long from = shim_random() % CHECK_PAGES, nr = random_length(), i;
 	struct memmap_template template;
 
 	for (i = 0; i < MEMMAP_PAGE_WORDS; i++)
 		template.word[i] = shim_random();
 	template.list_heads = shim_random() % 2;
 
-	check_fill(words, nr_words);
-	arch_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
-	memcpy(ours, words, nr_words * sizeof(*words));
-
-	check_fill(words, nr_words);
+	check_fill(2 * CHECK_PAGES);
 	plain_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
-	for (i = 0; i < nr_words; i++) {
-		if (ours[i] != words[i])
-			bench_fail("run of %lu from %lu: word %lu is %#lx, not %#lx, seed %#lx",
-				   nr, from, i, ours[i], words[i], options.seed);
-	}
+	check_expect(2 * CHECK_PAGES);
+	arch_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
+	check_pages(2 * CHECK_PAGES, "stores", from, nr);
 }
 
-/* Compare all pages that memmap_repeat() writes with the first; nothing else may be written. */
-static void check_repeat(unsigned long *before)
+/* All pages that memmap_repeat() writes are like the first. */
+static void check_repeat(void)
 {
-	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
-	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length(), done;
+	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length(), done, i;
 
-	check_fill((unsigned long *)shim_memmap, nr_words);
-	memcpy(before, shim_memmap, nr_words * sizeof(*before));
+	check_fill(2 * CHECK_PAGES);
+	check_expect(2 * CHECK_PAGES);
 	done = memmap_repeat(shim_memmap + from, nr);
 	if (done != (SHIM_PAGES_DIFFER || nr < MEMMAP_MIN_RUN ? 1 : nr))
 		bench_fail("of %lu pages %lu were initialised, seed %#lx", nr, done, options.seed);
-	for (i = 0; i < 2 * CHECK_PAGES; i++) {
-		struct page *was = (struct page *)before + i;
-
-		if (from <= i && i < from + done)
-			was = (struct page *)before + from;
-		if (memcmp(shim_memmap + i, was, sizeof(*was)))
-			bench_fail("%lu like page %lu: page %lu is wrong, seed %#lx", nr, from, i,
-				   options.seed);
-	}
-}
-
-/* A range that is added, of any length: all of it, and nothing beside it. */
-static void check_hotplug(unsigned long nr_pages, struct page *expected)
-{
-	unsigned long from = shim_random() % (nr_pages / 2), i;
-	unsigned long nr = 1 + shim_random() % (nr_pages / 2);
-
-	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
-	page_by_page(from, from + nr, BENCH_ZONE, MEMMAP_OFFLINE);
-	memcpy(expected, shim_memmap, nr_pages * sizeof(struct page));
-
-	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
-	highest_memmap_pfn = 0;
-	memmap_init_hotplug(nr, BENCH_NODE, BENCH_ZONE, from, NULL, MIGRATE_MOVABLE);
-	if (highest_memmap_pfn != from + nr - 1)
-		bench_fail("the highest pfn is %lu, not %lu", highest_memmap_pfn, from + nr - 1);
-	for (i = 0; i < nr_pages; i++) {
-		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
-			bench_fail("%lu pages added at %lu: page %lu is wrong, seed %#lx", nr,
-				   from, i, options.seed);
-	}
+	for (i = 1; i < done; i++)
+		expected[from + i] = expected[from];
+	check_pages(2 * CHECK_PAGES, "like the first", from, nr);
 }
 
 static void check_stores(void)
 {
-	unsigned long *ours = malloc(2 * CHECK_PAGES * sizeof(struct page));
 	unsigned int i;
 
-	if (!ours)
-		bench_fail("no memory");
 	for (i = 0; i < CHECK_RUNS; i++) {
-		check_run(ours);
-		check_repeat(ours);
+		check_run();
+		check_repeat();
 		if (bench_is_time())
 			bench_say("run %u of %u", i + 1, CHECK_RUNS);
 	}
-	free(ours);
 	bench_say("stores: movnti: %u runs, seed %#lx", CHECK_RUNS, options.seed);
 }
 
-/* Checks: the states */
-
-/* Each state is the same as page by page, and nothing else is written. */
-static void check_state(struct page *ours, enum memmap_state state)
+static void check_state(enum memmap_state state)
 {
+	static const char *const names[] = { "used", "free", "reserved", "offline" };
 	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length();
-	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
 	unsigned long zone = shim_random() % 2 ? BENCH_ZONE : SHIM_HIGHMEM_ZONE;
-	unsigned long *words = (unsigned long *)shim_memmap;
 
-	check_fill(words, nr_words);
-	memmap_init_pages(from, from + nr, zone, BENCH_NODE, state);
-	memcpy(ours, words, nr_words * sizeof(*words));
-
-	check_fill(words, nr_words);
+	check_fill(2 * CHECK_PAGES);
 	page_by_page(from, from + nr, zone, state);
-	for (i = 0; i < 2 * CHECK_PAGES; i++) {
-		if (memcmp(ours + i, shim_memmap + i, sizeof(*ours)))
-			bench_fail("state %u, run of %lu from %lu: page %lu is wrong, seed %#lx",
-				   state, nr, from, i, options.seed);
-	}
+	check_expect(2 * CHECK_PAGES);
+	memmap_init_pages(from, from + nr, zone, BENCH_NODE, state);
+	check_pages(2 * CHECK_PAGES, names[state], from, nr);
 }
 
 static void check_states(void)
 {
-	struct page *ours = malloc(2 * CHECK_PAGES * sizeof(struct page));
 	unsigned int i;
 
-	if (!ours)
-		bench_fail("no memory");
 	for (i = 0; i < CHECK_RUNS; i++) {
-		check_state(ours, i % (MEMMAP_OFFLINE + 1));
+		check_state(i % (MEMMAP_OFFLINE + 1));
 		if (bench_is_time())
 			bench_say("run %u of %u", i + 1, CHECK_RUNS);
 	}
-	free(ours);
 	bench_say("states: %u runs, struct pages of %zu bytes, seed %#lx", CHECK_RUNS,
 		  sizeof(struct page), options.seed);
+}
+
+/* A range that is added, of any length. */
+static void check_hotplug(unsigned long nr_pages)
+{
+	unsigned long from = shim_random() % (nr_pages / 2);
+	unsigned long nr = 1 + shim_random() % (nr_pages / 2);
+
+	check_fill(nr_pages);
+	page_by_page(from, from + nr, BENCH_ZONE, MEMMAP_OFFLINE);
+	check_expect(nr_pages);
+	highest_memmap_pfn = 0;
+	memmap_init_hotplug(nr, BENCH_NODE, BENCH_ZONE, from, NULL, MIGRATE_MOVABLE);
+	if (highest_memmap_pfn != from + nr - 1)
+		bench_fail("the highest pfn is %lu, not %lu", highest_memmap_pfn, from + nr - 1);
+	check_pages(nr_pages, "hot-added", from, nr);
 }
 
 /* Checks: the result */
@@ -265,37 +247,28 @@ static void check_zone(unsigned long nr_pages, const char *what)
 }
 
 static void check_way(unsigned int (*init)(unsigned long nr_pages, unsigned int threads),
-		      unsigned long nr_pages, const struct page *expected, const char *what)
+		      unsigned long nr_pages, const char *what)
 {
-	unsigned long i;
-
-	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
+	check_fill(nr_pages);
 	zone_reset(nr_pages);
 	init(nr_pages, 1);
 	check_zone(nr_pages, what);
-	for (i = 0; i < nr_pages; i++) {
-		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
-			bench_fail("%s: page %lu is not as stock makes it", what, i);
-	}
+	check_pages(nr_pages, what, 0, nr_pages);
 }
 
 /* Whichever way pages are used, they end up as stock leaves them. */
-static void check_use(const struct use *use, unsigned long nr_pages, struct page *expected)
+static void check_use(const struct use *use, unsigned long nr_pages)
 {
-	unsigned long i, bytes = nr_pages * sizeof(struct page);
 	unsigned int way;
 
 	for (way = USE_STOCK; way < NR_USE_WAYS; way++) {
-		memset(shim_memmap, 0xa5, bytes);
+		check_fill(nr_pages);
 		zone_reset(nr_pages);
 		use_pages(use, way, 0, nr_pages);
 		if (way == USE_STOCK)
-			memcpy(expected, shim_memmap, bytes);
-		for (i = 0; i < nr_pages; i++) {
-			if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
-				bench_fail("%s, way %u: page %lu is not as stock makes it",
-					   use->name, way, i);
-		}
+			check_expect(nr_pages);
+		else
+			check_pages(nr_pages, use->name, 0, nr_pages);
 	}
 }
 
@@ -303,27 +276,22 @@ static void check_use(const struct use *use, unsigned long nr_pages, struct page
 static void check_outcome(void)
 {
 	unsigned long nr_pages = CHECK_SECTIONS * PAGES_PER_SECTION;
-	unsigned long bytes = nr_pages * sizeof(struct page);
-	struct page *expected = malloc(bytes);
 	unsigned int i;
 
-	if (!expected)
-		bench_fail("no memory");
-	memset(shim_memmap, 0xa5, bytes);
+	check_fill(nr_pages);
 	zone_reset(nr_pages);
 	stock_init(nr_pages, 1);
 	check_zone(nr_pages, "stock");
-	memcpy(expected, shim_memmap, bytes);
+	check_expect(nr_pages);
 
-	check_way(bulk_init, nr_pages, expected, "bulk");
-	check_way(plain_init, nr_pages, expected, "plain");
+	check_way(bulk_init, nr_pages, "bulk");
+	check_way(plain_init, nr_pages, "plain");
 	for (i = 0; i < nr_uses; i++)
-		check_use(&uses[i], nr_pages, expected);
+		check_use(&uses[i], nr_pages);
 	for (i = 0; i < CHECK_HOTPLUG; i++)
-		check_hotplug(nr_pages, expected);
+		check_hotplug(nr_pages);
 	bench_say("outcome: %lu pages for %u uses are the same by all ways", nr_pages,
 		  nr_uses + 1);
-	free(expected);
 }
 
 static void check(void)
@@ -332,6 +300,9 @@ static void check(void)
 	bench_say_work(CHECK_RUNS, 2 * CHECK_RUNS * 6 * 2 * CHECK_PAGES * sizeof(struct page) +
 		       3 * 4 * (1 + nr_uses) * CHECK_SECTIONS * SECTION_BYTES);
 	memmap_alloc(CHECK_SECTIONS * SECTION_BYTES);
+	expected = malloc(CHECK_SECTIONS * SECTION_BYTES);
+	if (!expected)
+		bench_fail("no memory");
 	check_stores();
 	check_states();
 	check_outcome();
