@@ -29,7 +29,6 @@ jobs=
 controllers=
 had_pages=
 had_threshold=
-as=
 GROUP=
 
 restore()
@@ -223,15 +222,12 @@ with_event()
 	[ "$with_event_nr" -gt 0 ] && return $with_event_status
 }
 
-# program NAME WORD...: runs a program of this directory, through the command $as if set,
-# and shows its output
+# program NAME WORD...: runs a program of this directory, and shows its output
 program()
 {
 	program=$1
 	shift
-	# Word splitting is intended.
-	# shellcheck disable=SC2086
-	said=$($as "$DIR/$program" "$@")
+	said=$("$DIR/$program" "$@")
 	program_status=$?
 	[ -z "$said" ] || ktap_print_msg "$program $*: $said"
 	return $program_status

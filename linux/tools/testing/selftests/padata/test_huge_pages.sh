@@ -51,14 +51,6 @@ huge_shmem()
 	echo force > $THP/shmem_enabled
 }
 
-# hugepages WORD...: see hugepages.c
-hugepages()
-{
-	said=$("$DIR"/hugepages "$@") && return 0
-	ktap_print_msg "hugepages $*: $said"
-	return 1
-}
-
 # jobs_of WORD...: the number of jobs it takes.  A trace may lack the name of a task, so events
 # are those of this shell and of what it starts.
 jobs_of()
@@ -66,7 +58,7 @@ jobs_of()
 	echo 1 > "$TRACEFS/options/event-fork"
 	sh -c 'echo "$PPID"' > "$TRACEFS/set_event_pid"
 	start_tracing padata/padata_mt_job_start
-	hugepages "$@" || echo failed
+	program hugepages "$@" || echo failed
 	stop_tracing
 	echo > "$TRACEFS/set_event_pid"
 	echo 0 > "$TRACEFS/options/event-fork"
@@ -225,7 +217,7 @@ else
 	skip "transparent, shmem" "shmem has no transparent huge pages"
 	skip "transparent, shmem, allocated before" "shmem has no transparent huge pages"
 fi
-check "many at once" hugepages many private 2048 2
+check "many at once" program hugepages many private 2048 2
 check "a threshold and a number of threads decide whether there are jobs" settings_decide \
 	1:8:2 2048:8:2 2049:8:0 0:8:0 64:0:0 64:1:0 64:2:2 64:2147483647:2
 check "nonsense is refused" refuses_nonsense
