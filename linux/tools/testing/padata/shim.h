@@ -351,14 +351,6 @@ static inline unsigned long __cpumask_word(const struct cpumask *mask, int word)
 	return READ_ONCE(mask->bits[word]);
 }
 
-static inline void cpumask_copy(struct cpumask *dst, const struct cpumask *src)
-{
-	int i;
-
-	for (i = 0; i < SHIM_CPU_WORDS; i++)
-		dst->bits[i] = __cpumask_word(src, i);
-}
-
 static inline void cpumask_and(struct cpumask *dst, const struct cpumask *a,
 			       const struct cpumask *b)
 {
@@ -366,6 +358,11 @@ static inline void cpumask_and(struct cpumask *dst, const struct cpumask *a,
 
 	for (i = 0; i < SHIM_CPU_WORDS; i++)
 		dst->bits[i] = __cpumask_word(a, i) & __cpumask_word(b, i);
+}
+
+static inline void cpumask_copy(struct cpumask *dst, const struct cpumask *src)
+{
+	cpumask_and(dst, src, src);
 }
 
 static inline void cpumask_andnot(struct cpumask *dst, const struct cpumask *a,
@@ -492,39 +489,22 @@ bool cancel_work(struct work_struct *work);
 /* Not formatted, as libc does not know the kernel's formats, but arguments are read. */
 void set_worker_desc(const char *fmt, ...);
 
-/* <trace/events/padata.h> */
+/* <trace/events/padata.h>: arguments are read, and that is all */
 
-struct padata_mt_job;
-
-static inline void trace_padata_mt_job_start(unsigned int nr, const struct padata_mt_job *job,
-					     int threads)
+static inline void shim_trace(unsigned int nr, ...)
 {
 }
 
-static inline void trace_padata_mt_helper_start(unsigned int nr, int cpu)
-{
-}
-
-static inline void trace_padata_mt_chunk(unsigned int nr, unsigned long start, unsigned long end)
-{
-}
+#define trace_padata_mt_job_start	shim_trace
+#define trace_padata_mt_helper_start	shim_trace
+#define trace_padata_mt_chunk		shim_trace
+#define trace_padata_mt_helper_end	shim_trace
+#define trace_padata_mt_job_end		shim_trace
+#define trace_padata_mt_helper_end_enabled()	true
 
 static inline u64 task_sched_runtime(struct task_struct *task)
 {
 	return 0;
-}
-
-static inline bool trace_padata_mt_helper_end_enabled(void)
-{
-	return true;
-}
-
-static inline void trace_padata_mt_helper_end(unsigned int nr, u64 ns)
-{
-}
-
-static inline void trace_padata_mt_job_end(unsigned int nr, int threads)
-{
 }
 
 #endif /* _PADATA_SHIM_H */

@@ -527,13 +527,6 @@ set_fault()
 	done
 }
 
-# wide_fault FAULT: what fails may be any allocation, even one that could wait for memory
-wide_fault()
-{
-	set_fault "$1" ignore-gfp-wait=0 verbose=0
-	[ "$1" = failslab ] || set_fault "$1" min-order=0 ignore-gfp-highmem=0
-}
-
 stop_failing()
 {
 	for stopped in $FAULTS; do

@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,7 +41,10 @@
 #include <unistd.h>
 
 #include "../kselftest.h"
-#include "program.h"
+
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT	26
+#endif
 
 #ifndef MFD_HUGETLB
 #define MFD_HUGETLB	0x0004U
@@ -52,6 +56,9 @@
 #define NR_READERS	2
 #define NR_THREADS	8
 #define NR_MOVES	20
+
+/* Exit status: the kernel has nothing of what is asked for */
+#define SKIP		4
 
 enum kind { PRIVATE, SHARED, FILE_TOUCHED, FALLOCATE, THP, SHMEM, SHMEM_FALLOCATE };
 static const char * const kinds[] = {
@@ -65,6 +72,19 @@ static size_t size, nr, length;
 static unsigned char *memory;
 static atomic_bool done;
 static atomic_bool dirty;
+
+/* May be called by any thread. */
+static void finish(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	_exit(status);
+}
 
 /*
  * From now on, the kernel's allocations for this thread may fail, or no longer may.  How
