@@ -24,6 +24,7 @@
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/nodemask.h>
 #include <linux/overflow.h>
 #include <linux/padata_mt.h>
 #include <linux/prandom.h>
@@ -34,7 +35,6 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
-#include <linux/topology.h>
 #include <linux/workqueue.h>
 
 #include "padata_mt.h"

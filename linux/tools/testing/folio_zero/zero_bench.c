@@ -12,8 +12,8 @@
  *
  * --copy copies folios instead, with --mib of memory for each of source and copy.
  *
- * --store=NAME stands for another CPU: one that lacks those of clzero, movnti, stosb, stosq
- * and page that come before NAME in this list.
+ * --store=NAME stands for another CPU: one that lacks those of clzero, movnti, stosb and stosq
+ * that come before NAME in this list.
  *
  * Folios are zeroed one after the other in memory much larger than the cache.  Each
  * round starts with a different way.

@@ -358,10 +358,10 @@ static void check_defaults(void)
 		return;
 	check_default(true, STORE_CLZERO, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
 	check_default(true, STORE_STOSB, 0, MAX_ORDER_NR_PAGES);
-	check_default(true, STORE_PAGE, 0, MAX_ORDER_NR_PAGES);
+	check_default(true, STORE_STOSQ, 0, MAX_ORDER_NR_PAGES);
 	check_default(false, STORE_MOVNTI, DEFAULT_KBYTES,
 		      STOCK_ZEROES_EXTENTS ? MAX_ORDER_NR_PAGES : SZ_1M / PAGE_SIZE);
-	check_default(false, STORE_PAGE, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
+	check_default(false, STORE_STOSQ, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
 }
 
 static void check_stores(void)
