@@ -44,7 +44,7 @@
  * /sys/kernel/debug/test_padata_mt/progress has two numbers: the chunks that callers have
  * begun since the module was loaded, and those that helpers have begun.  From a write to
  * /sys/kernel/debug/test_padata_mt/release on, no chunk of the last description keeps a CPU
- * busy or sleeps, but for the rest of a sleep of no more than a second.
+ * busy or sleeps, but for the rest of its fn=sleep.
  *
  * /sys/kernel/debug/test_padata_mt/result has the jobs of the last description,
  * one per line, as words of the form key=value:
@@ -67,7 +67,6 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
-#include <linux/jiffies.h>
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -82,7 +81,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <linux/wait.h>
 
 #include "padata_mt.h"
 #include "test_padata_mt_cpus.h"
@@ -173,7 +171,6 @@ static struct dentry *test_dir;
 static atomic_long_t test_nr_own;		/* chunks that callers have begun */
 static atomic_long_t test_nr_helped;		/* chunks that helpers have begun */
 static bool test_released;
-static DECLARE_WAIT_QUEUE_HEAD(test_release_wait);
 
 static void test_broke(struct test_job *tj, const char *why)
 {
@@ -222,16 +219,6 @@ static void test_stay_busy(unsigned long us)
 	}
 }
 
-/* In one go, as what hangs does: the kernel reports that. */
-static void test_sleep(unsigned long us)
-{
-	if (us > USEC_PER_SEC)
-		wait_event_timeout(test_release_wait, READ_ONCE(test_released),
-				   usecs_to_jiffies(us));
-	else if (!READ_ONCE(test_released))
-		fsleep(us);
-}
-
 static void test_nap(unsigned long us)
 {
 	ktime_t until = ktime_add_us(ktime_get(), us);
@@ -274,7 +261,8 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 
 	switch (tj->desc->fn) {
 	case TEST_SLEEP:
-		test_sleep(us);
+		if (!READ_ONCE(test_released))
+			fsleep(us);
 		break;
 	case TEST_BUSY:
 		test_stay_busy(us);
@@ -621,7 +609,6 @@ static ssize_t test_release_write(struct file *file, const char __user *buf,
 				  size_t count, loff_t *ppos)
 {
 	WRITE_ONCE(test_released, true);
-	wake_up_all(&test_release_wait);
 	return count;
 }
 
