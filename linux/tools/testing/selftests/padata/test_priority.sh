@@ -17,7 +17,8 @@ restore()
 	hogs=
 }
 
-# start SIZE JOB...: by a task, on $cpus.  Sets caller; returns when it works and has $nr_helpers, or cannot have so many any more
+# start SIZE JOB...: by a task, on $cpus.  Sets caller; returns when it works and has $nr_helpers,
+# or cannot have so many any more
 start()
 {
 	size=$1
