@@ -34,18 +34,14 @@ def _row(
     return row(title, config, *values, needs=needs, when=when)
 
 
-# One of them looks at what the kernel made of its command line.
-HALF, BAD = "deferred_init_threads=50%", "deferred_init_threads=abc"
-
-
 @each(
     "config, append",
     [
-        _row(f"kselftests, {SMT} (rt)", (HALF,), machine=SMT, config=RT, when=FULL),
-        _row(f"kselftests, {SMT} (debug)", (BAD,), machine=SMT, config=DEBUG, when=FULL),
-        _row(f"kselftests, {SMT} (perf)", (HALF,), machine=SMT, config=PERF),
+        _row(f"kselftests, {SMT} (rt)", (), machine=SMT, config=RT, when=FULL),
+        _row(f"kselftests, {SMT} (debug)", (), machine=SMT, config=DEBUG, when=FULL),
+        _row(f"kselftests, {SMT} (perf)", (), machine=SMT, config=PERF),
         # They would bring the last CPU online, which the arm64 kernel cannot.
-        _row("kselftests, arm64", (HALF, "maxcpus=8"), machine=ARM64, config=kconfig.ARM64, when=FULL),
+        _row("kselftests, arm64", ("maxcpus=8",), machine=ARM64, config=kconfig.ARM64, when=FULL),
         # Faults of allocations, a disk in memory, core scheduling.
         _row(
             f"kselftests that need a debug kernel, {SMT} (debug)",

@@ -7,7 +7,7 @@
  * /sys/kernel/debug/test_padata_mt/run takes the description of a job, as words
  * of the form key=value; the write returns when the job is done:
  *
- *   start= size= align= min_chunk= max_chunk= max_threads= nid= numa_aware=
+ *   size= min_chunk= max_chunk= max_threads= nid= numa_aware=
  *		as in struct padata_mt_job; numbers as in C.  size= is required,
  *		max_threads= is INT_MAX by default, and all others are 0.
  *   cpus=LIST	helpers are started on no other CPUs, as in 0-3,8 (default: on any)
@@ -15,7 +15,6 @@
  *		touch	nothing (default)
  *		sleep	sleeps for us= microseconds
  *		busy	keeps the CPU busy for us= microseconds
- *		spin	keeps it busy for us= microseconds for each unit of the chunk
  *		work	uses us= microseconds of CPU time, to within a tick
  *		nap	sleeps again and again, for a millisecond each, for us= microseconds
  *		nested	runs a job of TEST_INNER_SIZE units of its own
@@ -23,9 +22,7 @@
  *		alloc	allocates memory, and frees it
  *		race	for each unit, adds to a variable shared by all threads, without
  *			a lock: for KCSAN to report
- *		none	there is no thread function: the job is malformed
- *   us=N	microseconds, for fn=sleep, fn=busy, fn=spin, fn=work, and fn=nap
- *		(default 100)
+ *   us=N	microseconds, for fn=sleep, fn=busy, fn=work, and fn=nap (default 100)
  *   us_helper=N	the same for helpers (default: as us=)
  *   hold=1	the caller holds test_fn_lock.  Not with fn=lock, which would hang.
  *   reclaim=1	the caller holds what lockdep takes for a lock of memory reclaim.  Not
@@ -35,41 +32,29 @@
  *		boot	helpers as at boot, one on every CPU (default)
  *		now	helpers as padata_do_multithreaded() uses them after boot
  *   jobs=N	run as many of these jobs at the same time (default 1)
- *   repeat=N	run them N times, one after another, or until padata has broken a promise or
- *		the task is killed (default 1)
  *   context=WHERE
  *		task	in the writing task, as jobs run after boot (default);
  *			jobs after the first are started from kernel threads
  *		kthread	in a new kernel thread that is bound to cpus=, like the
  *			threads that initialise struct pages at boot
  *
- * A description that makes no sense is refused with -EINVAL, and a line in the
- * log says why.  A job that padata refuses is reported as a result.
+ * A description that makes no sense is refused with -EINVAL.
  *
  * What a test waits for it can see, and need not guess how long that takes:
- * /sys/kernel/debug/test_padata_mt/progress has three numbers: the chunks that callers have
- * begun since the module was loaded, those that helpers have begun, and the sleeps of
- * fn=nap that are over.  From a write to
+ * /sys/kernel/debug/test_padata_mt/progress has two numbers: the chunks that callers have
+ * begun since the module was loaded, and those that helpers have begun.  From a write to
  * /sys/kernel/debug/test_padata_mt/release on, no chunk of the last description keeps a CPU
- * busy or sleeps, but for the rest of a sleep of no more than a second.
+ * busy or sleeps, but for the rest of its fn=sleep.
  *
  * /sys/kernel/debug/test_padata_mt/result has the jobs of the last description,
  * one per line, as words of the form key=value:
  *
- *   status=	ok, or failed if padata broke a promise or refused the job
+ *   status=	ok, or failed if padata broke a promise
  *   why=	which promise, in words joined by dashes, or none
  *   ret=	what padata_do_multithreaded() returned
  *   chunks= units=	calls of the thread function, and units handed out to them
  *   helped=	units handed out to helpers
- *   inside=	the most threads that were in the thread function at once
- *   strays=	chunks that helpers ran on CPUs outside cpus=; not a failure by
- *		itself, as helpers of a CPU that goes offline finish elsewhere
- *   elapsed_ns=	how long the job took
- *   units_by_cpu=	CPU:UNITS pairs, separated by commas
- *   runs=	with repeat=: how often the jobs were run; all else is of the last time
  */
-
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
@@ -82,7 +67,6 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
-#include <linux/jiffies.h>
 #include <linux/kstrtox.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -92,32 +76,28 @@
 #include <linux/padata_mt.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <linux/wait.h>
 
 #include "padata_mt.h"
 #include "test_padata_mt_cpus.h"
 
 /* Bitmaps have a bit for every unit, so that no check relies on another one. */
 #define TEST_MAX_SIZE		((unsigned long)SZ_16M)
-#define TEST_MAX_JOBS		64U
-#define TEST_MAX_REPEAT		10000U
-#define TEST_MAX_US		60000000UL
+#define TEST_MAX_JOBS		64UL
 #define TEST_MAX_DESCRIPTION	512
 #define TEST_INNER_SIZE		64UL
 
 enum test_fn {
-	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_SPIN, TEST_WORK, TEST_NAP, TEST_NESTED,
-	TEST_LOCK, TEST_ALLOC, TEST_RACE, TEST_NONE,
+	TEST_TOUCH, TEST_SLEEP, TEST_BUSY, TEST_WORK, TEST_NAP, TEST_NESTED, TEST_LOCK, TEST_ALLOC,
+	TEST_RACE,
 };
 
 static const char * const test_fns[] = {
-	"touch", "sleep", "busy", "spin", "work", "nap", "nested", "lock", "alloc", "race", "none",
+	"touch", "sleep", "busy", "work", "nap", "nested", "lock", "alloc", "race",
 };
 
 enum test_rules { TEST_BOOT, TEST_NOW };
@@ -126,10 +106,9 @@ static const char * const test_rules[] = { "boot", "now" };
 enum test_context { TEST_TASK, TEST_KTHREAD };
 static const char * const test_contexts[] = { "task", "kthread" };
 
-static const struct { const char *name; unsigned int flags; } test_scopes[] = {
-	{ "nofs", PF_MEMALLOC_NOFS },
-	{ "noio", PF_MEMALLOC_NOIO },
-	{ "memalloc", PF_MEMALLOC },
+static const char * const test_scopes[] = { "none", "nofs", "noio", "memalloc" };
+static const unsigned int test_scope_flags[] = {
+	0, PF_MEMALLOC_NOFS, PF_MEMALLOC_NOIO, PF_MEMALLOC,
 };
 
 /* What was asked for. */
@@ -137,13 +116,15 @@ struct test_desc {
 	struct padata_mt_job	job;
 	bool			on_cpus;	/* helpers run on @cpus only */
 	struct cpumask		cpus;
+	unsigned long		max_threads;
+	unsigned long		nid;
+	unsigned long		numa_aware;
 	unsigned long		us;
 	unsigned long		us_helper;
-	bool			hold;
-	bool			reclaim;
-	unsigned int		scope;
-	unsigned int		jobs;
-	unsigned int		repeat;
+	unsigned long		hold;
+	unsigned long		reclaim;
+	unsigned long		jobs;
+	int			scope;
 	int			rules;
 	int			fn;
 	int			context;
@@ -161,16 +142,13 @@ struct test_job {
 	struct test_padata_mt_cpus some;
 	struct task_struct	*caller;
 	unsigned long		*seen;		/* a bit for every unit */
-	atomic_long_t		*units;		/* for every CPU */
 	atomic_long_t		helped;
 	const char		*why;		/* the first promise broken */
 	atomic_t		chunks;
-	atomic_t		strays;
 	atomic_t		inside;
 	atomic_t		most;
 	bool			returned;
 	int			ret;
-	u64			elapsed_ns;
 	struct completion	*go;
 	struct completion	done;
 };
@@ -179,7 +157,6 @@ struct test_job {
 struct test_set {
 	struct test_desc	desc;
 	struct completion	go;
-	unsigned int		runs;
 	unsigned int		nr;
 	struct test_job		jobs[] __counted_by(nr);
 };
@@ -193,9 +170,7 @@ static struct dentry *test_dir;
 
 static atomic_long_t test_nr_own;		/* chunks that callers have begun */
 static atomic_long_t test_nr_helped;		/* chunks that helpers have begun */
-static atomic_long_t test_nr_naps;
 static bool test_released;
-static DECLARE_WAIT_QUEUE_HEAD(test_release_wait);
 
 static void test_broke(struct test_job *tj, const char *why)
 {
@@ -225,9 +200,7 @@ static void test_nest(struct test_job *tj)
 
 	inner.thread_fn = test_inner_fn;
 	inner.fn_arg = &units;
-	inner.start = 0;
 	inner.size = TEST_INNER_SIZE;
-	inner.align = 0;
 	inner.min_chunk = 1;
 	if (padata_mt_do_job(&inner, &test_inner_key, test_backend(tj)) < 0)
 		test_broke(tj, "inner-job-refused");
@@ -246,24 +219,12 @@ static void test_stay_busy(unsigned long us)
 	}
 }
 
-/* In one go, as what hangs does: the kernel reports that. */
-static void test_sleep(unsigned long us)
-{
-	if (us > USEC_PER_SEC)
-		wait_event_timeout(test_release_wait, READ_ONCE(test_released),
-				   usecs_to_jiffies(us));
-	else if (!READ_ONCE(test_released))
-		fsleep(us);
-}
-
 static void test_nap(unsigned long us)
 {
 	ktime_t until = ktime_add_us(ktime_get(), us);
 
-	while (!READ_ONCE(test_released) && ktime_before(ktime_get(), until)) {
+	while (!READ_ONCE(test_released) && ktime_before(ktime_get(), until))
 		fsleep(1000);
-		atomic_long_inc(&test_nr_naps);
-	}
 }
 
 /* If other tasks get the CPU meanwhile, this takes that much longer. */
@@ -300,13 +261,11 @@ static void test_work(struct test_job *tj, unsigned long start, unsigned long en
 
 	switch (tj->desc->fn) {
 	case TEST_SLEEP:
-		test_sleep(us);
+		if (!READ_ONCE(test_released))
+			fsleep(us);
 		break;
 	case TEST_BUSY:
 		test_stay_busy(us);
-		break;
-	case TEST_SPIN:
-		test_stay_busy(us * (end - start));
 		break;
 	case TEST_WORK:
 		test_use_cpu_time(us);
@@ -333,35 +292,18 @@ static void test_check_chunk(struct test_job *tj, unsigned long start,
 			     unsigned long end)
 {
 	const struct padata_mt_job *asked = &tj->desc->job;
-	unsigned long align = max(asked->align, 1UL);
-	unsigned long last = asked->start + asked->size;
 
-	if (start < asked->start || end > last || start >= end) {
+	if (end > asked->size || start >= end) {
 		test_broke(tj, "chunk-outside-job");
 		return;
 	}
 
-	if ((start != asked->start && start % align) ||
-	    (end != last && end % align))
-		test_broke(tj, "boundary-not-on-align");
 	if (end - start < min(asked->min_chunk, asked->size))
 		test_broke(tj, "chunk-shorter-than-min-chunk");
 	for (; start < end; start++) {
-		if (test_and_set_bit(start - asked->start, tj->seen))
+		if (test_and_set_bit(start, tj->seen))
 			test_broke(tj, "unit-handed-out-twice");
 	}
-}
-
-static void test_note_cpu(struct test_job *tj, unsigned long units)
-{
-	int cpu = raw_smp_processor_id();
-
-	atomic_long_add(units, &tj->units[cpu]);
-	if (current == tj->caller)
-		return;
-	atomic_long_add(units, &tj->helped);
-	if (tj->desc->on_cpus && !cpumask_test_cpu(cpu, &tj->desc->cpus))
-		atomic_inc(&tj->strays);
 }
 
 static void test_note_most(struct test_job *tj, int inside)
@@ -380,7 +322,8 @@ static void test_thread_fn(unsigned long start, unsigned long end, void *arg)
 	atomic_long_inc(current == tj->caller ? &test_nr_own : &test_nr_helped);
 	atomic_inc(&tj->chunks);
 	test_check_chunk(tj, start, end);
-	test_note_cpu(tj, end - start);
+	if (current != tj->caller)
+		atomic_long_add(end - start, &tj->helped);
 	test_work(tj, start, end);
 	if (READ_ONCE(tj->returned))
 		test_broke(tj, "thread-inside-after-return");
@@ -414,7 +357,7 @@ static int test_do_scoped(struct test_job *tj)
 	unsigned int flags;
 	int ret;
 
-	flags = memalloc_flags_save(tj->desc->scope);
+	flags = memalloc_flags_save(test_scope_flags[tj->desc->scope]);
 	if (reclaim)
 		fs_reclaim_acquire(GFP_KERNEL);
 	if (tj->desc->on_cpus)
@@ -431,8 +374,6 @@ static int test_do_scoped(struct test_job *tj)
 
 static void test_run_job(struct test_job *tj)
 {
-	u64 begin;
-
 	tj->why = NULL;
 	tj->caller = current;
 	tj->job = tj->desc->job;
@@ -440,9 +381,7 @@ static void test_run_job(struct test_job *tj)
 
 	if (tj->desc->hold)
 		mutex_lock(&test_fn_lock);
-	begin = ktime_get_ns();
 	tj->ret = test_do_scoped(tj);
-	tj->elapsed_ns = ktime_get_ns() - begin;
 	if (tj->desc->hold)
 		mutex_unlock(&test_fn_lock);
 
@@ -469,14 +408,7 @@ static int test_job_init(struct test_job *tj, struct test_set *set)
 	tj->go = &set->go;
 	init_completion(&tj->done);
 	tj->seen = kvcalloc(BITS_TO_LONGS(tj->desc->job.size) + 1, sizeof(long), GFP_KERNEL);
-	tj->units = kvcalloc(nr_cpu_ids, sizeof(*tj->units), GFP_KERNEL);
-	return tj->seen && tj->units ? 0 : -ENOMEM;
-}
-
-static void test_job_free(struct test_job *tj)
-{
-	kvfree(tj->seen);
-	kvfree(tj->units);
+	return tj->seen ? 0 : -ENOMEM;
 }
 
 static void test_set_free(struct test_set *set)
@@ -484,7 +416,7 @@ static void test_set_free(struct test_set *set)
 	unsigned int i;
 
 	for (i = 0; set && i < set->nr; i++)
-		test_job_free(&set->jobs[i]);
+		kvfree(set->jobs[i].seen);
 	kvfree(set);
 }
 
@@ -542,28 +474,20 @@ static int test_set_run(struct test_set *set)
 /*
  * Descriptions
  */
-static int test_parse_name(const char *value, const char * const *names,
-			   size_t nr, int *to)
-{
-	int i = match_string(names, nr, value);
-
-	if (i < 0)
-		return i;
-	*to = i;
-	return 0;
-}
-
-static int test_parse_number(struct test_desc *desc, const char *key,
-			     const char *value)
+static int test_parse_number(struct test_desc *desc, const char *key, const char *value)
 {
 	const struct { const char *key; unsigned long *to; } numbers[] = {
-		{ "start", &desc->job.start },
 		{ "size", &desc->job.size },
-		{ "align", &desc->job.align },
 		{ "min_chunk", &desc->job.min_chunk },
 		{ "max_chunk", &desc->job.max_chunk },
+		{ "max_threads", &desc->max_threads },
+		{ "nid", &desc->nid },
+		{ "numa_aware", &desc->numa_aware },
 		{ "us", &desc->us },
 		{ "us_helper", &desc->us_helper },
+		{ "hold", &desc->hold },
+		{ "reclaim", &desc->reclaim },
+		{ "jobs", &desc->jobs },
 	};
 	unsigned int i;
 
@@ -574,163 +498,82 @@ static int test_parse_number(struct test_desc *desc, const char *key,
 	return -EINVAL;
 }
 
-static int test_parse_bool(struct test_desc *desc, const char *key,
-			   const char *value)
+static int test_parse_word(struct test_desc *desc, const char *key, const char *value)
 {
-	const struct { const char *key; bool *to; } bools[] = {
-		{ "numa_aware", &desc->job.numa_aware },
-		{ "hold", &desc->hold },
-		{ "reclaim", &desc->reclaim },
+	const struct { const char *key; int *to; const char * const *names; size_t nr; } words[] = {
+		{ "scope", &desc->scope, test_scopes, ARRAY_SIZE(test_scopes) },
+		{ "rules", &desc->rules, test_rules, ARRAY_SIZE(test_rules) },
+		{ "fn", &desc->fn, test_fns, ARRAY_SIZE(test_fns) },
+		{ "context", &desc->context, test_contexts, ARRAY_SIZE(test_contexts) },
 	};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(bools); i++) {
-		if (!strcmp(key, bools[i].key))
-			return kstrtobool(value, bools[i].to);
-	}
-	return test_parse_number(desc, key, value);
-}
-
-static int test_parse_scope(struct test_desc *desc, const char *value)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(test_scopes); i++) {
-		if (!strcmp(value, test_scopes[i].name)) {
-			desc->scope |= test_scopes[i].flags;
-			return 0;
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!strcmp(key, words[i].key)) {
+			*words[i].to = match_string(words[i].names, words[i].nr, value);
+			return min(*words[i].to, 0);
 		}
 	}
-	return -EINVAL;
-}
-
-static int test_parse_word(struct test_desc *desc, const char *key,
-			   const char *value)
-{
-	if (!strcmp(key, "max_threads"))
-		return kstrtoint(value, 0, &desc->job.max_threads);
-	if (!strcmp(key, "nid"))
-		return kstrtoint(value, 0, &desc->job.nid) || !numa_valid_node(desc->job.nid) ?
-		       -EINVAL : 0;
-	if (!strcmp(key, "rules"))
-		return test_parse_name(value, test_rules, ARRAY_SIZE(test_rules),
-				       &desc->rules);
-	if (!strcmp(key, "scope"))
-		return test_parse_scope(desc, value);
-	if (!strcmp(key, "jobs"))
-		return kstrtouint(value, 0, &desc->jobs);
-	if (!strcmp(key, "repeat"))
-		return kstrtouint(value, 0, &desc->repeat);
-	if (!strcmp(key, "fn"))
-		return test_parse_name(value, test_fns, ARRAY_SIZE(test_fns),
-				       &desc->fn);
-	if (!strcmp(key, "context"))
-		return test_parse_name(value, test_contexts,
-				       ARRAY_SIZE(test_contexts), &desc->context);
 	if (!strcmp(key, "cpus")) {
 		desc->on_cpus = true;
 		return cpulist_parse(value, &desc->cpus);
 	}
-	return test_parse_bool(desc, key, value);
+	return test_parse_number(desc, key, value);
 }
 
-static int test_parse(struct test_desc *desc, char *words)
+static int test_describe(struct test_desc *desc, char *words)
 {
 	char *word, *value;
 
+	memset(desc, 0, sizeof(*desc));
+	desc->job.thread_fn = test_thread_fn;
+	desc->job.size = ULONG_MAX;
+	desc->max_threads = INT_MAX;
+	desc->us = 100;
+	desc->jobs = 1;
 	while ((word = strsep(&words, " \t\n"))) {
 		if (!*word)
 			continue;
 		value = strchr(word, '=');
 		if (value)
 			*value++ = '\0';
-		if (!value || test_parse_word(desc, word, value)) {
-			pr_err("cannot make sense of '%s%s%s'\n", word,
-			       value ? "=" : "", value ?: "");
+		if (!value || test_parse_word(desc, word, value))
 			return -EINVAL;
-		}
 	}
-	return 0;
-}
-
-static bool test_in_range(const char *key, unsigned long value,
-			  unsigned long low, unsigned long high)
-{
-	if (value >= low && value <= high)
-		return true;
-	pr_err("%s=%lu is not within %lu to %lu\n", key, value, low, high);
-	return false;
-}
-
-static int test_describe(struct test_desc *desc, char *words)
-{
-	memset(desc, 0, sizeof(*desc));
-	desc->job.size = ULONG_MAX;
-	desc->job.max_threads = INT_MAX;
-	desc->us = 100;
-	desc->jobs = 1;
-	desc->repeat = 1;
-	if (test_parse(desc, words))
-		return -EINVAL;
-	if (!test_in_range("size", desc->job.size, 0, TEST_MAX_SIZE) ||
-	    !test_in_range("jobs", desc->jobs, 1, TEST_MAX_JOBS) ||
-	    !test_in_range("repeat", desc->repeat, 1, TEST_MAX_REPEAT) ||
-	    !test_in_range("us", desc->us, 1, TEST_MAX_US) ||
-	    !test_in_range("us_helper", desc->us_helper, 0, TEST_MAX_US))
+	if (desc->job.size > TEST_MAX_SIZE || desc->jobs > TEST_MAX_JOBS || !desc->jobs ||
+	    !numa_valid_node(desc->nid))
 		return -EINVAL;
 
+	desc->job.max_threads = min_t(unsigned long, desc->max_threads, INT_MAX);
+	desc->job.nid = desc->nid;
+	desc->job.numa_aware = desc->numa_aware;
 	desc->us_helper = desc->us_helper ?: desc->us;
-
-	if (desc->fn != TEST_NONE)
-		desc->job.thread_fn = test_thread_fn;
 	return 0;
 }
 
 /*
  * Files
  */
-static bool test_set_is_ok(const struct test_set *set)
-{
-	unsigned int i;
-
-	for (i = 0; i < set->nr; i++) {
-		if (set->jobs[i].why)
-			return false;
-	}
-	return true;
-}
-
 /* The set takes the place of the last one. */
-static int test_run_once(const struct test_desc *desc, unsigned int run)
-{
-	struct test_set *set = test_set_alloc(desc);
-	int ret;
-
-	if (IS_ERR(set))
-		return PTR_ERR(set);
-
-	ret = test_set_run(set);
-	set->runs = run;
-	test_set_free(test_last);
-	test_last = set;
-	return ret;
-}
-
 static int test_run_words(char *words)
 {
 	struct test_desc *desc __free(kfree) = kmalloc(sizeof(*desc), GFP_KERNEL);
-	unsigned int run;
+	struct test_set *set;
 	int ret;
 
 	if (!desc)
 		return -ENOMEM;
 	ret = test_describe(desc, words);
+	if (ret)
+		return ret;
+	set = test_set_alloc(desc);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+
 	WRITE_ONCE(test_released, false);
-	for (run = 1; !ret && run <= desc->repeat; run++) {
-		ret = test_run_once(desc, run);
-		if (ret || !test_set_is_ok(test_last) || fatal_signal_pending(current))
-			break;
-	}
+	ret = test_set_run(set);
+	test_set_free(test_last);
+	test_last = set;
 	return ret;
 }
 
@@ -766,7 +609,6 @@ static ssize_t test_release_write(struct file *file, const char __user *buf,
 				  size_t count, loff_t *ppos)
 {
 	WRITE_ONCE(test_released, true);
-	wake_up_all(&test_release_wait);
 	return count;
 }
 
@@ -778,39 +620,18 @@ static const struct file_operations test_release_fops = {
 
 static int progress_show(struct seq_file *m, void *unused)
 {
-	seq_printf(m, "%ld %ld %ld\n", atomic_long_read(&test_nr_own),
-		   atomic_long_read(&test_nr_helped), atomic_long_read(&test_nr_naps));
+	seq_printf(m, "%ld %ld\n", atomic_long_read(&test_nr_own),
+		   atomic_long_read(&test_nr_helped));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(progress);
 
-static void test_show_units(struct seq_file *m, const struct test_job *tj)
-{
-	unsigned int cpu;
-	char sep = '=';
-
-	seq_puts(m, " units_by_cpu");
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		if (!atomic_long_read(&tj->units[cpu]))
-			continue;
-		seq_printf(m, "%c%u:%lu", sep, cpu, atomic_long_read(&tj->units[cpu]));
-		sep = ',';
-	}
-	seq_puts(m, sep == '=' ? "=none" : "");
-}
-
 static void test_show_job(struct seq_file *m, const struct test_job *tj)
 {
-	unsigned long units = bitmap_weight(tj->seen, tj->desc->job.size);
-
-	seq_printf(m, "status=%s why=%s ret=%d chunks=%d units=%lu",
+	seq_printf(m, "status=%s why=%s ret=%d chunks=%d units=%u helped=%ld\n",
 		   tj->why ? "failed" : "ok", tj->why ?: "none", tj->ret,
-		   atomic_read(&tj->chunks), units);
-	seq_printf(m, " inside=%d strays=%d elapsed_ns=%llu helped=%ld runs=%u",
-		   atomic_read(&tj->most), atomic_read(&tj->strays), tj->elapsed_ns,
-		   atomic_long_read(&tj->helped), test_last->runs);
-	test_show_units(m, tj);
-	seq_putc(m, '\n');
+		   atomic_read(&tj->chunks), bitmap_weight(tj->seen, tj->desc->job.size),
+		   atomic_long_read(&tj->helped));
 }
 
 static int result_show(struct seq_file *m, void *unused)

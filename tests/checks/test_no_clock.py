@@ -32,8 +32,8 @@ ALLOWED = {
     "padlab/guest/boot.sh": (1, REPORTED),
     "padlab/guest/users.sh": (1, "between looks at what is awaited"),
     # The kernel's own tests
-    "linux/kernel/test_padata_mt.c": (6, WORK),
-    "linux/kernel/padata_mt_kunit.c": (7, HANGS),
+    "linux/kernel/test_padata_mt.c": (4, WORK),
+    "linux/kernel/padata_mt_kunit.c": (3, HANGS),
     "linux/mm/memmap_bulk_kunit.c": (2, REPORTED),
     "linux/tools/testing/selftests/padata/functions.sh": (3, "between looks at what is awaited; of time"),
     "linux/tools/testing/selftests/padata/test_priority.sh": (1, "before a job, repeated without help"),

@@ -31,7 +31,7 @@ const char *const bench_name = "copy_check";
 #define PATTERN			0xa5
 #define NOTHING			ULONG_MAX
 
-static uint64_t seed = 1;
+static unsigned long seed = 1;
 static struct page *memory, *to, *from;
 static pthread_t caller;
 
@@ -229,12 +229,10 @@ static void check_stores(void)
 
 int main(int argc, char **argv)
 {
+	const struct shim_option known[] = { { "--seed=", &seed }, { } };
 	struct pool_stats stats;
 
-	if (argc > 2 || (argc == 2 && strncmp(argv[1], "--seed=", 7)))
-		bench_fail("see the head of copy_check.c for the options");
-	if (argc == 2)
-		seed = strtoul(argv[1] + 7, NULL, 0);
+	shim_options(argv, known);
 	caller = pthread_self();
 	stores_init();
 	use_extable();

@@ -6,8 +6,6 @@
 #ifndef _ZERO_BENCH_H
 #define _ZERO_BENCH_H
 
-#include <stdbool.h>
-
 #include "zero_kernel.h"
 #include "zero_ways.h"
 #include "../padata/bench.h"
@@ -15,13 +13,13 @@
 #define MIB			0x100000UL
 
 struct zero_options {
-	unsigned int		rounds;
+	unsigned long		use;		/* and use the folios then */
+	unsigned long		copy;		/* copy folios, do not zero them */
+	unsigned long		dependent;	/* --use: each read depends on the last */
+	unsigned long		rounds;
 	unsigned long		mib;		/* of memory in which folios are zeroed */
 	unsigned long		min_kib;	/* the smallest folio that is timed */
-	unsigned int		threads;	/* the most threads per folio */
-	bool			job;		/* --use: with a job, however small */
-	bool			dependent;	/* --use: each read depends on the last */
-	bool			copy;		/* copy folios, do not zero them */
+	unsigned long		threads;	/* the most threads per folio */
 };
 
 extern struct zero_options options;

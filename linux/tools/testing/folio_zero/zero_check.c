@@ -2,8 +2,8 @@
 /*
  * zero_check.c - check that every page of a folio is zeroed once, and nothing outside it
  *
- *   zero_check [--seed=N] [--store=NAME]
- *	with each store that the CPU has, or only with the one named
+ *   zero_check [--seed=N]
+ *	with each store that the CPU has
  *   zero_check-generic [--seed=N]
  *	as on an architecture without functions of its own to zero pages
  *
@@ -49,7 +49,7 @@ const char *const bench_name = "zero_check";
 static const bool generic;
 #endif
 
-static uint64_t seed = 1;
+static unsigned long seed = 1;
 static const char *store_name;
 static char *memory;
 static pthread_t caller;
@@ -358,10 +358,10 @@ static void check_defaults(void)
 		return;
 	check_default(true, STORE_CLZERO, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
 	check_default(true, STORE_STOSB, 0, MAX_ORDER_NR_PAGES);
-	check_default(true, STORE_PAGE, 0, MAX_ORDER_NR_PAGES);
+	check_default(true, STORE_STOSQ, 0, MAX_ORDER_NR_PAGES);
 	check_default(false, STORE_MOVNTI, DEFAULT_KBYTES,
 		      STOCK_ZEROES_EXTENTS ? MAX_ORDER_NR_PAGES : SZ_1M / PAGE_SIZE);
-	check_default(false, STORE_PAGE, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
+	check_default(false, STORE_STOSQ, DEFAULT_KBYTES, MAX_ORDER_NR_PAGES);
 }
 
 static void check_stores(void)
@@ -369,8 +369,6 @@ static void check_stores(void)
 	enum store store;
 
 	for (store = 0; store < NR_STORES; store++) {
-		if (store_name && strcmp(store_name, store_names[store]))
-			continue;
 		if (!store_works(store)) {
 			bench_say("store %s: not on this CPU", store_names[store]);
 			continue;
@@ -378,34 +376,17 @@ static void check_stores(void)
 		store_choose(store);
 		store_name = store_names[store];
 		check_store();
-		store_name = NULL;
-	}
-}
-
-/* The program */
-
-static void parse(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		if (!strncmp(argv[i], "--seed=", 7))
-			seed = strtoul(argv[i] + 7, NULL, 0);
-		else if (!generic && !strncmp(argv[i], "--store=", 8) &&
-			 store_find(argv[i] + 8) != NR_STORES)
-			store_name = argv[i] + 8;
-		else
-			bench_fail("see the head of zero_check.c for the options");
 	}
 }
 
 int main(int argc, char **argv)
 {
+	const struct shim_option known[] = { { "--seed=", &seed }, { } };
 	unsigned int rounds = generic ? 1 : NR_STORES;
 	struct pool_stats stats;
 
 	stores_init();
-	parse(argc, argv);
+	shim_options(argv, known);
 	caller = pthread_self();
 	bench_start(bench_nr_cpus(), seed);
 	kernel_init();

@@ -14,7 +14,7 @@
 #include "../padata/bench.h"
 #include "../padata/x86_cpu.h"
 
-const char *const store_names[NR_STORES] = { "clzero", "movnti", "stosb", "stosq", "page" };
+const char *const store_names[NR_STORES] = { "clzero", "movnti", "stosb", "stosq" };
 
 /* Checked once: in a guest, the check takes longer than zeroing 100 KiB. */
 static bool works[NR_STORES];
@@ -30,25 +30,6 @@ unsigned long *threshold_kbytes;
 unsigned long *copy_threshold_kbytes;
 int *max_threads;
 
-/*
- * The kernel decides by CPU model whether rep stosq is fast.  It is on all CPUs newer
- * than 2007, so assume that it is where the kernel does not list its flags, too.
- */
-static bool rep_is_good(void)
-{
-	FILE *file = fopen("/proc/cpuinfo", "r");
-	bool listed = false, good = false;
-	char line[8192];
-
-	while (file && !listed && fgets(line, sizeof(line), file)) {
-		listed = !strncmp(line, "flags", 5);
-		good = listed && strstr(line, " rep_good");
-	}
-	if (file)
-		fclose(file);
-	return good || !listed;
-}
-
 void stores_init(void)
 {
 	unsigned int a, b, c, d;
@@ -60,8 +41,7 @@ void stores_init(void)
 	works[STORE_CLZERO] = __get_cpuid(0x80000008, &a, &b, &c, &d) && b & 1;
 	works[STORE_MOVNTI] = true;
 	works[STORE_STOSB] = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1 << 9;
-	works[STORE_STOSQ] = rep_is_good();
-	works[STORE_PAGE] = true;
+	works[STORE_STOSQ] = true;
 	while (!works[store] || (store == STORE_MOVNTI && !rapids))
 		store++;
 	store_choose(store);
@@ -80,11 +60,13 @@ void store_choose(enum store store)
 
 enum store store_find(const char *name)
 {
-	enum store store = 0;
+	enum store store;
 
-	while (store < NR_STORES && strcmp(name, store_names[store]))
-		store++;
-	return store;
+	for (store = 0; store < NR_STORES; store++) {
+		if (!strcmp(name, store_names[store]) && works[store])
+			return store;
+	}
+	bench_fail("store %s: not on this CPU, or there is none", name);
 }
 
 static bool has(enum store store)
@@ -122,35 +104,12 @@ static void zero_words(void *to, unsigned long bytes)
 	asm volatile("rep stosq" : "+D" (to), "+c" (words) : "a" (0) : "memory");
 }
 
-/* Like the kernel's oldest clear_page(): a line of eight words at a time. */
-static void zero_page_in_loop(void *page)
-{
-	unsigned long *word = page, *end = page + PAGE_SIZE;
-
-	for (; word < end; word += 8)
-		asm volatile("movq %1, (%0)\n\t"
-			     "movq %1, 8(%0)\n\t"
-			     "movq %1, 16(%0)\n\t"
-			     "movq %1, 24(%0)\n\t"
-			     "movq %1, 32(%0)\n\t"
-			     "movq %1, 40(%0)\n\t"
-			     "movq %1, 48(%0)\n\t"
-			     "movq %1, 56(%0)"
-			     : : "r" (word), "r" (0UL) : "memory");
-}
-
 void zero_by_string(void *to, unsigned long bytes)
 {
-	void *end = to + bytes;
-
-	if (has(STORE_STOSB)) {
+	if (has(STORE_STOSB))
 		zero_bytes(to, bytes);
-	} else if (has(STORE_STOSQ)) {
+	else
 		zero_words(to, bytes);
-	} else {
-		for (; to < end; to += PAGE_SIZE)
-			zero_page_in_loop(to);
-	}
 }
 
 void clear_page(void *page)

@@ -19,8 +19,8 @@
 #define COPY_CHUNK		1024UL
 #define DEFAULT_KBYTES		4096UL
 
-/* The stores that the kernel's code chooses from, the best first. */
-enum store { STORE_CLZERO, STORE_MOVNTI, STORE_STOSB, STORE_STOSQ, STORE_PAGE, NR_STORES };
+/* The stores that the kernel's code chooses from, the best first.  The last is on all CPUs. */
+enum store { STORE_CLZERO, STORE_MOVNTI, STORE_STOSB, STORE_STOSQ, NR_STORES };
 
 extern const char *const store_names[NR_STORES];
 
@@ -32,13 +32,13 @@ bool store_works(enum store store);
  * The initial choice is that of the kernel on this CPU: movnti is for Intel's.
  */
 void store_choose(enum store store);
-/* The store called @name, or NR_STORES. */
+/* The store called @name, which must work on this CPU. */
 enum store store_find(const char *name);
 /* Whether CLZERO is available, and if not whether movnti is chosen; for ours and for others. */
 bool has_clzero(void);
 bool uses_movnti(void);
 
-/* rep stosb or rep stosq; clear_page() for each page where neither is fast. */
+/* rep stosb or rep stosq */
 void zero_by_string(void *to, unsigned long bytes);
 
 /* Whether to act as on a Zen CPU. */

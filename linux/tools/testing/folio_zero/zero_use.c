@@ -218,9 +218,8 @@ void time_uses(void)
 	get_memory();
 	if (options.copy)
 		use_ways = copy_ways;
-	*threshold_kbytes = options.job ? 4 : 0;
-	*copy_threshold_kbytes = *threshold_kbytes;
-	*max_threads = options.threads;
+	*threshold_kbytes = 0;
+	*copy_threshold_kbytes = 0;
 	for (round = 1; round <= options.rounds; round++) {
 		say_reference(round);
 		time_uses_once(round);

@@ -3,9 +3,10 @@
  * memmap_bench - initialise and free struct pages in userspace: check that the result
  * is right, and compare the time it takes with that of the old way
  *
- *   memmap_bench --check          check stores and results; no times
- *   memmap_bench                  times, with 1 to all CPUs
- *   memmap_bench --help           all other options
+ *   memmap_bench --check [--seed=N]
+ *	check stores and results; no times
+ *   memmap_bench [--rounds=N] [--mib=N]
+ *	times, with 1 to all CPUs, of N MiB of struct pages (4096, or 20 times the cache)
  *
  * mm/memmap_bulk.c, arch/x86/mm/memmap_bulk.c and kernel/padata_mt.c run unmodified,
  * on struct pages that nothing else uses, in memory much larger than the caches and
@@ -16,7 +17,6 @@
  * "FAILED: ".
  */
 
-#include <getopt.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,7 +28,6 @@
 /* Memory to use, in multiples of the cache size, and the minimum. */
 #define TIMES_CACHE		20
 #define LEAST_MIB		4096UL
-#define MAX_ROUNDS		999
 
 /* Number of runs to check, and the length of the longest. */
 #define CHECK_HOTPLUG		10
@@ -39,11 +38,10 @@
 const char *const bench_name = "memmap_bench";
 
 static struct {
-	bool			check;
-	uint64_t		seed;
+	unsigned long		check;
+	unsigned long		seed;
 	unsigned long		mib;
-	unsigned int		rounds;
-	unsigned int		threads;
+	unsigned long		rounds;
 } options = { .rounds = 9 };
 
 /* Size of CPU 0's last-level cache, as reported by the kernel. */
@@ -100,14 +98,35 @@ static unsigned long bench_bytes(void)
 	return bytes;
 }
 
-/* Checks: the stores */
+/* Checks: what is to be written, as it is page by page, and nothing beside it */
 
-static void check_fill(unsigned long *words, unsigned long nr)
+static struct page *expected;
+
+static void check_fill(unsigned long nr_pages)
+{
+	unsigned long *words = (unsigned long *)shim_memmap, i;
+
+	for (i = 0; i < nr_pages * MEMMAP_PAGE_WORDS; i++)
+		words[i] = 0xa5a5a5a5a5a5a5a5 ^ i;
+}
+
+/* What there is now is expected again, when memory has been filled once more. */
+static void check_expect(unsigned long nr_pages)
+{
+	memcpy(expected, shim_memmap, nr_pages * sizeof(struct page));
+	check_fill(nr_pages);
+}
+
+static void check_pages(unsigned long nr_pages, const char *what, unsigned long from,
+			unsigned long nr)
 {
 	unsigned long i;
 
-	for (i = 0; i < nr; i++)
-		words[i] = 0xa5a5a5a5a5a5a5a5 ^ i;
+	for (i = 0; i < nr_pages; i++) {
+		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
+			bench_fail("%s, %lu pages from %lu: page %lu is wrong, seed %#lx", what, nr,
+				   from, i, options.seed);
+	}
 }
 
 /* Mostly short runs, in which only the ends matter. */
@@ -116,130 +135,91 @@ static unsigned long random_length(void)
 	return shim_random() % (shim_random() % 8 ? 40 : CHECK_PAGES);
 }
 
-/* Compare one run by x86's stores with the portable ones; nothing else may be written. */
-static void check_run(unsigned long *ours)
+/* One run by x86's stores and by the portable ones. */
+static void check_run(void)
 {
-	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
-	unsigned long from = shim_random() % CHECK_PAGES, nr = random_length();
-	unsigned long *words = (unsigned long *)shim_memmap;
+	unsigned long from = shim_random() % CHECK_PAGES, nr = random_length(), i;
 	struct memmap_template template;
 
 	for (i = 0; i < MEMMAP_PAGE_WORDS; i++)
 		template.word[i] = shim_random();
 	template.list_heads = shim_random() % 2;
 
-	check_fill(words, nr_words);
-	arch_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
-	memcpy(ours, words, nr_words * sizeof(*words));
-
-	check_fill(words, nr_words);
+	check_fill(2 * CHECK_PAGES);
 	plain_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
-	for (i = 0; i < nr_words; i++) {
-		if (ours[i] != words[i])
-			bench_fail("run of %lu from %lu: word %lu is %#lx, not %#lx, seed %#lx",
-				   nr, from, i, ours[i], words[i], options.seed);
-	}
+	check_expect(2 * CHECK_PAGES);
+	arch_memmap_stamp(shim_memmap + from, shim_memmap + from + nr, &template);
+	check_pages(2 * CHECK_PAGES, "stores", from, nr);
 }
 
-/* Compare all pages that memmap_repeat() writes with the first; nothing else may be written. */
-static void check_repeat(unsigned long *before)
+/* All pages that memmap_repeat() writes are like the first. */
+static void check_repeat(void)
 {
-	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
-	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length(), done;
+	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length(), done, i;
 
-	check_fill((unsigned long *)shim_memmap, nr_words);
-	memcpy(before, shim_memmap, nr_words * sizeof(*before));
+	check_fill(2 * CHECK_PAGES);
+	check_expect(2 * CHECK_PAGES);
 	done = memmap_repeat(shim_memmap + from, nr);
 	if (done != (SHIM_PAGES_DIFFER || nr < MEMMAP_MIN_RUN ? 1 : nr))
 		bench_fail("of %lu pages %lu were initialised, seed %#lx", nr, done, options.seed);
-	for (i = 0; i < 2 * CHECK_PAGES; i++) {
-		struct page *was = (struct page *)before + i;
-
-		if (from <= i && i < from + done)
-			was = (struct page *)before + from;
-		if (memcmp(shim_memmap + i, was, sizeof(*was)))
-			bench_fail("%lu like page %lu: page %lu is wrong, seed %#lx", nr, from, i,
-				   options.seed);
-	}
-}
-
-/* A range that is added, of any length: all of it, and nothing beside it. */
-static void check_hotplug(unsigned long nr_pages, struct page *expected)
-{
-	unsigned long from = shim_random() % (nr_pages / 2), i;
-	unsigned long nr = 1 + shim_random() % (nr_pages / 2);
-
-	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
-	page_by_page(from, from + nr, BENCH_ZONE, MEMMAP_OFFLINE);
-	memcpy(expected, shim_memmap, nr_pages * sizeof(struct page));
-
-	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
-	highest_memmap_pfn = 0;
-	memmap_init_hotplug(nr, BENCH_NODE, BENCH_ZONE, from, NULL, MIGRATE_MOVABLE);
-	if (highest_memmap_pfn != from + nr - 1)
-		bench_fail("the highest pfn is %lu, not %lu", highest_memmap_pfn, from + nr - 1);
-	for (i = 0; i < nr_pages; i++) {
-		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
-			bench_fail("%lu pages added at %lu: page %lu is wrong, seed %#lx", nr,
-				   from, i, options.seed);
-	}
+	for (i = 1; i < done; i++)
+		expected[from + i] = expected[from];
+	check_pages(2 * CHECK_PAGES, "like the first", from, nr);
 }
 
 static void check_stores(void)
 {
-	unsigned long *ours = malloc(2 * CHECK_PAGES * sizeof(struct page));
 	unsigned int i;
 
-	if (!ours)
-		bench_fail("no memory");
 	for (i = 0; i < CHECK_RUNS; i++) {
-		check_run(ours);
-		check_repeat(ours);
+		check_run();
+		check_repeat();
 		if (bench_is_time())
 			bench_say("run %u of %u", i + 1, CHECK_RUNS);
 	}
-	free(ours);
 	bench_say("stores: movnti: %u runs, seed %#lx", CHECK_RUNS, options.seed);
 }
 
-/* Checks: the states */
-
-/* Each state is the same as page by page, and nothing else is written. */
-static void check_state(struct page *ours, enum memmap_state state)
+static void check_state(enum memmap_state state)
 {
+	static const char *const names[] = { "used", "free", "reserved", "offline" };
 	unsigned long from = shim_random() % CHECK_PAGES, nr = 1 + random_length();
-	unsigned long nr_words = 2 * CHECK_PAGES * MEMMAP_PAGE_WORDS, i;
 	unsigned long zone = shim_random() % 2 ? BENCH_ZONE : SHIM_HIGHMEM_ZONE;
-	unsigned long *words = (unsigned long *)shim_memmap;
 
-	check_fill(words, nr_words);
-	memmap_init_pages(from, from + nr, zone, BENCH_NODE, state);
-	memcpy(ours, words, nr_words * sizeof(*words));
-
-	check_fill(words, nr_words);
+	check_fill(2 * CHECK_PAGES);
 	page_by_page(from, from + nr, zone, state);
-	for (i = 0; i < 2 * CHECK_PAGES; i++) {
-		if (memcmp(ours + i, shim_memmap + i, sizeof(*ours)))
-			bench_fail("state %u, run of %lu from %lu: page %lu is wrong, seed %#lx",
-				   state, nr, from, i, options.seed);
-	}
+	check_expect(2 * CHECK_PAGES);
+	memmap_init_pages(from, from + nr, zone, BENCH_NODE, state);
+	check_pages(2 * CHECK_PAGES, names[state], from, nr);
 }
 
 static void check_states(void)
 {
-	struct page *ours = malloc(2 * CHECK_PAGES * sizeof(struct page));
 	unsigned int i;
 
-	if (!ours)
-		bench_fail("no memory");
 	for (i = 0; i < CHECK_RUNS; i++) {
-		check_state(ours, i % (MEMMAP_OFFLINE + 1));
+		check_state(i % (MEMMAP_OFFLINE + 1));
 		if (bench_is_time())
 			bench_say("run %u of %u", i + 1, CHECK_RUNS);
 	}
-	free(ours);
 	bench_say("states: %u runs, struct pages of %zu bytes, seed %#lx", CHECK_RUNS,
 		  sizeof(struct page), options.seed);
+}
+
+/* A range that is added, of any length. */
+static void check_hotplug(unsigned long nr_pages)
+{
+	unsigned long from = shim_random() % (nr_pages / 2);
+	unsigned long nr = 1 + shim_random() % (nr_pages / 2);
+
+	check_fill(nr_pages);
+	page_by_page(from, from + nr, BENCH_ZONE, MEMMAP_OFFLINE);
+	check_expect(nr_pages);
+	highest_memmap_pfn = 0;
+	memmap_init_hotplug(nr, BENCH_NODE, BENCH_ZONE, from, NULL, MIGRATE_MOVABLE);
+	if (highest_memmap_pfn != from + nr - 1)
+		bench_fail("the highest pfn is %lu, not %lu", highest_memmap_pfn, from + nr - 1);
+	check_pages(nr_pages, "hot-added", from, nr);
 }
 
 /* Checks: the result */
@@ -267,37 +247,28 @@ static void check_zone(unsigned long nr_pages, const char *what)
 }
 
 static void check_way(unsigned int (*init)(unsigned long nr_pages, unsigned int threads),
-		      unsigned long nr_pages, const struct page *expected, const char *what)
+		      unsigned long nr_pages, const char *what)
 {
-	unsigned long i;
-
-	memset(shim_memmap, 0xa5, nr_pages * sizeof(struct page));
+	check_fill(nr_pages);
 	zone_reset(nr_pages);
 	init(nr_pages, 1);
 	check_zone(nr_pages, what);
-	for (i = 0; i < nr_pages; i++) {
-		if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
-			bench_fail("%s: page %lu is not as stock makes it", what, i);
-	}
+	check_pages(nr_pages, what, 0, nr_pages);
 }
 
 /* Whichever way pages are used, they end up as stock leaves them. */
-static void check_use(const struct use *use, unsigned long nr_pages, struct page *expected)
+static void check_use(const struct use *use, unsigned long nr_pages)
 {
-	unsigned long i, bytes = nr_pages * sizeof(struct page);
 	unsigned int way;
 
 	for (way = USE_STOCK; way < NR_USE_WAYS; way++) {
-		memset(shim_memmap, 0xa5, bytes);
+		check_fill(nr_pages);
 		zone_reset(nr_pages);
 		use_pages(use, way, 0, nr_pages);
 		if (way == USE_STOCK)
-			memcpy(expected, shim_memmap, bytes);
-		for (i = 0; i < nr_pages; i++) {
-			if (memcmp(shim_memmap + i, expected + i, sizeof(struct page)))
-				bench_fail("%s, way %u: page %lu is not as stock makes it",
-					   use->name, way, i);
-		}
+			check_expect(nr_pages);
+		else
+			check_pages(nr_pages, use->name, 0, nr_pages);
 	}
 }
 
@@ -305,27 +276,22 @@ static void check_use(const struct use *use, unsigned long nr_pages, struct page
 static void check_outcome(void)
 {
 	unsigned long nr_pages = CHECK_SECTIONS * PAGES_PER_SECTION;
-	unsigned long bytes = nr_pages * sizeof(struct page);
-	struct page *expected = malloc(bytes);
 	unsigned int i;
 
-	if (!expected)
-		bench_fail("no memory");
-	memset(shim_memmap, 0xa5, bytes);
+	check_fill(nr_pages);
 	zone_reset(nr_pages);
 	stock_init(nr_pages, 1);
 	check_zone(nr_pages, "stock");
-	memcpy(expected, shim_memmap, bytes);
+	check_expect(nr_pages);
 
-	check_way(bulk_init, nr_pages, expected, "bulk");
-	check_way(plain_init, nr_pages, expected, "plain");
+	check_way(bulk_init, nr_pages, "bulk");
+	check_way(plain_init, nr_pages, "plain");
 	for (i = 0; i < nr_uses; i++)
-		check_use(&uses[i], nr_pages, expected);
+		check_use(&uses[i], nr_pages);
 	for (i = 0; i < CHECK_HOTPLUG; i++)
-		check_hotplug(nr_pages, expected);
+		check_hotplug(nr_pages);
 	bench_say("outcome: %lu pages for %u uses are the same by all ways", nr_pages,
 		  nr_uses + 1);
-	free(expected);
 }
 
 static void check(void)
@@ -334,6 +300,9 @@ static void check(void)
 	bench_say_work(CHECK_RUNS, 2 * CHECK_RUNS * 6 * 2 * CHECK_PAGES * sizeof(struct page) +
 		       3 * 4 * (1 + nr_uses) * CHECK_SECTIONS * SECTION_BYTES);
 	memmap_alloc(CHECK_SECTIONS * SECTION_BYTES);
+	expected = malloc(CHECK_SECTIONS * SECTION_BYTES);
+	if (!expected)
+		bench_fail("no memory");
 	check_stores();
 	check_states();
 	check_outcome();
@@ -435,13 +404,6 @@ static void bench_use(const struct use *use, unsigned long nr_pages, unsigned in
 	}
 }
 
-static unsigned int next_threads(unsigned int threads)
-{
-	unsigned int most = min(bench_nr_cpus(), options.threads ?: bench_nr_cpus());
-
-	return bench_next_threads(threads, most);
-}
-
 static void bench_round(unsigned int round, unsigned long nr_pages)
 {
 	unsigned int threads, i;
@@ -449,7 +411,7 @@ static void bench_round(unsigned int round, unsigned long nr_pages)
 	if (round)
 		bench_say("round %u reference %lu ns", round,
 			  bench_reference_ns(shim_memmap, nr_pages * sizeof(struct page)));
-	for (threads = 1; threads; threads = next_threads(threads)) {
+	for (threads = 1; threads; threads = bench_next_threads(threads, bench_nr_cpus())) {
 		for (i = 0; i < NR_WAYS; i++)
 			bench_once(&ways[(i + round) % NR_WAYS], nr_pages, threads, round);
 	}
@@ -464,7 +426,7 @@ static void bench(void)
 	/* A use makes two passes over its pages. */
 	unsigned int round, threads, nr = 2 * NR_USE_WAYS * nr_uses;
 
-	for (threads = 1; threads; threads = next_threads(threads))
+	for (threads = 1; threads; threads = bench_next_threads(threads, bench_nr_cpus()))
 		nr += NR_WAYS;
 	bench_say_work(options.rounds, (1 + (options.rounds + 1) * nr) * bytes);
 	memmap_alloc(bytes);
@@ -475,68 +437,16 @@ static void bench(void)
 		bench_round(round, nr_pages);
 }
 
-/* The command line */
-
-static void print_help(void)
-{
-	puts("usage: memmap_bench [OPTION]...\n"
-	     "\n"
-	     "  --check           check stores and outcome; no times\n"
-	     "  --seed=N          of the check's random runs (default: the time)\n"
-	     "  --rounds=N        to time (default 9)\n"
-	     "  --threads=N       at most (default: all CPUs)\n"
-	     "  --mib=N           of struct pages (default: 4096, or 20 times the cache)");
-}
-
-static unsigned long parse_number(const char *text, unsigned long most)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 0);
-
-	if (!*text || *end || value < 1 || value > most)
-		bench_fail("'%s' is not a number from 1 to %lu", text, most);
-	return value;
-}
-
-static void parse_options(int argc, char **argv)
-{
-	static const struct option known[] = {
-		{ "check", no_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "mib", required_argument, NULL, 'm' },
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "threads", required_argument, NULL, 't' },
-		{ }
-	};
-	int option;
-
-	options.seed = time(NULL);
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		if (option == 'c')
-			options.check = true;
-		else if (option == 'm')
-			options.mib = parse_number(optarg, LONG_MAX >> 20);
-		else if (option == 'r')
-			options.rounds = parse_number(optarg, MAX_ROUNDS);
-		else if (option == 's')
-			options.seed = parse_number(optarg, ULONG_MAX);
-		else if (option == 't')
-			options.threads = parse_number(optarg, SHIM_NR_CPUS);
-		else
-			break;
-	}
-	if (option == -1 && optind == argc)
-		return;
-	print_help();
-	exit(option != 'h');
-}
-
 int main(int argc, char **argv)
 {
+	const struct shim_option known[] = {
+		{ "--check", &options.check }, { "--seed=", &options.seed },
+		{ "--rounds=", &options.rounds }, { "--mib=", &options.mib }, { }
+	};
 	struct pool_stats stats;
 
-	parse_options(argc, argv);
+	options.seed = time(NULL);
+	shim_options(argv, known);
 	shim_random_seed(options.seed);
 	bench_start(bench_nr_cpus(), options.seed);
 	if (options.check)

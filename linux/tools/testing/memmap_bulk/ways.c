@@ -318,25 +318,16 @@ static void leave(unsigned long pfn, unsigned long end_pfn)
 #define SECTION			PAGES_PER_SECTION
 #define MIB_OF_STRUCT_PAGES(mib) (((mib) << 20) / 64)
 
-#define USE(name_, state_, window_, stock_next_, next_)			\
-{									\
-	.name	      = name_,						\
-	.state	      = MEMMAP_##state_,				\
-	.window	      = window_,					\
-	.stock_next   = stock_next_,					\
-	.next	      = next_,						\
-}
-
 const struct use uses[] = {
 	/* A memory block of 128 MiB, and one of 2 GiB. */
-	USE("hotplug", OFFLINE, SECTION, online, online),
-	USE("hotplug_large", OFFLINE, 16 * SECTION, online, online),
+	{ "hotplug", MEMMAP_OFFLINE, SECTION, online, online },
+	{ "hotplug_large", MEMMAP_OFFLINE, 16 * SECTION, online, online },
 	/* The lower zones of a PC, and several times the size of the caches. */
-	USE("early", USED, MIB_OF_STRUCT_PAGES(64), free_deferred, free_early),
-	USE("early_large", USED, MIB_OF_STRUCT_PAGES(256), free_deferred, free_early),
+	{ "early", MEMMAP_USED, MIB_OF_STRUCT_PAGES(64), free_deferred, free_early },
+	{ "early_large", MEMMAP_USED, MIB_OF_STRUCT_PAGES(256), free_deferred, free_early },
 	/* CMA, and pages that are never freed. */
-	USE("cma", RESERVED, MIB_OF_STRUCT_PAGES(16), free_reserved, free_reserved),
-	USE("reserved", RESERVED, SECTION, leave, leave),
+	{ "cma", MEMMAP_RESERVED, MIB_OF_STRUCT_PAGES(16), free_reserved, free_reserved },
+	{ "reserved", MEMMAP_RESERVED, SECTION, leave, leave },
 };
 
 const unsigned int nr_uses = ARRAY_SIZE(uses);

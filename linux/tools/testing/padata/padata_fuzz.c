@@ -18,11 +18,12 @@
  * job and argument are freed or overwritten as soon as the job is over, so that
  * AddressSanitizer notices a helper that still accesses them.
  *
- * Everything about job N follows from the seed and N, except for scheduling:
- * --seed S --job N runs that job over and over.
+ *   padata_fuzz-asan [--jobs=N] [--seed=S] [--job=N] [--stall=SECONDS]
+ *
+ * Everything about job N follows from the seed and N, except for scheduling: --seed=S --job=N
+ * runs that job over and over.  A job without an end in so many seconds has failed.
  */
 
-#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -33,29 +34,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sanitizer/common_interface_defs.h>
+
 #include <linux/padata_mt.h>
 
 #include "padata_mt.h"
 #include "pool.h"
 #include "shim.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/common_interface_defs.h>
-#else
-#define __sanitizer_set_death_callback(fn)	((void)(fn))
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef __SANITIZE_ADDRESS__
 #define BUILD		"ASan and UBSan"
-#elif defined(__SANITIZE_THREAD__)
-#define BUILD		"TSan"
 #else
-#define BUILD		"no sanitizer"
+#define BUILD		"TSan"
 #endif
 
-#define MAX_CALLERS	64
+#define NR_CALLERS	3
+#define NR_HELPERS	4
 #define NR_MACHINES	8
-#define NR_UNITS	64	/* for jobs up to this size, each unit is counted */
+#define SMALL		64	/* the size of most jobs, at most */
 #define MAX_DEPTH	2	/* of nested jobs */
 #define MAX_LIVE	2000	/* teams, before this counts as a leak */
 #define ENOUGH_JOBS	20000	/* by then every possible event should have happened */
@@ -150,7 +146,6 @@ struct trial {
 	int			next_cpu;	/* or else, for the next, or -1 */
 	int			nr_slots;	/* that had a helper */
 	int			nr_again;	/* how often one had another */
-	int			nr_ran;		/* threads that got a chunk */
 	bool			prepared;
 	bool			released;
 	atomic_t		at_work;	/* after boot: helpers that have not left */
@@ -158,7 +153,6 @@ struct trial {
 	atomic_t		over;
 	atomic_t		nr_chunks;
 	int			max_chunks;
-	unsigned char		units[NR_UNITS];
 	struct chunk		chunks[];
 };
 
@@ -167,29 +161,20 @@ struct caller {
 	unsigned long		nr;		/* the current job, or NO_JOB */
 	bool			ended;
 	unsigned long		jobs;		/* how many jobs it has run */
-	unsigned long		helped;		/* jobs of which a helper did a part */
-	unsigned long		helpers;	/* helpers that did so */
 	unsigned long		again;		/* helpers started in a used slot */
 };
 
 static struct {
-	unsigned long long	seed;
+	unsigned long		seed;
 	unsigned long		jobs;
-	unsigned long		seconds;
-	unsigned long		threads;
-	unsigned long		callers;
 	unsigned long		stall;
-	unsigned long		job;
-	bool			one_job;
-} opt = {
-	.jobs = 1000000, .seconds = 0, .threads = 4, .callers = 3, .stall = 60,
-};
+	unsigned long		job;		/* NO_JOB: all of them */
+} opt = { .jobs = 1000000, .stall = 60, .job = NO_JOB };
 
 static struct shim_machine machines[NR_MACHINES];
-static struct caller callers[MAX_CALLERS];
+static struct caller callers[NR_CALLERS];
 static unsigned long next_job;
 static unsigned long inner_jobs;
-static bool stopping;
 static bool engine_is_up;		/* with its workqueue */
 static __thread struct trial *current_trial;
 
@@ -237,7 +222,7 @@ static void broken(const struct trial *t, enum rule which, const char *fmt, ...)
 		len += snprintf(line + len, sizeof(line) - len, " %s %lu: %s;",
 				t->depth ? "within job" : "job", t->nr, shape);
 	}
-	snprintf(line + len, sizeof(line) - len, " seed 0x%llx\n", opt.seed);
+	snprintf(line + len, sizeof(line) - len, " seed 0x%lx\n", opt.seed);
 	leave(line);
 }
 
@@ -287,7 +272,7 @@ static unsigned long edge_number(void)
 static void shape_small(struct shape *s)
 {
 	s->start = one_in(4) ? any_number() : below(100);
-	s->size = 1 + below(NR_UNITS);
+	s->size = 1 + below(SMALL);
 	s->align = one_in(2) ? below(9) : 1UL << below(6);
 	s->min_chunk = one_in(3) ? below(80) : below(8);
 }
@@ -321,7 +306,7 @@ static void shape_max_chunk(struct shape *s)
 {
 	if (one_in(2))
 		return;
-	if (s->size <= NR_UNITS)
+	if (s->size <= SMALL)
 		s->max_chunk = below(s->size + 8);
 	else
 		s->max_chunk = s->size / (2 + below(64)) + below(8);
@@ -536,17 +521,6 @@ static void body(struct trial *t, unsigned long start)
 	}
 }
 
-static void mark_units(struct trial *t, unsigned long start, unsigned long end)
-{
-	for (; start != end; start++) {
-		unsigned long unit = start - t->shape.start;
-
-		if (unit >= t->shape.size)
-			broken(t, RULE_ONCE, "%lu to %lu is not of the job", start, end);
-		t->units[unit]++;
-	}
-}
-
 /*
  * With max_chunk no lock may be taken that sleeps and, as soon as there is a helper, no memory
  * allocated.
@@ -580,8 +554,6 @@ static void do_chunk(unsigned long start, unsigned long end, void *arg)
 		broken(t, RULE_ONCE, "more than %d chunks", t->max_chunks);
 	chunk = &t->chunks[i];
 	*chunk = (struct chunk){ .start = start, .end = end, .work = current_work() };
-	if (t->shape.size <= NR_UNITS)
-		mark_units(t, start, end);
 
 	body(t, start);
 	atomic_dec(&t->inside);
@@ -840,35 +812,6 @@ static int compare_works(const void *one, const void *other)
 	return a->work < b->work ? -1 : a->work > b->work;
 }
 
-/* Most jobs have few chunks, nearly in order. */
-static void sort_chunks(struct chunk *chunks, int nr, int (*compare)(const void *, const void *))
-{
-	int i, j;
-
-	if (nr > 64) {
-		qsort(chunks, nr, sizeof(*chunks), compare);
-		return;
-	}
-	for (i = 1; i < nr; i++) {
-		struct chunk chunk = chunks[i];
-
-		for (j = i; j && compare(&chunks[j - 1], &chunk) > 0; j--)
-			chunks[j] = chunks[j - 1];
-		chunks[j] = chunk;
-	}
-}
-
-static void check_units(const struct trial *t)
-{
-	unsigned long i;
-
-	for (i = 0; i < t->shape.size; i++) {
-		if (t->units[i] != 1)
-			broken(t, RULE_ONCE, "unit %lu was done %u times", t->shape.start + i,
-			       t->units[i]);
-	}
-}
-
 static void check_chunk(const struct trial *t, const struct chunk *chunk, unsigned long pos)
 {
 	const struct shape *s = &t->shape;
@@ -891,7 +834,7 @@ static unsigned long check_chunks(struct trial *t, int nr)
 	unsigned long pos = t->shape.start;
 	int i;
 
-	sort_chunks(t->chunks, nr, compare_chunks);
+	qsort(t->chunks, nr, sizeof(t->chunks[0]), compare_chunks);
 	for (i = 0; i < nr; i++) {
 		check_chunk(t, &t->chunks[i], pos);
 		pos = t->chunks[i].end;
@@ -904,7 +847,7 @@ static int count_slots(struct trial *t, int nr)
 {
 	int i, slots = 0;
 
-	sort_chunks(t->chunks, nr, compare_works);
+	qsort(t->chunks, nr, sizeof(t->chunks[0]), compare_works);
 	for (i = 0; i < nr; i++)
 		slots += !i || t->chunks[i].work != t->chunks[i - 1].work;
 	return slots;
@@ -932,14 +875,14 @@ static void check_counts(struct trial *t, int ret, int nr)
 {
 	const struct shape *s = &t->shape;
 	bool alone = s->max_alloc < memory_for(1);
+	int ran = count_slots(t, nr);
 
-	t->nr_ran = count_slots(t, nr);
 	if (ret > shape_max_threads(s))
 		broken(t, RULE_MAX_THREADS, "%d threads were put to work", ret);
 	if (ret != (s->size ? t->nr_slots + 1 : 0))
 		broken(t, RULE_COUNTS, "it returned %d, with %d helpers", ret, t->nr_slots);
-	if (t->nr_ran > ret)
-		broken(t, RULE_COUNTS, "%d threads of %d got a chunk", t->nr_ran, ret);
+	if (ran > ret)
+		broken(t, RULE_COUNTS, "%d threads of %d got a chunk", ran, ret);
 	if (t->nr_slots > helpers_with_chunks(s))
 		broken(t, RULE_COUNTS, "%d helpers for %d chunks besides the caller's", t->nr_slots,
 		       helpers_with_chunks(s));
@@ -976,8 +919,6 @@ static void check(struct trial *t, int ret)
 	end = check_chunks(t, nr);
 	if (end != t->shape.start + t->shape.size)
 		broken(t, RULE_ONCE, "all after %lu is left", end);
-	if (t->shape.size <= NR_UNITS)
-		check_units(t);
 	check_counts(t, ret, nr);
 }
 
@@ -1054,10 +995,6 @@ static void count(struct caller *caller, const struct trial *t)
 		return;
 	}
 	WRITE_ONCE(caller->jobs, caller->jobs + 1);
-	if (t->nr_ran > 1) {
-		caller->helped++;
-		caller->helpers += t->nr_ran - 1;
-	}
 	caller->again += t->nr_again;
 }
 
@@ -1099,7 +1036,7 @@ static void run_trial(struct trial *parent, uint64_t seed, unsigned long nr, str
 static bool claim_job(unsigned long *nr)
 {
 	*nr = __atomic_fetch_add(&next_job, 1, __ATOMIC_RELAXED);
-	return *nr < opt.jobs && !READ_ONCE(stopping);
+	return *nr < opt.jobs;
 }
 
 static void *caller_fn(void *arg)
@@ -1108,7 +1045,7 @@ static void *caller_fn(void *arg)
 	unsigned long nr;
 
 	while (claim_job(&nr)) {
-		if (opt.one_job)
+		if (opt.job != NO_JOB)
 			nr = opt.job;
 		WRITE_ONCE(caller->nr, nr);
 		run_trial(NULL, job_seed(nr), nr, caller);
@@ -1126,7 +1063,7 @@ static void leave_for(const char *why)
 	int len;
 
 	len = snprintf(line, sizeof(line), "padata_fuzz: FAILED: %s; under way:", why);
-	for (i = 0; i < opt.callers && len < 1500; i++) {
+	for (i = 0; i < NR_CALLERS && len < 1500; i++) {
 		unsigned long nr = READ_ONCE(callers[i].nr);
 		struct shape s;
 
@@ -1138,7 +1075,7 @@ static void leave_for(const char *why)
 		len += strlen(line + len);
 		len += snprintf(line + len, sizeof(line) - len, ";");
 	}
-	snprintf(line + len, sizeof(line) - len, " seed 0x%llx\n", opt.seed);
+	snprintf(line + len, sizeof(line) - len, " seed 0x%lx\n", opt.seed);
 	leave(line);
 }
 
@@ -1166,7 +1103,7 @@ static unsigned long jobs_done(void)
 {
 	unsigned long i, sum = READ_ONCE(inner_jobs);
 
-	for (i = 0; i < opt.callers; i++)
+	for (i = 0; i < NR_CALLERS; i++)
 		sum += READ_ONCE(callers[i].jobs);
 	return sum;
 }
@@ -1175,7 +1112,7 @@ static bool all_ended(void)
 {
 	unsigned long i;
 
-	for (i = 0; i < opt.callers; i++) {
+	for (i = 0; i < NR_CALLERS; i++) {
 		if (!READ_ONCE(callers[i].ended))
 			return false;
 	}
@@ -1185,12 +1122,12 @@ static bool all_ended(void)
 /* For each caller: the number of jobs it had done, and when that last changed. */
 static void watch_stalls(double time)
 {
-	static unsigned long seen[MAX_CALLERS];
-	static double since[MAX_CALLERS];
+	static unsigned long seen[NR_CALLERS];
+	static double since[NR_CALLERS];
 	struct trial t = {};
 	unsigned long i;
 
-	for (i = 0; i < opt.callers; i++) {
+	for (i = 0; i < NR_CALLERS; i++) {
 		unsigned long jobs = READ_ONCE(callers[i].jobs), nr = READ_ONCE(callers[i].nr);
 
 		if (jobs != seen[i] || !since[i] || nr == NO_JOB) {
@@ -1221,8 +1158,6 @@ static void watch(double start)
 		double time = now();
 
 		usleep(20000);
-		if (opt.seconds && time - start > opt.seconds)
-			WRITE_ONCE(stopping, true);
 		if (shim_nr_allocated() > MAX_LIVE)
 			broken(NULL, RULE_NO_TOUCH, "%d teams are not freed", shim_nr_allocated());
 		check_warnings();
@@ -1235,32 +1170,28 @@ static void watch(double start)
 	}
 }
 
-/* Sums over all callers, which have ended. */
-static struct caller sum_up(void)
+/* Helpers started in used slots, by callers which have ended. */
+static unsigned long nr_again(void)
 {
-	struct caller sum = {};
-	unsigned long i;
+	unsigned long i, sum = 0;
 
-	for (i = 0; i < opt.callers; i++) {
-		sum.helped += callers[i].helped;
-		sum.helpers += callers[i].helpers;
-		sum.again += callers[i].again;
-	}
+	for (i = 0; i < NR_CALLERS; i++)
+		sum += callers[i].again;
 	return sum;
 }
 
-static bool all_happened(const struct pool_stats *stats, const struct caller *sum)
+static bool all_happened(const struct pool_stats *stats)
 {
-	return stats->run && stats->late && stats->cancelled && sum->again;
+	return stats->run && stats->late && stats->cancelled && nr_again();
 }
 
 /* What must hold when all jobs are done and all helpers are gone. */
-static void check_end(const struct pool_stats *stats, const struct caller *sum, unsigned long jobs)
+static void check_end(const struct pool_stats *stats, unsigned long jobs)
 {
 	check_warnings();
 	if (shim_nr_allocated())
 		broken(NULL, RULE_NO_TOUCH, "%d teams were not freed", shim_nr_allocated());
-	if (jobs > ENOUGH_JOBS && !opt.one_job && !all_happened(stats, sum))
+	if (jobs > ENOUGH_JOBS && opt.job == NO_JOB && !all_happened(stats))
 		leave("padata_fuzz: FAILED: all jobs go the same way: that tests nothing\n");
 }
 
@@ -1268,7 +1199,7 @@ static void start_callers(void)
 {
 	unsigned long i;
 
-	for (i = 0; i < opt.callers; i++) {
+	for (i = 0; i < NR_CALLERS; i++) {
 		if (pthread_create(&callers[i].thread, NULL, caller_fn, &callers[i]))
 			shim_bug("a caller could not be started");
 	}
@@ -1291,133 +1222,44 @@ static int run(void)
 {
 	struct pool_stats stats;
 	unsigned long i, jobs;
-	struct caller sum;
 	double start = now(), seconds;
 
 	run_without_pool();
 	pool_choose_fate = choose_fate;
-	pool_start(opt.threads, opt.seed);
+	pool_start(NR_HELPERS, opt.seed);
 	shim_initcall();
 	engine_is_up = true;
 	start_callers();
 	watch(start);
-	for (i = 0; i < opt.callers; i++)
+	for (i = 0; i < NR_CALLERS; i++)
 		pthread_join(callers[i].thread, NULL);
 	pool_stop(&stats);
 	seconds = now() - start;
 	jobs = jobs_done();
-	sum = sum_up();
-	check_end(&stats, &sum, jobs);
+	check_end(&stats, jobs);
 
-	printf("padata_fuzz: helpers: %lu ran, %lu of them late, %lu were cancelled\n",
-	       stats.run, stats.late, stats.cancelled);
-	printf("padata_fuzz: jobs that were helped: %lu, by %lu threads, %lu in used slots\n",
-	       sum.helped, sum.helpers, sum.again);
-	printf("padata_fuzz: ok: %lu jobs, %lu callers, %lu helpers, ", jobs, opt.callers,
-	       opt.threads);
-	printf("%.1f s, %.0f jobs/s, seed 0x%llx\n", seconds, jobs / seconds, opt.seed);
+	printf("padata_fuzz: ok: %lu jobs, %.1f s, %.0f jobs/s, seed 0x%lx\n", jobs, seconds,
+	       jobs / seconds, opt.seed);
 	return 0;
-}
-
-static void print_usage(FILE *out)
-{
-	fprintf(out,
-		"usage: padata_fuzz [--jobs N] [--seconds N] [--seed S] [--job N]\n"
-		"                   [--threads N] [--callers N] [--stall N]\n"
-		"\n"
-		"Run random jobs and check what the engine guarantees (%s).\n"
-		"\n"
-		"  --jobs N      end after N jobs (default 1000000)\n"
-		"  --seconds N   or after N seconds\n"
-		"  --seed S      the same jobs as in another run\n"
-		"  --job N       only job N of the seed, over and over\n"
-		"  --threads N   helper threads (default 4)\n"
-		"  --callers N   threads that start jobs (default 3)\n"
-		"  --stall N     a job that takes N seconds has failed (default 60)\n",
-		BUILD);
-}
-
-static unsigned long parse_number(const char *text, unsigned long least, unsigned long most)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 0);
-	if (errno || end == text || *end || value < least || value > most) {
-		fprintf(stderr, "padata_fuzz: '%s' is not from %lu to %lu\n", text, least, most);
-		exit(2);
-	}
-	return value;
-}
-
-static void parse_options(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "jobs", required_argument, NULL, 'n' },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "seed", required_argument, NULL, 'S' },
-		{ "job", required_argument, NULL, 'j' },
-		{ "threads", required_argument, NULL, 't' },
-		{ "callers", required_argument, NULL, 'c' },
-		{ "stall", required_argument, NULL, 'w' },
-		{ "help", no_argument, NULL, 'h' },
-		{}
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (option) {
-		case 'n':
-			opt.jobs = parse_number(optarg, 1, LONG_MAX);
-			break;
-		case 's':
-			opt.seconds = parse_number(optarg, 1, INT_MAX);
-			break;
-		case 'S':
-			opt.seed = parse_number(optarg, 0, ULONG_MAX);
-			break;
-		case 'j':
-			opt.job = parse_number(optarg, 0, ULONG_MAX - 1);
-			opt.one_job = true;
-			break;
-		case 't':
-			opt.threads = parse_number(optarg, 1, 64);
-			break;
-		case 'c':
-			opt.callers = parse_number(optarg, 1, MAX_CALLERS);
-			break;
-		case 'w':
-			opt.stall = parse_number(optarg, 1, INT_MAX);
-			break;
-		case 'h':
-			print_usage(stdout);
-			exit(0);
-		default:
-			print_usage(stderr);
-			exit(2);
-		}
-	}
-	if (optind != argc) {
-		print_usage(stderr);
-		exit(2);
-	}
 }
 
 int main(int argc, char **argv)
 {
+	const struct shim_option known[] = {
+		{ "--jobs=", &opt.jobs }, { "--seed=", &opt.seed }, { "--job=", &opt.job },
+		{ "--stall=", &opt.stall }, { }
+	};
 	int i;
 
 	opt.seed = mix(time(NULL), getpid()) & UINT32_MAX;
-	parse_options(argc, argv);
+	shim_options(argv, known);
 	machines_init();
-	for (i = 0; i < MAX_CALLERS; i++)
+	for (i = 0; i < NR_CALLERS; i++)
 		callers[i].nr = NO_JOB;
 	shim_on_bug = on_shim_bug;
 	__sanitizer_set_death_callback(on_sanitizer);
 	signal(SIGABRT, on_abort);
-	printf("padata_fuzz: seed 0x%llx, %lu callers, %lu helpers, %s\n",
-	       opt.seed, opt.callers, opt.threads, BUILD);
+	printf("padata_fuzz: seed 0x%lx, %s\n", opt.seed, BUILD);
 	fflush(stdout);
 	return run();
 }

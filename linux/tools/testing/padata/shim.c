@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "shim.h"
@@ -22,6 +23,38 @@ void shim_bug(const char *what)
 		shim_on_bug(what);
 	fprintf(stderr, "padata: %s\n", what);
 	abort();
+}
+
+static bool shim_option_is(const struct shim_option *option, const char *arg)
+{
+	size_t len = strlen(option->name);
+	char *end = (char *)arg + len;
+
+	if (strncmp(arg, option->name, len))
+		return false;
+	if (option->text) {
+		*option->text = end;
+		return true;
+	}
+	*option->number = 1;
+	if (option->name[len - 1] == '=')
+		*option->number = strtoul(end, &end, 0);
+	return !*end;
+}
+
+void shim_options(char **argv, const struct shim_option *known)
+{
+	const struct shim_option *option;
+
+	while (*++argv) {
+		for (option = known; option->name && !shim_option_is(option, *argv); option++)
+			;
+		if (option->name)
+			continue;
+		for (option = known; option->name; option++)
+			printf("%s\n", option->name);
+		exit(!!strcmp(*argv, "--help"));
+	}
 }
 
 /*

@@ -29,8 +29,6 @@
 
 #define __init
 #define __ro_after_init
-#define __percpu
-#define __rcu
 /* Kernel headers that libc includes may define it, too. */
 #undef __counted_by
 #define __counted_by(...)
@@ -51,8 +49,6 @@ do {									\
 
 /* After this load, what other threads did before their store is visible. */
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
-
-#define NSEC_PER_USEC		1000L
 
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
@@ -93,6 +89,16 @@ static inline void shim_point(void) { }
  */
 void shim_bug(const char *what);
 extern void (*shim_on_bug)(const char *what);
+
+/* What programs may be told: "--name" sets *number to 1, "--name=" is followed by either. */
+struct shim_option {
+	const char		*name;
+	unsigned long		*number;
+	const char		**text;
+};
+
+/* Reads the command line, or says what may be on it and ends.  The last of @known is empty. */
+void shim_options(char **argv, const struct shim_option *known);
 
 /* Random numbers, a sequence for each thread */
 uint64_t shim_random(void);
@@ -145,24 +151,6 @@ typedef struct { int64_t counter; } atomic64_t;
 	shim_point();							\
 	__atomic_compare_exchange_n(ptr, oldp, new, false,		\
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-})
-
-#define xchg_relaxed(ptr, new)						\
-({									\
-	shim_point();							\
-	__atomic_exchange_n(ptr, new, __ATOMIC_RELAXED);		\
-})
-
-/* Returns the old value. */
-#define cmpxchg_relaxed(ptr, old, new)					\
-({									\
-	__auto_type __ptr = (ptr);					\
-	typeof(*__ptr) __old = (old);					\
-									\
-	shim_point();							\
-	__atomic_compare_exchange_n(__ptr, &__old, new, false,		\
-				    __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-	__old;								\
 })
 
 /* <linux/refcount.h> */
@@ -313,7 +301,6 @@ static inline void fs_reclaim_release(unsigned int gfp)
 
 #define SHIM_CPU_WORDS		(SHIM_NR_CPUS / 64)
 
-#define cpumask_var_t		struct cpumask *
 struct cpumask {
 	unsigned long		bits[SHIM_CPU_WORDS];
 };
@@ -364,14 +351,6 @@ static inline unsigned long __cpumask_word(const struct cpumask *mask, int word)
 	return READ_ONCE(mask->bits[word]);
 }
 
-static inline void cpumask_copy(struct cpumask *dst, const struct cpumask *src)
-{
-	int i;
-
-	for (i = 0; i < SHIM_CPU_WORDS; i++)
-		dst->bits[i] = __cpumask_word(src, i);
-}
-
 static inline void cpumask_and(struct cpumask *dst, const struct cpumask *a,
 			       const struct cpumask *b)
 {
@@ -379,6 +358,11 @@ static inline void cpumask_and(struct cpumask *dst, const struct cpumask *a,
 
 	for (i = 0; i < SHIM_CPU_WORDS; i++)
 		dst->bits[i] = __cpumask_word(a, i) & __cpumask_word(b, i);
+}
+
+static inline void cpumask_copy(struct cpumask *dst, const struct cpumask *src)
+{
+	cpumask_and(dst, src, src);
 }
 
 static inline void cpumask_andnot(struct cpumask *dst, const struct cpumask *a,
@@ -505,39 +489,22 @@ bool cancel_work(struct work_struct *work);
 /* Not formatted, as libc does not know the kernel's formats, but arguments are read. */
 void set_worker_desc(const char *fmt, ...);
 
-/* <trace/events/padata.h> */
+/* <trace/events/padata.h>: arguments are read, and that is all */
 
-struct padata_mt_job;
-
-static inline void trace_padata_mt_job_start(unsigned int nr, const struct padata_mt_job *job,
-					     int threads)
+static inline void shim_trace(unsigned int nr, ...)
 {
 }
 
-static inline void trace_padata_mt_helper_start(unsigned int nr, int cpu)
-{
-}
-
-static inline void trace_padata_mt_chunk(unsigned int nr, unsigned long start, unsigned long end)
-{
-}
+#define trace_padata_mt_job_start	shim_trace
+#define trace_padata_mt_helper_start	shim_trace
+#define trace_padata_mt_chunk		shim_trace
+#define trace_padata_mt_helper_end	shim_trace
+#define trace_padata_mt_job_end		shim_trace
+#define trace_padata_mt_helper_end_enabled()	true
 
 static inline u64 task_sched_runtime(struct task_struct *task)
 {
 	return 0;
-}
-
-static inline bool trace_padata_mt_helper_end_enabled(void)
-{
-	return true;
-}
-
-static inline void trace_padata_mt_helper_end(unsigned int nr, u64 ns)
-{
-}
-
-static inline void trace_padata_mt_job_end(unsigned int nr, int threads)
-{
 }
 
 #endif /* _PADATA_SHIM_H */

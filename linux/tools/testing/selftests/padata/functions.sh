@@ -29,7 +29,6 @@ jobs=
 controllers=
 had_pages=
 had_threshold=
-as=
 GROUP=
 
 restore()
@@ -223,15 +222,12 @@ with_event()
 	[ "$with_event_nr" -gt 0 ] && return $with_event_status
 }
 
-# program NAME WORD...: runs a program of this directory, through the command $as if set,
-# and shows its output
+# program NAME WORD...: runs a program of this directory, and shows its output
 program()
 {
 	program=$1
 	shift
-	# Word splitting is intended.
-	# shellcheck disable=SC2086
-	said=$($as "$DIR/$program" "$@")
+	said=$("$DIR/$program" "$@")
 	program_status=$?
 	[ -z "$said" ] || ktap_print_msg "$program $*: $said"
 	return $program_status
@@ -403,12 +399,10 @@ run_job()
 	echo "$*" > "$JOBS/run"
 } 2>/dev/null
 
-# progress: sets nr_own and nr_helped, chunks that callers and helpers have begun so far, and
-# nr_naps, the sleeps of fn=nap
+# progress: sets nr_own and nr_helped, chunks that callers and helpers have begun so far
 progress()
 {
-	# shellcheck disable=SC2034 # not all tests use all of them
-	read -r nr_own nr_helped nr_naps < "$JOBS/progress"
+	read -r nr_own nr_helped < "$JOBS/progress"
 }
 
 have_begun()
@@ -531,13 +525,6 @@ set_fault()
 	for setting; do
 		echo "${setting#*=}" > "$fault_dir/${setting%=*}"
 	done
-}
-
-# wide_fault FAULT: what fails may be any allocation, even one that could wait for memory
-wide_fault()
-{
-	set_fault "$1" ignore-gfp-wait=0 verbose=0
-	[ "$1" = failslab ] || set_fault "$1" min-order=0 ignore-gfp-highmem=0
 }
 
 stop_failing()

@@ -8,7 +8,6 @@
  *					the time: none may ever see the pattern
  *   hugepages many KIND SIZE_KB NR	threads touch different pages at once; NR each
  *   hugepages time KIND SIZE_KB NR	the time to touch NR pages, in ns per page
- *   hugepages mbind KIND SIZE_KB NR	as zero, on the last node only
  *   hugepages nomem KIND SIZE_KB NR	as zero, while allocations may fail
  *   hugepages copy KIND SIZE_KB NR	fill memory and write to each page while somebody else
  *					maps it: all else is copied, and he keeps what there was.
@@ -28,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +41,10 @@
 #include <unistd.h>
 
 #include "../kselftest.h"
-#include "program.h"
+
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT	26
+#endif
 
 #ifndef MFD_HUGETLB
 #define MFD_HUGETLB	0x0004U
@@ -53,6 +56,9 @@
 #define NR_READERS	2
 #define NR_THREADS	8
 #define NR_MOVES	20
+
+/* Exit status: the kernel has nothing of what is asked for */
+#define SKIP		4
 
 enum kind { PRIVATE, SHARED, FILE_TOUCHED, FALLOCATE, THP, SHMEM, SHMEM_FALLOCATE };
 static const char * const kinds[] = {
@@ -66,6 +72,19 @@ static size_t size, nr, length;
 static unsigned char *memory;
 static atomic_bool done;
 static atomic_bool dirty;
+
+/* May be called by any thread. */
+static void finish(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	_exit(status);
+}
 
 /*
  * From now on, the kernel's allocations for this thread may fail, or no longer may.  How
@@ -320,21 +339,6 @@ static int bind_last_node(void)
 	return node;
 }
 
-static void mbind_last_node(void)
-{
-	int node = bind_last_node(), status;
-
-	zero();
-	length = nr * size;
-	memory = get_memory();
-	touch_all(memory);
-	/* MPOL_F_NODE | MPOL_F_ADDR */
-	if (syscall(SYS_get_mempolicy, &status, NULL, 0UL, memory, 3UL))
-		finish(SKIP, "no memory policies: %s", strerror(errno));
-	if (status != node)
-		finish(1, "a page is on node %d, not %d", status, node);
-}
-
 /* What a word is filled with: there are no two alike. */
 static uint64_t filling(size_t word)
 {
@@ -503,7 +507,7 @@ static void parse(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc != 5)
-		finish(1, "hugepages zero|poll|many|time|mbind|nomem|copy|move KIND SIZE_KB NR");
+		finish(1, "hugepages zero|poll|many|time|nomem|copy|move KIND SIZE_KB NR");
 	parse(argv);
 	if (!strcmp(argv[1], "zero"))
 		zero();
@@ -513,8 +517,6 @@ int main(int argc, char **argv)
 		many();
 	else if (!strcmp(argv[1], "time"))
 		time_pages();
-	else if (!strcmp(argv[1], "mbind"))
-		mbind_last_node();
 	else if (!strcmp(argv[1], "nomem"))
 		zero_without_memory();
 	else if (!strcmp(argv[1], "copy"))

@@ -2,8 +2,8 @@
 /*
  * setsched - set the scheduling policy of a task
  *
- *	setsched fifo|deadline|idle COMMAND [ARG...]
- *	setsched fifo|deadline|idle -p PID
+ *	setsched fifo|deadline COMMAND [ARG...]
+ *	setsched fifo|deadline -p PID
  *	setsched core COMMAND [ARG...]
  *
  * Does what chrt does, for tests that cannot rely on it; and "core" runs the command
@@ -46,7 +46,7 @@ struct attr {
 
 static int set_policy(const char *name, pid_t pid)
 {
-	struct attr attr = { .size = sizeof(attr), .policy = SCHED_IDLE };
+	struct attr attr = { .size = sizeof(attr) };
 
 	if (!strcmp(name, "core"))
 		return prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, pid, CORE_SCOPE_TASK, 0);
@@ -58,7 +58,7 @@ static int set_policy(const char *name, pid_t pid)
 		attr.runtime = 50 * NS_PER_MS;
 		attr.deadline = 100 * NS_PER_MS;
 		attr.period = 100 * NS_PER_MS;
-	} else if (strcmp(name, "idle")) {
+	} else {
 		fprintf(stderr, "setsched: no policy '%s'\n", name);
 		exit(1);
 	}

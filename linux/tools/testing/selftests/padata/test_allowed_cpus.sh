@@ -95,20 +95,6 @@ is_alone_on()
 	jobs_on "$1" $JOB && all_are ret 1 && all_are helped 0
 }
 
-# A task that runs one job after another, in the named cgroup if there is one
-start_jobs()
-{
-	(
-		trap - EXIT
-		[ -z "$1" ] || enter_group "$1"
-		while :; do
-			# shellcheck disable=SC2086
-			run_job $JOB
-		done
-	) &
-	jobs=$!
-}
-
 set_mask()
 {
 	taskset -pc "$1" "$jobs" > /dev/null
@@ -119,10 +105,12 @@ set_cpuset()
 	echo "$1" > "$GROUP/changing/cpuset.cpus"
 }
 
-# follows COMMAND [GROUP]: the command changes where the task in the group may run
+# follows COMMAND: it changes where a task that runs one job after another may run
 follows()
 {
-	start_jobs "${2:-}"
+	# shellcheck disable=SC2086
+	start_jobs $JOB
+	echo "$jobs" > "$GROUP/changing/cgroup.procs"
 	start_tracing padata/padata_mt_chunk
 	for i in $(seq $CHANGES); do
 		case $((i % 4)) in
@@ -183,6 +171,6 @@ check "helpers stay on the CPUs of the task's cpuset" stays_on "$odd" jobs_in fi
 check "a task that may run on its CPU only is alone" is_alone_on "$last"
 check "so is one on the first CPU" is_alone_on "$first"
 check "helpers follow a mask that changes all the time" follows set_mask
-check "helpers follow a cpuset that changes all the time" follows set_cpuset changing
+check "helpers follow a cpuset that changes all the time" follows set_cpuset
 
 finish

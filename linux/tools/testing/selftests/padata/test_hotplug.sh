@@ -59,12 +59,6 @@ runs_while_toggling()
 	while_toggling job_is_ok "$@"
 }
 
-# pages_while_toggling NAME WORD...: the same with jobs that zero pages
-pages_while_toggling()
-{
-	with_event padata_mt_helper_start while_toggling program "$@"
-}
-
 # The CPUs that were offline help again.
 all_help()
 {
@@ -76,7 +70,7 @@ setup_jobs
 setup_tracing
 [ -n "$cpus" ] || skip_all "needs a CPU that can go offline (CONFIG_HOTPLUG_CPU)"
 nr=$(nr_online_cpus)
-ktap_set_plan 11
+ktap_set_plan 9
 
 check "a job in a task" runs_while_toggling size=10000 min_chunk=4
 check "jobs in kernel threads" \
@@ -85,17 +79,12 @@ check "jobs that sleep" runs_while_toggling size=64 fn=sleep us=1000 jobs=4
 check "a job after boot" runs_while_toggling rules=now size=1000 max_chunk=1 fn=busy us=300
 check "a job after boot that sleeps" \
 	runs_while_toggling rules=now size=256 max_chunk=1 fn=sleep us=1000
+name="huge pages that others read meanwhile"
 if have_huge_pages $NR 1024; then
-	check "huge pages that are touched" \
-		pages_while_toggling hugepages zero private 2048 $NR
-	check "huge pages that others read meanwhile" \
-		pages_while_toggling hugepages poll file 2048 $NR
-	check "huge pages of a fallocate()" \
-		pages_while_toggling hugepages zero fallocate 2048 $NR
+	check "$name" with_event padata_mt_helper_start while_toggling \
+		program hugepages poll file 2048 $NR
 else
-	for name in touched read "of a fallocate()"; do
-		skip "huge pages, $name" "needs $NR huge pages of 2 MiB"
-	done
+	skip "$name" "needs $NR huge pages of 2 MiB"
 fi
 check "all CPUs are back" [ "$(nr_online_cpus)" -eq "$nr" ]
 check "all CPUs help again" all_help

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Helpers of a kernel thread, which no cpuset restricts, avoid a CPU that unbound work stays
-# off: one that a cpuset partition has isolated, or that is not in the mask of workqueues.
-# They leave it if that happens in the middle of a job.
+# off: one that a cpuset partition has isolated.  They leave it if that happens in the middle
+# of a job.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -13,47 +13,22 @@ JOB="rules=now context=kthread size=4000 max_chunk=1 fn=sleep us=1000"
 # Claimed on one CPU
 FILTER=$TRACEFS/events/padata/padata_mt_chunk/filter
 
-UNBOUND=/sys/devices/virtual/workqueue/cpumask
-
-unbound=
-
 restore()
 {
 	stop_jobs
-	[ -z "$unbound" ] || echo "$unbound" > "$UNBOUND"
 	[ ! -e "$FILTER" ] || echo 0 > "$FILTER"
 }
 
-isolated_partition()
-{
-	echo isolated > "$GROUP/one/cpuset.cpus.partition"
-	[ "$(cat "$GROUP/one/cpuset.cpus.partition")" = isolated ]
-}
-
-member_partition()
-{
-	echo member > "$GROUP/one/cpuset.cpus.partition"
-}
-
-isolated_mask()
-{
-	printf '%x\n' $((0x$unbound & ~(1 << last))) > "$UNBOUND"
-}
-
-member_mask()
-{
-	echo "$unbound" > "$UNBOUND"
-}
-
-# isolate HOW: the caller may be starting a helper there when that is isolated.
+# The caller may be starting a helper there when that is isolated.
 isolate()
 {
-	"isolated_$1" || return 1
+	echo isolated > "$GROUP/one/cpuset.cpus.partition"
+	[ "$(cat "$GROUP/one/cpuset.cpus.partition")" = isolated ] || return 1
 	begin_chunks 8 0
 	mark "is isolated"
 	begin_chunks 50 0
 	mark "may change"
-	"member_$1"
+	echo member > "$GROUP/one/cpuset.cpus.partition"
 }
 
 # Until helpers work there.  A job that has begun while the CPU is isolated never uses it, so it
@@ -88,7 +63,7 @@ started_on()
 		END { print n + 0 }' "$TRACEFS/trace"
 }
 
-# keeps_off HOW: sets strays and used, chunks that helpers claimed on $last in either state,
+# keeps_off: sets strays and used, chunks that helpers claimed on $last in either state,
 # and woken, helpers that were started there in vain.  One that has just looked may claim one
 # more chunk, each time.
 keeps_off()
@@ -100,7 +75,7 @@ keeps_off()
 	start_tracing padata/padata_mt_chunk padata/padata_mt_helper_start
 	used=0
 	changes=0
-	while use && [ $changes -lt $CHANGES ] && isolate "$1"; do
+	while use && [ $changes -lt $CHANGES ] && isolate; do
 		changes=$((changes + 1))
 	done
 	stop_tracing
@@ -132,21 +107,10 @@ last=$(online_cpus | sort -n | tail -n 1)
 mkdir "$GROUP/one"
 echo "$last" > "$GROUP/cpuset.cpus.exclusive"
 echo "$last" > "$GROUP/one/cpuset.cpus.exclusive"
-unbound=$(cat "$UNBOUND")
-ktap_set_plan 7
+ktap_set_plan 4
 
-check "no helper works on an isolated CPU" keeps_off partition
+check "no helper works on an isolated CPU" keeps_off
 check "nor is one started there" is_left_alone
 check "helpers work there when it is not" is_used
-
-if [ "$last" -lt 31 ]; then
-	check "no helper works on a CPU without unbound work" keeps_off mask
-	check "nor is one started there" is_left_alone
-	check "helpers work there when it has some" is_used
-else
-	for name in off left used; do
-		skip "unbound work, $name" "the mask has more than a word"
-	done
-fi
 
 finish

@@ -1,34 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Jobs of many shapes: in a task, as they run after boot, and in a new kernel
-# thread with idle CPUs around, as when struct pages are initialised.  With helpers
-# placed by the rules for jobs at boot, and by those for jobs now.
+# Jobs in a task and in kernel threads, at the same time, and jobs that start jobs: with
+# helpers placed by the rules for jobs at boot, and by those for jobs now.  And which jobs
+# have no helpers now.
 
 . "$(dirname "$0")"/functions.sh
 
-shapes()
+jobs_of_all_kinds()
 {
-	cat <<-SHAPES
-	one unit: size=1
-	nothing: size=0
+	cat <<-JOBS
 	many units: size=1000003
-	sections of a node: start=1048576 size=8388608 align=32768 min_chunk=32768
-	unaligned ends: start=32769 size=1000001 align=32768 min_chunk=32768
-	the end of the range: start=0xffffffffffff0000 size=0xffff align=4096
-	align not a power of two: start=5 size=100003 align=1000 min_chunk=10
-	align greater than size: start=990 size=50 align=1000
-	min_chunk greater than size: size=100 min_chunk=101
-	align and min_chunk 0: size=1000 align=0 min_chunk=0
-	one thread: size=100000 max_threads=1
-	two threads: size=100000 min_chunk=10 max_threads=2
-	no thread: size=1000 max_threads=0
-	less than none: size=1000 max_threads=-1
 	nodes in turn: size=100000 min_chunk=16 numa_aware=1
-	a thread function that sleeps: size=64 fn=sleep us=1000
-	a thread function that works: size=256 fn=busy us=200
-	a thread function that starts jobs: size=64 fn=nested
-	SHAPES
+	in a kernel thread: size=100000 min_chunk=8 context=kthread
+	more jobs than CPUs: size=100000 min_chunk=8 jobs=16
+	many jobs: size=1000 jobs=64
+	jobs that sleep: size=64 fn=sleep us=500 jobs=16
+	jobs that work: size=256 fn=busy us=200 jobs=2
+	jobs that start jobs: size=64 fn=nested jobs=8
+	JOBS
 }
 
 # A chunk is as long as allowed, however long the thread function takes for it, except at
@@ -56,16 +46,16 @@ has_no_help()
 }
 
 setup_jobs
-ktap_set_plan $((4 * $(shapes | wc -l) + 7))
+ktap_set_plan $((2 * $(jobs_of_all_kinds | wc -l) + 7))
 
-for context in task kthread "task rules=now max_chunk=5000" "kthread rules=now max_chunk=5000"; do
+for rules in rules=boot "rules=now max_chunk=100"; do
 	while IFS=: read -r name words; do
 		# Word splitting is intended.
 		# shellcheck disable=SC2086
-		check "$context: $name" job_is_ok $words context=$context
-	done <<-SHAPES
-	$(shapes)
-	SHAPES
+		check "$rules: $name" job_is_ok $words $rules
+	done <<-JOBS
+	$(jobs_of_all_kinds)
+	JOBS
 done
 check "a job after boot that says how long chunks may be" is_cut_by_max_chunk
 check "one that does not say it has no helpers" is_done_alone

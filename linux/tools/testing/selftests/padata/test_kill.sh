@@ -1,9 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A task is killed in the middle of its job: the job is done to its end.
+# A task is killed, or its cgroup is frozen, in the middle of a job: the job is done to its end,
+# which others may be waiting for.
 
 . "$(dirname "$0")"/functions.sh
+
+SIZE=$((1000 * $(nr_online_cpus)))
 
 victim=
 
@@ -12,39 +15,59 @@ restore()
 	[ -z "$victim" ] || kill -9 "$victim" 2>/dev/null
 }
 
-# dies_at_the_end SIZE WORD...: all units are done, though the task was killed long before the end
-dies_at_the_end()
+start_job()
 {
-	size=$1
-	shift
 	(
 		trap - EXIT TERM
-		run_job size="$size" "$@"
+		enter_group cold
+		run_job rules=now size=$SIZE max_chunk=1 us=5000 fn=sleep
 	) &
 	victim=$!
 	begin_chunks 1 20
-	kill -9 "$victim"
-	begin_chunks 20 0
+}
+
+# All units are done, though what should stop the task came long before the end.
+end_job()
+{
 	release
 	wait "$victim" 2>/dev/null
 	victim=
-	all_are status ok && all_are units "$size"
+	all_are status ok && all_are units $SIZE
 }
 
-can_unload()
+dies_at_the_end()
 {
-	[ -n "$loaded" ] || return 0
-	rmmod test_padata_mt && loaded='' && load_module
+	start_job
+	kill -9 "$victim"
+	begin_chunks 20 0
+	end_job
+}
+
+is_frozen()
+{
+	grep -q '^frozen 1' "$GROUP/cold/cgroup.events"
+}
+
+# The task freezes when it returns from the kernel.
+freezes_at_the_end()
+{
+	start_job
+	echo 1 > "$GROUP/cold/cgroup.freeze"
+	begin_chunks 20 0
+	! is_frozen || return 1
+	release
+	await is_frozen && all_are status ok || return 1
+	echo 0 > "$GROUP/cold/cgroup.freeze"
+	end_job
 }
 
 setup_jobs
+setup_cgroups
 [ "$(nr_online_cpus)" -gt 1 ] || skip_all "needs two CPUs"
-ktap_set_plan 5
+mkdir "$GROUP/cold"
+ktap_set_plan 3
 
-check "a job of a task that is killed is done to its end" dies_at_the_end \
-	$((1000 * $(nr_online_cpus))) rules=now max_chunk=1 us=5000 fn=sleep
-check "a job after it is done" job_is_ok rules=now size=10000 max_chunk=100 min_chunk=8
-check "nothing holds on to the module" can_unload
-check "it can be loaded again" job_is_ok rules=now size=10000 max_chunk=100
+check "a job of a task that is killed is done to its end" dies_at_the_end
+check "so is one in a cgroup that is being frozen, then the task freezes" freezes_at_the_end
 
 finish

@@ -20,11 +20,12 @@ restore()
 	restore_huge_pages
 }
 
-# start_failing FAULT PERCENT: allocations of tasks that may_fail do fail
+# start_failing FAULT PERCENT: allocations of tasks that may_fail do fail, even those that could
+# wait for memory
 start_failing()
 {
-	wide_fault "$1"
-	set_fault "$1" times=$TIMES task-filter=1 probability="$2"
+	[ "$1" = failslab ] || set_fault "$1" min-order=0 ignore-gfp-highmem=0
+	set_fault "$1" ignore-gfp-wait=0 verbose=0 times=$TIMES task-filter=1 probability="$2"
 }
 
 nr_failed()

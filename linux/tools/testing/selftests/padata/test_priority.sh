@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A job of an unimportant task ends though others want the CPUs of its helpers in the middle of a
-# chunk: how long the caller waits depends on what is left of the chunks.  A realtime task has no
-# helpers.
+# A job ends though others want the CPUs of its helpers in the middle of a chunk: how long the
+# caller waits depends on what is left of the chunks.  A realtime task has no helpers.
 
 . "$(dirname "$0")"/functions.sh
 
@@ -18,8 +17,8 @@ restore()
 	hogs=
 }
 
-# start SIZE JOB...: by a task, through $as if set, in $group, on $cpus.  Sets caller; returns when
-# it works and has $nr_helpers, or cannot have so many any more
+# start SIZE JOB...: by a task, on $cpus.  Sets caller; returns when it works and has $nr_helpers,
+# or cannot have so many any more
 start()
 {
 	size=$1
@@ -28,10 +27,9 @@ start()
 	all_begun=$((nr_helped + nr_own + size))
 	(
 		trap - EXIT
-		[ -z "$group" ] || enter_group "$group"
 		# Word splitting is intended.
 		# shellcheck disable=SC2086
-		exec $as taskset -c "$(echo $cpus | tr ' ' ',')" sh -c "
+		exec taskset -c "$(echo $cpus | tr ' ' ',')" sh -c "
 			sleep 0.2
 			echo rules=now max_chunk=1 size=$size $* > $JOBS/run"
 	) &
@@ -200,24 +198,11 @@ nr_helpers=3
 # This shell looks on from elsewhere, if it can.
 others=$(online_cpus | sort -n | tail -n +5 | tr '\n' ',')
 [ -z "$others" ] || taskset -pc "${others%,}" $$ > /dev/null
-setup_cgroups cpu
-mkdir "$GROUP/a"
-ktap_set_plan 10
+ktap_set_plan 7
 
 JOB="rules=now size=400 max_chunk=1 fn=busy us=1000"
-as=
 
-group=a
 check "a job ends though others want the CPUs of its helpers" ends_beside
-echo 1 > "$GROUP/a/cpu.weight"
-check "also if the caller's group weighs little" ends_beside
-echo 100 > "$GROUP/a/cpu.weight"
-echo 1 > "$GROUP/a/cpu.idle"
-check "also if its group is idle" ends_beside
-group=
-as="$DIR/setsched idle"
-check "also if the caller is SCHED_IDLE" ends_beside
-as=
 if [ -e "$DEBUGFS/sched/fair_server" ]; then
 	check "a job ends though realtime tasks want the CPUs" ends_beside "$DIR/setsched" fifo
 else

@@ -49,7 +49,7 @@ loads()
 	# shellcheck disable=SC2086
 	wait $pids
 	cat "$out"/* | awk '
-		{ rounds += $1; ms += $2; late = late > $4 ? late : $4 }
+		{ rounds += $1; ms += $2; late = late > $3 ? late : $3 }
 		END { print rounds, ms, late }'
 	rm "$out"/*
 }
