@@ -9,6 +9,7 @@ again only as far as the mutant makes that necessary, and kernels mostly not at 
 """
 
 import contextlib
+import functools
 import io
 import itertools
 import shutil
@@ -27,7 +28,6 @@ from checks.selftests import suites
 from checks.source import fences
 from padlab.core import paths
 from padlab.core.outcome import Outcome, judge
-from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint, write
@@ -68,7 +68,7 @@ class Detector:
         return digest([*marks, *(f"{path.name} {fingerprint(path)}" for path in patches)])
 
 
-@once
+@functools.cache
 def named(name: str) -> Detector:
     if name in FUZZ:
         return Detector(name, "userspace", partial(_fuzz, FUZZ[name]), _read_by_program(fuzz.TOOL))
@@ -88,7 +88,7 @@ def named(name: str) -> Detector:
     return _of_guest(name, item)
 
 
-@once
+@functools.cache
 def _items() -> dict[str, Any]:
     """All checks, as pytest collects them."""
 

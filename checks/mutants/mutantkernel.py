@@ -5,7 +5,7 @@ Each has a tree, which is the series with a patch, or the faulty kernel with it 
 Which mutant it is to have decides the patch, or what is on the kernel's command line.
 """
 
-import threading
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,6 @@ from pathlib import Path
 from checks.mutants import mutant, schema
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.core.threads import once
 from padlab.kernel import content, tree
 
 PATCHED, FAULTY = "patched", "faulty"  # what the mutants are put into
@@ -24,7 +23,6 @@ for _name in (*MANY.values(), *SINGLE.values()):
 
 # Those that do not compile, by number: the rest is built without them.
 _bad: set[int] = set()
-_building = threading.Lock()
 
 
 def place() -> Path:
@@ -46,19 +44,18 @@ def built(
 
     ``alone``: in its code there is to be no other one.  ``base``: PATCHED or FAULTY.
     """
-    with _building:
-        while True:
-            kernel = _seed(fault, alone, base)
-            try:
-                make(kernel.name)
-            except LabError as err:
-                detail = err.detail if kernel.name == MANY[base] else []
-                named = {int(match[1]) for line in detail for match in schema.CLONE.finditer(line)}
-                if named <= _bad:
-                    raise
-                _bad.update(named)
-            else:
-                return kernel
+    while True:
+        kernel = _seed(fault, alone, base)
+        try:
+            make(kernel.name)
+        except LabError as err:
+            detail = err.detail if kernel.name == MANY[base] else []
+            named = {int(match[1]) for line in detail for match in schema.CLONE.finditer(line)}
+            if named <= _bad:
+                raise
+            _bad.update(named)
+        else:
+            return kernel
 
 
 def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
@@ -78,11 +75,7 @@ def _seed(fault: mutant.Mutant | None, alone: bool, base: str) -> Kernel:
     return kernel
 
 
-def can_be_chosen(fault: mutant.Mutant) -> bool:
-    return fault.id in _choices(frozenset(_bad), PATCHED)[1]
-
-
-@once
+@functools.cache
 def _choices(without: frozenset[int], base: str) -> tuple[str, dict[str, int]]:
     """A patch with all that can be chosen, and the number of each.
 

@@ -7,7 +7,7 @@ mutants are tried on cheap checks before any is tried on a dear one.
 """
 
 import contextlib
-import threading
+import functools
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,11 +20,10 @@ from checks import names
 from checks.mutants import detectors, mutant, mutantkernel
 from checks.mutants.detectors import TIERS, Detector
 from checks.mutants.mutant import Mutant
-from padlab.core import packages, process, progress, threads
+from padlab.core import packages, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
-from padlab.core.threads import once
 from padlab.kernel.content import digest
 from padlab.measure import provenance
 
@@ -48,13 +47,12 @@ class Verdict(Struct, frozen=True):
     said: str = ""
 
 
-_sources = once(Detector.sources)
+_sources = functools.cache(Detector.sources)
 
 
 class Log:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path = path or mutantkernel.place() / "kept.json"
-        self._lock = threading.Lock()
         self._attempts: dict[str, dict[str, Attempt]] = {}
         with contextlib.suppress(OSError, msgspec.MsgspecError):  # none, or of another version of the lab
             self._attempts = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Attempt]])
@@ -63,10 +61,9 @@ class Log:
         return self._attempts.get(detector.name, {}).get(_key(detector, mutant))
 
     def keep(self, detector: Detector, mutant: Mutant | None, attempt: Attempt) -> None:
-        with self._lock:
-            self._attempts.setdefault(detector.name, {})[_key(detector, mutant)] = attempt
-            text = msgspec.json.encode(self._attempts).decode()
-            provenance.write(self._path, msgspec.json.format(text, indent=1))
+        self._attempts.setdefault(detector.name, {})[_key(detector, mutant)] = attempt
+        text = msgspec.json.encode(self._attempts).decode()
+        provenance.write(self._path, msgspec.json.format(text, indent=1))
 
     def verdict(self, mutant: Mutant, detectors: Iterable[Detector]) -> Verdict:
         """What the attempts of ``detectors``, all that are to notice it, come to."""
@@ -98,7 +95,7 @@ def choose(globs: Sequence[str]) -> list[mutant.Mutant]:
     return names.choose(globs, {fault.id: fault for fault in mutant.all_of()}, "mutants", "mutant")
 
 
-def main(globs: Sequence[str], tier: str, jobs: int = 1, list_only: bool = False) -> int:
+def main(globs: Sequence[str], tier: str, list_only: bool = False) -> int:
     chosen = choose(globs)
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
@@ -106,7 +103,7 @@ def main(globs: Sequence[str], tier: str, jobs: int = 1, list_only: bool = False
     start = time.monotonic()
     log = Log()
     packages.ensure(*GROUPS, *(() if tier in TIERS[:2] else ("qemu",)))
-    run = Run(log, jobs)
+    run = Run(log)
     for level in TIERS[: TIERS.index(tier) + 1]:
         run.try_all(chosen, level)
     verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
@@ -129,11 +126,8 @@ class Unfit(LabError):
 class Run:
     """Mutants tried on checks; ``broken`` are those that do not compile, each with the reason."""
 
-    def __init__(self, log: Log, jobs: int = 1) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
-        self._jobs = jobs
-        self._alone = threading.Lock()
-        self._first = threading.Lock()
         self.broken: dict[str, LabError] = {}
 
     def try_all(self, chosen: Sequence[mutant.Mutant], tier: str) -> None:
@@ -141,17 +135,9 @@ class Run:
         verdicts = {fault.id: self._log.verdict(fault, checks_of(fault)).outcome for fault in chosen}
         alive = [fault for fault in chosen if verdicts[fault.id] not in (KILLED, EQUIVALENT)]
         todo = [fault for fault in alive if fault.id not in self.broken]
-        # By itself, unless all that is changed for it is a kernel's command line.
-        alone = {fault.id: tier in TIERS[:2] or not mutantkernel.can_be_chosen(fault) for fault in todo}
-        todo.sort(key=lambda fault: alone[fault.id])
-
-        def attempt(numbered: tuple[int, mutant.Mutant]) -> None:
-            nr, fault = numbered
-            turn = self._alone if alone[fault.id] else contextlib.nullcontext()
-            with progress.labelled(f"[{nr}/{len(todo)}]"), turn:
+        for nr, fault in enumerate(todo, 1):
+            with progress.step(f"[{nr}/{len(todo)}] {fault.id}, {tier}"):
                 self._try(tier, fault)
-
-        list(threads.in_order(attempt, enumerate(todo, 1), self._jobs))
 
     def _try(self, tier: str, fault: mutant.Mutant) -> None:
         """On its checks of ``tier``, until one notices it."""
@@ -168,8 +154,6 @@ class Run:
                     self.broken[fault.id] = err
                     progress.note(f"{fault.id} does not compile: {err.why}")
                     return
-                if process.all_ended():  # so this was by us
-                    return
                 self._log.keep(check, fault, attempt)
             if attempt.noticed:
                 progress.note(f"{fault.id}: killed by {check.name}, {progress.seconds(attempt.seconds)}")
@@ -177,14 +161,13 @@ class Run:
             progress.note(f"{fault.id}: {check.name} does not notice it")
 
     def _limit_s(self, check: Detector) -> float:
-        with self._first:
-            first = self._log.find(check, None)
-            if first is None:
-                with progress.labelled("[without a mutant]"):
-                    first = attempt_of(check, None, FIRST_LIMIT_S)
-                if first.noticed:
-                    raise Unfit(f"check {check.name}", f"without a mutant: {first.said}", "mend that first")
-                self._log.keep(check, None, first)
+        first = self._log.find(check, None)
+        if first is None:
+            with progress.step(f"{check.name}, without a mutant"):
+                first = attempt_of(check, None, FIRST_LIMIT_S)
+            if first.noticed:
+                raise Unfit(f"check {check.name}", f"without a mutant: {first.said}", "mend that first")
+            self._log.keep(check, None, first)
         return LIMIT * first.seconds + LEAST_LIMIT_S
 
 

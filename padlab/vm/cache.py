@@ -16,6 +16,7 @@ under another name and renamed when it is whole; one that does not agree with it
 """
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -28,7 +29,6 @@ from pathlib import Path
 
 from padlab.core import paths
 from padlab.core.outcome import Outcome
-from padlab.core.threads import once
 from padlab.kernel.content import digest, fingerprint
 
 FOLDER = paths.CACHE / "boots"
@@ -86,7 +86,7 @@ def _named(path: str) -> str:
     return f"{Path(path).name} {mark}" if mark else path
 
 
-@once
+@functools.cache
 def _program(path: str) -> str | None:
     """A program by its content: QEMU's is large, and does not change meanwhile."""
     return fingerprint(Path(path).resolve())
