@@ -27,8 +27,6 @@ from padlab.vm.machine import Machine
 from padlab.vm.spec import BootSpec, How
 from padlab.vm.watch import HostClock
 
-LOGS = (watch.CONSOLE, watch.GUEST)
-
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
 _HOST_EXTRA_MIB = 1024
@@ -90,27 +88,32 @@ def boot(machine: Machine, ready: Ready, label: str = "", **how: Unpack[How]) ->
     """
     build = ready.build
     spec = BootSpec(machine, build.kernel, build.config, initrd=ready.initrd, **how)
+    what = f"booting {spec.kernel} on {spec.machine.name}"
     cached = cache.current
     key = _key(spec, build) if cached else ""
-    if cached and key and (found := cached.find(key, LOGS)):
-        folder, status = found
-        accel = _runs_with(spec)[1]
-        return BootResult(spec, build, accel, status, *read_logs(folder), HostClock(), 0.0, folder)
+    if cached and key and (kept := cached.find(key)):
+        return read(kept, what, spec, build, _runs_with(spec)[1])
     folder, accel, cmd = set_up(spec, build)
-    what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
     clock = HostClock()
     with progress.step(f"{what} ({label})" if label else what) as step:
         end = watch.run(cmd, what, folder, spec.limit_s, step.update, clock)
-        said = read_logs(folder)
+        said = _read_logs(folder)
         status = watch.check_end(what, end, *said, spec.limit_s, folder)
     if cached and key:
-        cached.booted[key] = folder, status
+        cached.booted[key] = folder
     return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
 
 
-def read_logs(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
-    console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
+def read(folder: Path, what: str, spec: BootSpec, build: builds.Build, accel: Accel) -> BootResult:
+    """A boot by the logs that it left: without the host's times."""
+    said = _read_logs(folder)
+    status = watch.check_end(what, watch.End(0), *said, 0, folder)
+    return BootResult(spec, build, accel, status, *said, HostClock(), 0.0, folder)
+
+
+def _read_logs(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
+    console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in watch.LOGS)
     return dmesg.parse(console), channel.Guest(guest)
 
 
@@ -138,7 +141,7 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
-    files = [f"file:{folder / name}" for name in LOGS]
+    files = [f"file:{folder / name}" for name in watch.LOGS]
     ports = qemu.Ports(console or files[0], files[1], f"{folder.name}-{os.getpid()}")
     cmd = qemu.command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")

@@ -11,8 +11,7 @@ what it had is dropped (checks/cached.py).
 
 A check that boots nothing may say itself what it sees (Needs in checks/declare.py): then its verdict is kept.
 
-A boot's entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is written
-under another name and renamed when it is whole; one that does not agree with its digest is not believed.
+A boot's entry is a folder with its logs.  It is written under another name and renamed when it is whole.
 """
 
 import contextlib
@@ -30,10 +29,10 @@ from pathlib import Path
 from padlab.core import paths
 from padlab.core.outcome import Outcome
 from padlab.kernel.content import digest, fingerprint
+from padlab.vm.watch import LOGS
 
 FOLDER = paths.CACHE / "boots"
 VERDICTS = paths.CACHE / "verdicts"
-META = "meta.json"
 UNUSED_DAYS = 14
 _PATH = re.compile(r"/[^,=\s]+")
 
@@ -43,32 +42,33 @@ class Cache:
     """The cached boots of one check.  ``since``: none that was written before is read (time.time())."""
 
     since: float = 0.0
-    booted: dict[str, tuple[Path, int]] = field(default_factory=dict)  # key -> logs, exit status
+    booted: dict[str, Path] = field(default_factory=dict)  # key -> folder with the logs
     read: list[str] = field(default_factory=list)  # keys
 
-    def keep(self, logs: Sequence[str]) -> None:
-        for key, (folder, status) in self.booted.items():
-            _write(key, folder, status, logs)
+    def keep(self) -> None:
+        """A cache that cannot be written is no failure: the next run boots."""
+        with contextlib.suppress(OSError):
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            for key, folder in self.booted.items():
+                part = Path(tempfile.mkdtemp(prefix=".part-", dir=FOLDER))
+                for name in LOGS:
+                    shutil.copy(folder / name, part)
+                shutil.rmtree(FOLDER / key, ignore_errors=True)
+                part.rename(FOLDER / key)
 
     def drop(self) -> None:
         """The check has failed: nothing of what it read is believed again."""
         for key in self.read:
             shutil.rmtree(FOLDER / key, ignore_errors=True)
 
-    def find(self, key: str, logs: Sequence[str]) -> tuple[Path, int] | None:
-        """The folder and the guest's exit status of a boot that is kept whole."""
+    def find(self, key: str) -> Path | None:
         folder = FOLDER / key
-        try:
-            if (folder / META).stat().st_mtime < self.since:
-                return None
-            meta = json.loads((folder / META).read_text())
-            if meta["digest"] != _digest(folder, logs):
-                return None
-            os.utime(folder)
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        self.read.append(key)
-        return folder, int(meta["exit"])
+        with contextlib.suppress(OSError):
+            if (folder / LOGS[0]).stat().st_mtime >= self.since:
+                os.utime(folder)  # see prune()
+                self.read.append(key)
+                return folder
+        return None
 
 
 # That of the check that this process runs; None outside of checks, where each boot is real.
@@ -90,23 +90,6 @@ def _named(path: str) -> str:
 def _program(path: str) -> str | None:
     """A program by its content: QEMU's is large, and does not change meanwhile."""
     return fingerprint(Path(path).resolve())
-
-
-def _digest(folder: Path, logs: Sequence[str]) -> str:
-    return digest(f"{name} {fingerprint(folder / name)}" for name in logs)
-
-
-def _write(key: str, folder: Path, status: int, logs: Sequence[str]) -> None:
-    """A cache that cannot be written is no failure: the next run boots."""
-    with contextlib.suppress(OSError):
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=".part-", dir=FOLDER))
-        for name in logs:
-            shutil.copy(folder / name, part / name)
-        meta = {"digest": _digest(part, logs), "exit": status, "from": folder.name}
-        (part / META).write_text(json.dumps(meta) + "\n")
-        shutil.rmtree(FOLDER / key, ignore_errors=True)
-        part.rename(FOLDER / key)
 
 
 def verdict(key: str) -> Outcome | None:

@@ -14,7 +14,7 @@ from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.kernel.build import Build
 from padlab.kernel.kconfig import Config
-from padlab.vm import boot, ktap, machine, summary, watch
+from padlab.vm import boot, ktap, machine, summary
 from padlab.vm.accel import Accel
 from padlab.vm.spec import BootSpec
 
@@ -44,12 +44,15 @@ def main(folder: Path, as_json: bool = False) -> int:
 def read(folder: Path) -> boot.BootResult:
     folder, what = folder.resolve(), f"judging {folder}"
     try:
-        command = (folder / "command").read_text()
-        said = boot.read_logs(folder)
+        words = shlex.split((folder / "command").read_text())
+        return boot.read(folder, what, *_booted(folder, what, words))
     except OSError as err:
         why = f"{Path(err.filename).name} cannot be read: {err.strerror}"
         raise LabError(what, why, "give a folder of build/boots") from None
-    words = shlex.split(command)
+
+
+def _booted(folder: Path, what: str, words: list[str]) -> tuple[BootSpec, Build, Accel]:
+    """By QEMU's command line, and the folder's name."""
     options = dict(pairwise(words))
     match = _KERNEL.search(options.get("-kernel", ""))
     if not match:
@@ -68,6 +71,4 @@ def read(folder: Path) -> boot.BootResult:
     kvm = options.get("-accel") == "kvm"
     why = "KVM" if kvm else "TCG, exact" if spec.exact else "TCG"
     accel = Accel("kvm" if kvm else "tcg", why, words[0], exact=spec.exact)
-    build = Build(kernel, config, folder, folder, Path(options["-kernel"]), "", said[0].version or "")
-    status = watch.check_end(what, watch.End(0), *said, 0, folder)
-    return boot.BootResult(spec, build, accel, status, *said, watch.HostClock(), 0.0, folder)
+    return spec, Build(kernel, config, folder, folder, Path(options["-kernel"]), "", ""), accel

@@ -63,6 +63,7 @@ class HostClock:
 
 # A boot's logs, in its folder.
 CONSOLE, GUEST, QEMU = "console.log", "guest.log", "qemu.log"
+LOGS = (CONSOLE, GUEST)
 
 TAIL_LINES = 20
 _TAIL_BYTES = 4096

@@ -12,8 +12,6 @@ from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.vm import cache
 
-LOGS = ("console.log", "guest.log")
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,13 +25,13 @@ def boots(place: Path, console: str, wants: str) -> Callable[[], Outcome]:
     def check() -> Outcome:
         cached = cache.current
         assert cached
-        if logs := cached.find("key", LOGS):
-            said = (logs[0] / "console.log").read_text()
+        if logs := cached.find("key"):
+            said = (logs / "console.log").read_text()
         else:
             place.mkdir(exist_ok=True)
             (place / "console.log").write_text(console)
             (place / "guest.log").write_text("done 0\n")
-            cached.booted["key"] = place, 0
+            cached.booted["key"] = place
             said = console
         return judge([] if wants in said else [f"does not say {wants}"])
 
@@ -53,16 +51,16 @@ def test_a_failure_by_what_is_cached_is_tried_with_a_boot(tmp_path: Path) -> Non
     cached.run(boots(tmp_path / "a", "good", "good"))
     time.sleep(0.01)
     assert cached.run(boots(tmp_path / "b", "better", "better")) == (Outcome(1), "")
-    found = cache.Cache().find("key", LOGS)
-    assert found and (found[0] / "console.log").read_text() == "better"
+    found = cache.Cache().find("key")
+    assert found and (found / "console.log").read_text() == "better"
 
 
 def test_a_failure_leaves_nothing_cached(tmp_path: Path) -> None:
     assert cached.run(boots(tmp_path / "a", "bad", "good"))[0].failures
-    assert cache.Cache().find("key", LOGS) is None
+    assert cache.Cache().find("key") is None
     cached.run(boots(tmp_path / "a", "good", "good"))
     assert cached.run(boots(tmp_path / "b", "worse", "better"))[0].failures
-    assert cache.Cache().find("key", LOGS) is None
+    assert cache.Cache().find("key") is None
 
 
 def test_a_verdict_is_cached_while_what_it_sees_is_the_same() -> None:
