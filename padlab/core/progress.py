@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Progress of long steps, on stderr, and results, on stdout.
 
-One step may be within another.  On a terminal those under way are shown below all other output and redrawn, a
-line each; elsewhere each prints a line now and then.
+On a terminal the steps under way, of which one may be within another, are shown below all other output and
+redrawn, a line each; elsewhere each prints a line now and then.
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ import time
 from collections.abc import Callable
 
 from rich.console import Console
-from rich.markup import escape
-from rich.status import Status
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
 
-_REDRAW_S = 0.1
 _LINE_EVERY_S = 30  # where lines cannot be redrawn: a log, a CI
 
 console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
-# Plain lines: they are read in CI logs as much as on a terminal.
-_out = Console(highlight=False, soft_wrap=True, markup=False)
 # Is given each line, if any: a check's process tells the one that runs all checks what it does.
 listener: Callable[[str], None] | None = None
 
@@ -45,32 +43,7 @@ def note(text: str) -> None:
 
 
 def result(text: str) -> None:
-    _erase()  # stdout is as it was: a status has both streams go through it
-    _out.print(text)
-    _draw()
-
-
-_lines: dict[Step, str] = {}  # of the steps under way
-_status: Status | None = None
-
-
-def _draw() -> None:
-    global _status
-    text = escape("\n".join(_lines.values()))
-    if not text:
-        _erase()
-    elif _status:
-        _status.update(text)
-    else:
-        _status = console.status(text)
-        _status.start()
-
-
-def _erase() -> None:
-    global _status
-    if _status:
-        _status.stop()
-        _status = None
+    print(text)
 
 
 class Step:
@@ -78,33 +51,30 @@ class Step:
 
     def __init__(self, what: str) -> None:
         self.what = what
-        self.start = time.monotonic()
-        self._redrawn = console.is_terminal
-        self._last = self.start
+        self.start = self._last = time.monotonic()
+        self._line = Spinner("dots", Text(what))
+        self._live = Live(self._line, console=console, transient=True, redirect_stdout=False)
 
     def update(self, text: str) -> None:
         _tell(f"{self.what}: {text}")
         now = time.monotonic()
-        if now - self._last < (_REDRAW_S if self._redrawn else _LINE_EVERY_S):
-            return
-        self._last = now
-        self._show(f"{self.what}: {text}, {seconds(round(now - self.start))}")
-
-    def _show(self, line: str) -> None:
-        if self._redrawn:
-            _lines[self] = line
-            _draw()
-        else:
+        line = f"{self.what}: {text}, {seconds(round(now - self.start))}"
+        if console.is_terminal:
+            self._line.update(text=Text(line))
+        elif now - self._last >= _LINE_EVERY_S:
+            self._last = now
             console.print(line)
 
     def __enter__(self) -> Step:
         _tell(self.what)
-        self._show(self.what if self._redrawn else f"{self.what} ...")
+        if console.is_terminal:
+            self._live.start()
+        else:
+            console.print(f"{self.what} ...")
         return self
 
     def __exit__(self, kind: type | None, _exc: object, _trace: object) -> None:
-        _lines.pop(self, None)
-        _draw()
+        self._live.stop()
         if kind is None:
             console.print(f"{self.what}: done in {seconds(time.monotonic() - self.start)}")
 
