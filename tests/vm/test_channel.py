@@ -3,8 +3,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from padlab.vm import channel
 
 DATA = Path(__file__).parent.parent / "data"
@@ -32,29 +30,6 @@ def test_ktap_by_test_with_its_blanks() -> None:
         "c": [],  # ran and printed nothing: to be missed
         "b": ["1..0"],
     }
-
-
-def test_trace() -> None:
-    line = "trace      kworker/4:0-57      [004] .N...     0.794980: padata_mt_helper_start: job=4 cpu=1\n"
-    (event,) = channel.Guest(f"cpus 4\n{line}").trace.events
-    assert (event.name, event.fields["cpu"]) == ("padata_mt_helper_start", "1")
-
-
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("", ""),
-        ("cpus 4\n", ""),
-        ("cpus 4\ndone ", "done "),
-        ("cpus 4\ndone 1", "done 1"),  # of 12?
-        ("ktap a done 0\n", ""),
-        ("done 0\ncpus 4\n", ""),  # not its last word
-    ],
-)
-def test_a_report_without_its_end(text: str, cut: str) -> None:
-    guest = channel.Guest(text)
-    assert guest.done is None
-    assert guest.cut == cut
 
 
 def test_a_line_that_was_cut_is_no_value() -> None:
