@@ -4,8 +4,8 @@
 Those in userspace, of the object code and under User-mode Linux are listed here.  Of the others, which boot,
 any will do: it boots a kernel with the mutant instead (guests.booting_instead()).
 
-A detector builds what it needs with a mutant in it, or without one, and can then run.  Programs are built
-again only as far as the mutant makes that necessary, and kernels mostly not at all (mutantkernel.py).
+A detector builds what it needs with a mutant in it, or without one, and can then run.  Programs and kernels
+are built again only as far as the mutant makes that necessary.
 """
 
 import contextlib
@@ -213,30 +213,27 @@ def _model(model: str, fault: mutant.Mutant | None) -> Run:
 def _uml(fault: mutant.Mutant | None) -> Run:
     log = paths.base().logs / "mutant-uml-build.log"
     args = ["build", "--build_dir=obj-uml"]
-
-    def make(kernel: str) -> None:
-        builds.kunit_uml("building User-mode Linux", args, "kunit-uml.config", log=log, kernel=kernel)
-
-    return _run(mutantkernel.built(fault, make), lambda: suites.kunit_uml("exec"))
+    kernel = mutantkernel.seed(fault)
+    builds.kunit_uml("building User-mode Linux", args, "kunit-uml.config", log=log, kernel=kernel)
+    return _run(kernel, lambda: suites.kunit_uml("exec"))
 
 
 def _fences(fault: mutant.Mutant | None) -> Run:
-    kernel = mutantkernel.built(fault, lambda name: guests.built(name, PERF), alone=True)
-    return lambda _limit_s: fences.check(guests.built(kernel.name, PERF).obj)
+    obj = guests.built(mutantkernel.seed(fault), PERF).obj
+    return lambda _limit_s: fences.check(obj)
 
 
 def _boot(item: Any, fault: mutant.Mutant | None) -> Run:
     needs = processes.needs(item)
-    kernel = mutantkernel.built(fault, lambda name: guests.built(name, needs.config), base=needs.kernel)
+    kernel = guests.built(mutantkernel.seed(fault, needs.kernel), needs.config).kernel
     return _run(kernel, lambda: item.obj(**item.callspec.params), needs.kernel)
 
 
-def _run(kernel: mutantkernel.Kernel, check: Callable[[], Outcome], base: str = mutantkernel.PATCHED) -> Run:
+def _run(kernel: str, check: Callable[[], Outcome], base: str = mutantkernel.PATCHED) -> Run:
     """An oops is the end: what it leaves locked would keep a guest until its time is up."""
 
     def run(limit_s: float) -> Outcome:
-        args = (*kernel.args, "oops=panic")
-        with guests.booting_instead(guests.Instead(base, kernel.name, args, limit_s)):
+        with guests.booting_instead(guests.Instead(base, kernel, ("oops=panic",), limit_s)):
             return check()
 
     return run

@@ -231,6 +231,19 @@ def test_a_mutant_is_chosen_by_table_or_name() -> None:
         mutants.choose(["charge/debt-forgivem"])
 
 
+@pytest.mark.parametrize(("base", "kernel"), mutantkernel.MUTANT.items())
+def test_a_kernel_has_a_patch_of_the_mutant(
+    base: str, kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutantkernel, "place", lambda: tmp_path)
+    assert mutantkernel.seed(None, base) == base
+    fault = next(fault for fault in OURS if fault.id == "folio_zero/one-thread-by-default")
+    assert mutantkernel.seed(fault, base) == kernel
+    patch = tmp_path / f"{kernel}.patch"
+    assert tree.VARIANTS[kernel].patches() == [*tree.VARIANTS[base].patches(), patch]
+    assert "+static int huge_page_max_threads __read_mostly = 1;" in patch.read_text()
+
+
 def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what differs is written, so that make does again what it has to."""
     monkeypatch.setattr(mutantkernel, "place", lambda: tmp_path)
