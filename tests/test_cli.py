@@ -103,11 +103,7 @@ LOG = paths.base().logs / "build.log"
     ],
 )
 def test_an_error_is_a_line_then_details_then_the_log(
-    error: Exception,
-    status: int,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
+    error: Exception, status: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     def fail(*_args: object, **_options: object) -> None:
         raise error

@@ -100,8 +100,7 @@ class TestShell:
 
 class TestCommand:
     @pytest.mark.parametrize(
-        ("words", "line"),
-        [((), ""), (("a | b",), "a | b"), (("echo", "a b", "$c"), "echo 'a b' '$c'")],
+        ("words", "line"), [((), ""), (("a | b",), "a | b"), (("echo", "a b", "$c"), "echo 'a b' '$c'")]
     )
     def test_words(self, words: tuple[str, ...], line: str) -> None:
         assert as_line(words) == line
