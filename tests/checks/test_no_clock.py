@@ -10,8 +10,6 @@ that are reported; and guests whose clock counts instructions.
 import re
 from pathlib import Path
 
-import pytest
-
 from padlab.core import paths
 
 HANGS = "ends what hangs"
@@ -94,21 +92,3 @@ def test_who_reads_a_clock_is_known_not_to_decide_by_it() -> None:
     assert readers() == known, (
         "decide by events, measure in ./lab bench --check or test_time_*, or say what it is for"
     )
-
-
-@pytest.mark.parametrize(
-    ("suffix", "line"),
-    [
-        (".py", "if time.monotonic() - start > 3:"),
-        (".py", "if result.dmesg.boot_ms < 100:"),
-        (".sh", "then=$(now_ms)"),
-        (".sh", "sleep 0.3"),
-        (".sh", "start=$(date +%s)"),
-        (".c", "	begin = ktime_get_ns();"),
-        (".patch", "+	while (time_before(jiffies, end))"),
-    ],
-)
-def test_a_new_one_is_seen(tmp_path: Path, suffix: str, line: str) -> None:
-    path = tmp_path / f"x{suffix}"
-    path.write_text(f"{line}\n")
-    assert len(read_by(path)) == 1

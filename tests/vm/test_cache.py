@@ -43,13 +43,6 @@ def entry(place: Path) -> None:
     cached.keep()
 
 
-def test_what_is_kept_is_found_unless_it_is_older_than_wanted(tmp_path: Path, folder: Path) -> None:
-    entry(tmp_path / "boot")
-    found = cache.Cache().find("key")
-    assert found == folder / "key" and (found / "guest.log").read_text() == "done 0\n"
-    assert cache.Cache().find("other") is cache.Cache(since=time.time() + 1).find("key") is None
-
-
 def test_nothing_is_kept_where_nothing_can_be_written(tmp_path: Path, folder: Path) -> None:
     folder.write_text("a file in its place")
     entry(tmp_path / "boot")
