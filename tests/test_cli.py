@@ -148,63 +148,53 @@ def start_holder(build: Path, seconds: float, *args: str) -> subprocess.Popen:
     )
 
 
-class TestLock:
-    def test_a_run_of_another_base_waits_too(self, tmp_path: Path) -> None:
-        first = start_holder(tmp_path, 2, "--base", "7.3")
-        assert first.stdout.readline() == "held\n"
-        second = start_holder(tmp_path, 0)
-        assert f"./lab hold --base 7.3 (process {first.pid})" in second.stderr.readline()
-        assert second.wait(20) == 0
-        assert first.wait(20) == 0
-
-    def test_a_run_that_a_run_starts_does_not_wait(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(paths, "SHARED", tmp_path)
-        monkeypatch.setenv("PADLAB_LOCK_HELD", "")
-        command = [sys.executable, "-c", HOLDER, str(tmp_path), "0"]
-        with exclusive.held("outer"):
-            inner = subprocess.run(
-                command, cwd=paths.ROOT, capture_output=True, text=True, timeout=20, check=True
-            )
-        assert inner.stdout == "held\n"
-        assert "waiting" not in inner.stderr
-
-    @pytest.mark.parametrize(
-        ("args", "status"),
-        [
-            (["boot", "--json", "--shell"], 2),
-            (["boot", "--json", "--dry-run"], 2),
-            (["boot", "--json", "ls"], 2),
-            (["boot", "--shell", "ls"], 2),
-            (["boot", "--kernel", "x"], 2),
-            (["boot", "--machine", "arm64", "--config", "perf"], 1),
-            (["tree", "--update", "--source", "linux.tar.xz"], 2),
-            (["kit"], 2),
-            (["record", "starts", "--large"], 2),
-            (["package", "/dev/null/kernel"], 1),
-            (["mutants", "no-such"], 1),
-        ],
-    )
-    def test_bad_input_does_not_wait(
-        self, args: list[str], status: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(exclusive, "held", lambda name: pytest.fail(f"{name} takes the lock"))
-        with pytest.raises(SystemExit) as end:
-            cli.main(args)
-        assert end.value.code == status
-
-    def test_a_list_of_names_does_not_wait(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-    ) -> None:
-        monkeypatch.setattr(exclusive, "held", lambda name: pytest.fail(f"{name} takes the lock"))
-        with pytest.raises(SystemExit) as end:
-            cli.main(["mutants", "--list"])
-        assert end.value.code == 0
-        assert capsys.readouterr().out
+def test_a_run_of_another_base_waits_too(tmp_path: Path) -> None:
+    first = start_holder(tmp_path, 2, "--base", "7.3")
+    assert first.stdout.readline() == "held\n"
+    second = start_holder(tmp_path, 0)
+    assert f"./lab hold --base 7.3 (process {first.pid})" in second.stderr.readline()
+    assert (second.wait(20), first.wait(20)) == (0, 0)
 
 
-def wait_for_child(build: Path) -> int:
+def test_a_run_that_a_run_starts_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "SHARED", tmp_path)
+    monkeypatch.setenv("PADLAB_LOCK_HELD", "")
+    command = [sys.executable, "-c", HOLDER, str(tmp_path), "0"]
+    with exclusive.held("outer"):
+        inner = subprocess.run(
+            command, cwd=paths.ROOT, capture_output=True, text=True, timeout=20, check=True
+        )
+    assert inner.stdout == "held\n" and "waiting" not in inner.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        (["boot", "--json", "--shell"], 2),
+        (["boot", "--json", "--dry-run"], 2),
+        (["boot", "--json", "ls"], 2),
+        (["boot", "--shell", "ls"], 2),
+        (["boot", "--kernel", "x"], 2),
+        (["boot", "--machine", "arm64", "--config", "perf"], 1),
+        (["tree", "--update", "--source", "linux.tar.xz"], 2),
+        (["kit"], 2),
+        (["record", "starts", "--large"], 2),
+        (["package", "/dev/null/kernel"], 1),
+        (["mutants", "no-such"], 1),
+        (["mutants", "--list"], 0),
+    ],
+)
+def test_bad_input_and_lists_do_not_wait(
+    args: list[str], status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(exclusive, "held", lambda name: pytest.fail(f"{name} takes the lock"))
+    with pytest.raises(SystemExit) as end:
+        cli.main(args)
+    assert end.value.code == status and bool(capsys.readouterr().out) is (status == 0)
+
+
+def child_of(run: subprocess.Popen, build: Path) -> int:
+    assert run.stdout.readline() == "held\n"
     child = build / "child"
     while not (child.exists() and child.read_text().strip()):
         time.sleep(0.02)
@@ -213,8 +203,7 @@ def wait_for_child(build: Path) -> int:
 
 def test_what_a_killed_run_leaves_is_ended_by_the_next(tmp_path: Path) -> None:
     run = start_holder(tmp_path, 60)
-    assert run.stdout.readline() == "held\n"
-    child = wait_for_child(tmp_path)
+    child = child_of(run, tmp_path)
     run.kill()
     run.wait(20)
     assert Path(f"/proc/{child}").exists()
@@ -227,8 +216,7 @@ def test_what_a_killed_run_leaves_is_ended_by_the_next(tmp_path: Path) -> None:
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupt_leaves_nothing_behind(tmp_path: Path, signum: int) -> None:
     run = start_holder(tmp_path, 60)
-    assert run.stdout.readline() == "held\n"
-    child = wait_for_child(tmp_path)
+    child = child_of(run, tmp_path)
     run.send_signal(signum)
     assert run.wait(20) == 130
     assert run.stderr.read() == "\nlab: interrupted\n"
