@@ -49,7 +49,6 @@ _instead: Instead | None = None
 
 @contextmanager
 def booting_instead(what: Instead) -> Iterator[None]:
-    """In the with block."""
     global _instead
     _instead = what
     try:

@@ -204,7 +204,6 @@ def _failed(running: Running, why: str) -> pytest.TestReport:
 
 
 def _work(connection: Connection, item: pytest.Item) -> None:
-    """A check's process."""
     os.setpgrp()  # Ctrl-C is for pytest's own, which ends the others
     process.interrupt_on_signals()
     os.environ[_MARK] = str(os.getpid())

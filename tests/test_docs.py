@@ -43,7 +43,6 @@ def name_of(path: Path) -> str:
 
 
 def links(text: str) -> Iterator[str]:
-    """Targets of links and pictures that are not on the web."""
     for target in _LINK.findall(_FENCE.sub("", text)):
         if not re.match(r"[a-z]+:", target):
             yield target
@@ -75,7 +74,6 @@ def measured(name: str, text: str) -> list[str]:
 
 
 def _hidden(text: str) -> str:
-    """The text without its blocks of code, with as many lines."""
     return _FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
 
 
@@ -128,8 +126,6 @@ def test_names_no_file_that_is_not_there(path: Path) -> None:
 
 
 class TestReaders:
-    """The tests above see what they should."""
-
     def test_links(self) -> None:
         assert list(links("[a](b.md#c) ![d](e.png) [web](https://f) [x](#y)")) == ["b.md#c", "e.png", "#y"]
 

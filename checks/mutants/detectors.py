@@ -90,8 +90,6 @@ def named(name: str) -> Detector:
 
 @functools.cache
 def _items() -> dict[str, Any]:
-    """All checks, as pytest collects them."""
-
     class Collector:
         def __init__(self) -> None:
             self.items: dict[str, Any] = {}

@@ -15,7 +15,6 @@ from padlab.core.errors import LabError
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run a command; the process ends here, with its status."""
     process.interrupt_on_signals()
     sys.exit(_run(args))
 

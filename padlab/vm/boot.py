@@ -33,8 +33,6 @@ _HOST_EXTRA_MIB = 1024
 
 
 class Ready(NamedTuple):
-    """What is ready to boot: a built kernel and its initramfs."""
-
     build: builds.Build
     initrd: Path
 
@@ -61,7 +59,6 @@ class BootResult:
 
     @property
     def trouble(self) -> tuple[str, ...]:
-        """What kernel and programs complain of, however these ended."""
         return (*self.dmesg.trouble, *self.guest.trouble)
 
     @property

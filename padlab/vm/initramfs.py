@@ -246,7 +246,6 @@ def _of_host(*names: str) -> list[Entry]:
 
 
 def libraries(ldd: str) -> list[str]:
-    """Paths in what ldd says: of libraries, and of the dynamic linker."""
     return re.findall(r"^\s+(?:\S+ => )?(/\S+) \(0x", ldd, re.MULTILINE)
 
 

@@ -59,8 +59,6 @@ class Dimm(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Machine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One of them, as in its file, which gives it its name."""
-
     name: str = ""
     description: str
     kind: Literal["odd", "published"]

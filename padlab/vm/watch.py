@@ -94,7 +94,6 @@ class _Tail:
 
     @property
     def end(self) -> str:
-        """What is new, with some of what was there before."""
         return self._end.decode(errors="replace")
 
 

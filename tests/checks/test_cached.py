@@ -20,8 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def boots(place: Path, console: str, wants: str) -> Callable[[], Outcome]:
-    """A check of one boot that says ``console``, and has to say ``wants``."""
-
     def check() -> Outcome:
         cached = cache.current
         assert cached

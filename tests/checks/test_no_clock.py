@@ -79,7 +79,6 @@ def read_by(path: Path) -> list[str]:
 
 
 def readers() -> dict[str, int]:
-    """How many lines of each file do."""
     places = [paths.ROOT / place for place in PLACES]
     files = [file for place in places for file in (place.rglob("*.*") if place.is_dir() else [place])]
     read = [file for file in files if file.suffix in (*READS, ".patch") and not file.name.startswith(EXACT)]

@@ -24,7 +24,6 @@ mkdir -p "$3/{folder}" && cat "$2" >"$3/{folder}/busybox"
 
 @pytest.fixture
 def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The log of apt-get, which is there after its first run."""
     monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
     set_base(monkeypatch, build=tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")

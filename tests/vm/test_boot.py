@@ -145,8 +145,6 @@ def test_a_kernel_of_another_architecture(name: str, config: Config, exact: bool
 
 
 class TestReport:
-    """What is reported of a boot that came to its end."""
-
     TEXT = (DATA / "patched-three-nodes.log").read_text()
     SAID = (DATA / "patched-three-nodes.guest.log").read_text()
 

@@ -36,7 +36,6 @@ def test_a_key_sees_what_the_guest_sees(tmp_path: Path, what: str) -> None:
 
 
 def entry(place: Path) -> None:
-    """Keep a boot."""
     write_all(place, {"console.log": "Linux\n", "guest.log": "done 0\n"})
     cached = cache.Cache()
     cached.booted["key"] = place

@@ -30,7 +30,6 @@ def command(
 
 
 def values(args: list[str], option: str) -> list[str]:
-    """The values of every occurrence of an option."""
     return [value for key, value in itertools.pairwise(args) if key == option]
 
 
