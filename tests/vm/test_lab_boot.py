@@ -18,6 +18,8 @@ from padlab.vm import boot, channel, emulator, initramfs, lab_boot, machine
 from tests.conftest import set_base
 
 TINY = machine.load("tiny")
+BUILD = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
+READY = boot.Ready(BUILD, Path("/i.cpio"))
 
 
 def refuse(*args: object, **kwargs: object) -> None:
@@ -78,9 +80,8 @@ class TestShell:
 
     @pytest.fixture
     def run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_qemu: None):
-        build = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
         set_base(monkeypatch, build=tmp_path)
-        monkeypatch.setattr(boot, "prepare", lambda *_args: boot.Ready(build, Path("/i.cpio")))
+        monkeypatch.setattr(boot, "prepare", lambda *_args: READY)
 
         def run(script: str) -> int:
             monkeypatch.setattr(boot.qemu, "command", lambda *_args: ["sh", "-c", script])
@@ -114,16 +115,13 @@ class TestCommand:
     def test_its_output_and_status_are_ours(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        build = Build("patched", PERF, Path("/t"), Path("/o"), Path("/o/bzImage"), "6.12.1-1", "6.12.1")
         guest = channel.Guest("kernel 6.12\nout one\nout   two\nchecked lockdep\nout\ndone 7\n")
         prepared = []
 
         def booted(_machine: object, _ready: boot.Ready) -> SimpleNamespace:
             return SimpleNamespace(guest=guest, exit=7, trouble=())
 
-        monkeypatch.setattr(
-            boot, "prepare", lambda *args: prepared.append(args) or boot.Ready(build, Path("/i.cpio"))
-        )
+        monkeypatch.setattr(boot, "prepare", lambda *args: prepared.append(args) or READY)
         monkeypatch.setattr(boot, "boot", booted)
         assert lab_boot.main(TINY, "patched", PERF, {}, command="ls /") == 7
         assert capsys.readouterr().out == "one\n  two\n\n"
