@@ -11,6 +11,7 @@ from checks import cached
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.vm import cache
+from tests.conftest import write_all
 
 
 @pytest.fixture(autouse=True)
@@ -23,14 +24,11 @@ def boots(place: Path, console: str, wants: str) -> Callable[[], Outcome]:
     def check() -> Outcome:
         cached = cache.current
         assert cached
-        if logs := cached.find("key"):
-            said = (logs / "console.log").read_text()
-        else:
-            place.mkdir(exist_ok=True)
-            (place / "console.log").write_text(console)
-            (place / "guest.log").write_text("done 0\n")
+        logs = cached.find("key")
+        if not logs:
+            write_all(place, {"console.log": console, "guest.log": "done 0\n"})
             cached.booted["key"] = place
-            said = console
+        said = ((logs or place) / "console.log").read_text()
         return judge([] if wants in said else [f"does not say {wants}"])
 
     return check

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The engine in userspace: what its program says, the bugs it must find, and how both are judged."""
 
-import stat
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from checks.engine.fuzz import Result
 from checks.mutants.mutant import Mutant
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
-from tests.conftest import set_base
+from tests.conftest import set_base, write
 
 GOOD = """\
 padata_fuzz: seed 0x51e2d247, 3 callers, 4 helpers, TSan
@@ -37,13 +36,9 @@ under way: job 309: start=1 size=2 align=1 min_chunk=1 max_threads=7, on CPU 4 o
 """
 
 
-def parse(text: str) -> Result:
-    return fuzz.parse(text.splitlines())
-
-
 def test_a_good_run() -> None:
-    assert parse(GOOD) == Result(515832, "0x51e2d247", ended=True)
-    assert fuzz.problems(parse(GOOD), 500000, 0) == []
+    result = fuzz.parse(GOOD.splitlines())
+    assert result == Result(515832, "0x51e2d247", ended=True) and fuzz.problems(result, 500000, 0) == []
 
 
 @pytest.mark.parametrize(
@@ -58,12 +53,11 @@ def test_a_good_run() -> None:
     ],
 )
 def test_a_run_that_is_not_good(text: str, status: int, problem: str) -> None:
-    (said,) = fuzz.problems(parse(text), 2, status)
+    (said,) = fuzz.problems(fuzz.parse(text.splitlines()), 2, status)
     assert said.startswith(problem)
 
 
-def bug() -> Mutant:
-    return Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", build="asan", says="guarantee 2", id="t/b")
+BUG = Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", build="asan", says="guarantee 2", id="t/b")
 
 
 def test_our_bugs_are_found_by_each_build() -> None:
@@ -82,8 +76,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def says(script: Path, text: str, status: int) -> None:
     script.with_suffix(".out").write_text(text)
-    script.write_text(f"#!/bin/sh\ncat {script.with_suffix('.out')}\nexit {status}\n")
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    write(script, f"#!/bin/sh\ncat {script.with_suffix('.out')}\nexit {status}\n", 0o755)
 
 
 def test_a_run_is_judged(script: Path) -> None:
@@ -106,7 +99,7 @@ def test_a_run_is_judged(script: Path) -> None:
 )
 def test_a_bug_is_found_or_not(script: Path, text: str, status: int, why: str | None) -> None:
     says(script, text, status)
-    outcome = fuzz.find(bug())
+    outcome = fuzz.find(BUG)
     assert (outcome == Outcome(1)) is (why is None)
     assert why is None or why in outcome.failures[0]
 
@@ -115,8 +108,7 @@ def test_a_bug_that_says_something_else_first(script: Path, monkeypatch: pytest.
     runs = [fuzz.Result(failure="guarantee 4"), fuzz.Result(failure=BROKEN), fuzz.Result()]
     monkeypatch.setattr(fuzz, "attempt", lambda *_args: (1, runs.pop(0)))
     script.touch()
-    assert fuzz.find(bug()) == Outcome(1)
-    assert len(runs) == 1
+    assert fuzz.find(BUG) == Outcome(1) and len(runs) == 1
 
 
 def test_a_memory_layout_that_tsan_cannot_live_with(script: Path) -> None:

@@ -10,6 +10,7 @@ from padlab.core.errors import LabError
 from padlab.kernel.arch import ARM64, X86_64
 from padlab.vm import accel, emulator, machine, qemu
 from padlab.vm.spec import BootSpec
+from tests.conftest import write
 
 QEMU = Path("/usr/bin/qemu")
 KERNEL = Path("/k/bzImage")
@@ -240,11 +241,8 @@ class TestWhichQemu:
 
     @staticmethod
     def fake(folder: Path, version: str, name: str = emulator.NAME) -> Path:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / name
-        path.write_text(f"#!/bin/sh\necho 'QEMU emulator version {version} (Debian 1:x)'\n")
-        path.chmod(0o755)
-        return path
+        write(folder / name, f"#!/bin/sh\necho 'QEMU emulator version {version} (Debian 1:x)'\n", 0o755)
+        return folder / name
 
     def test_the_newest_in_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         versions = {"a": "7.2.22", "b": "10.0.2", "c": "10.0.2"}
