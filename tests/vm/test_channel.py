@@ -1,21 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a guest says on its channel, also when it is cut short."""
 
-from pathlib import Path
-
 from padlab.vm import channel
-
-DATA = Path(__file__).parent.parent / "data"
-TEXT = (DATA / "patched-three-nodes.guest.log").read_text()
-
-
-def test_values_by_key() -> None:
-    guest = channel.Guest(TEXT)
-    assert (guest.value("online"), guest.number("cpus"), guest.number("online")) == ("0-3", 4, None)
-    assert guest.value("nothing") is None and guest.values("nothing") == []
-    assert (guest.done, guest.cut, guest.total_pages) == (0, "", 1016263)
-    assert [managed for _, managed in guest.zones] == [3840, 312000, 512000, 188423]
-    assert guest.zones[3] == (198369, 188423)
 
 
 def test_broken_lines_are_no_figures() -> None:
