@@ -37,10 +37,7 @@ def test(arguments: tuple[str, ...]) -> int:
     Examples:
       ./lab test --quick              before each commit, three minutes
       ./lab test                      before a change is sent
-      ./lab test --full               everything
-      ./lab test -k kunit             KUnit, under UML and in guests
       ./lab test -x -k 'memmap and holes'
-      ./lab test --lf                 what failed, again
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_load (debug)'  one kselftest by itself; also (rt) and (kcsan)

@@ -19,5 +19,8 @@ def test_ktap_by_test_with_its_blanks() -> None:
 
 
 def test_a_line_that_was_cut_is_no_value() -> None:
-    assert channel.Guest("memtotal-kib 4065052\nmemtotal-kib 40").number("memtotal-kib") == 4065052
+    assert (
+        channel.Guest("memtotal-kib 1\nmemtotal-kib 4065052\nmemtotal-kib 40").number("memtotal-kib")
+        == 4065052
+    )
     assert channel.Guest("cpus 4\ndone 137\n").done == 137
