@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot one kernel on one machine in QEMU and tell how it ended.
 
-Each boot has a folder under build/boots: ``command`` (the QEMU line), ``console.log`` (kernel messages),
-``guest.log`` (what the guest's programs say, see channel.py), and ``qemu.log`` (QEMU's own messages).
+Each boot has a folder under build/boots: ``boot.json`` (what is booted), ``command`` (the QEMU line),
+``console.log`` (kernel messages), ``guest.log`` (what the guest's programs say, see channel.py), and
+``qemu.log`` (QEMU's own messages).
 
 A guest ends well by saying "done N" and powering off.  Whatever else it does (panic, hang, reset) is a
 LabError with the end of the console.
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+import msgspec
+
 from padlab.core import host, packages, paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
@@ -27,6 +30,7 @@ from padlab.vm.machine import Machine
 from padlab.vm.spec import BootSpec, How
 from padlab.vm.watch import HostClock
 
+BOOTED = "boot.json"
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
 _HOST_EXTRA_MIB = 1024
@@ -102,6 +106,17 @@ def boot(machine: Machine, ready: Ready, label: str = "", **how: Unpack[How]) ->
     return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
 
 
+def note(folder: Path, *booted: BootSpec | builds.Build | Accel) -> None:
+    (folder / BOOTED).write_bytes(msgspec.json.encode(booted, enc_hook=str))
+
+
+def noted(folder: Path) -> tuple[BootSpec, builds.Build, Accel]:
+    text, kind = (folder / BOOTED).read_bytes(), tuple[BootSpec, builds.Build, Accel]
+    booted: tuple[BootSpec, builds.Build, Accel]
+    booted = msgspec.json.decode(text, type=kind, dec_hook=lambda of, value: of(value))  # a Path
+    return booted
+
+
 def read(folder: Path, what: str, spec: BootSpec, build: builds.Build, accel: Accel) -> BootResult:
     """A boot by the logs that it left: without the host's times."""
     said = _read_logs(folder)
@@ -142,6 +157,7 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     ports = qemu.Ports(console or files[0], files[1], f"{folder.name}-{os.getpid()}")
     cmd = qemu.command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
+    note(folder, spec, build, accel)
     return folder, accel, cmd
 
 

@@ -49,7 +49,8 @@ def test_a_boot_to_its_end(run_as) -> None:
     assert [line.node for line in result.dmesg.nodes] == [0, 1, 2]
     assert result.guest.number("cpus") == 4
     assert result.log.read_text() == (DATA / "patched-three-nodes.log").read_text()
-    assert (result.log.parent / "command").read_text().startswith("sh -c")
+    assert (result.folder / "command").read_text().startswith("sh -c")
+    assert boot.noted(result.folder) == (result.spec, BUILD, EMULATED)
     assert result.clock.deferred_ms is not None
 
 
