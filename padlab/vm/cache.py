@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from padlab.core import paths
 from padlab.core.outcome import Outcome
 from padlab.kernel.content import digest, fingerprint
@@ -94,12 +96,10 @@ def _program(path: str) -> str | None:
 
 def verdict(key: str) -> Outcome | None:
     """That of a check which passed when it saw the same."""
-    try:
-        said = json.loads((VERDICTS / key).read_text())
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
         os.utime(VERDICTS / key)
-        return Outcome(int(said["passed"]), skips=tuple(said["skips"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return msgspec.json.decode((VERDICTS / key).read_bytes(), type=Outcome)
+    return None
 
 
 def keep_verdict(key: str, outcome: Outcome) -> None:
@@ -116,7 +116,4 @@ def prune() -> None:
     for entry in (*FOLDER.glob("*"), *VERDICTS.glob("*")):
         with contextlib.suppress(OSError):
             if entry.stat().st_mtime < oldest:
-                if entry.is_dir():
-                    shutil.rmtree(entry, ignore_errors=True)
-                else:
-                    entry.unlink()
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
