@@ -187,20 +187,10 @@ class Loop:
 
 
 def _failed(running: Running, why: str) -> pytest.TestReport:
-    item, now = running.item, time.time()
-    took = time.monotonic() - running.start
-    doing = f"; last: {running.doing}" if running.doing else ""
-    return pytest.TestReport(
-        item.nodeid,
-        item.location,
-        dict.fromkeys(item.keywords, 1),
-        "failed",
-        f"{why}{doing}",
-        "call",
-        duration=took,
-        start=now - took,
-        stop=now,
-    )
+    item, took = running.item, time.monotonic() - running.start
+    why += f"; last: {running.doing}" if running.doing else ""
+    keywords: dict[str, Any] = dict.fromkeys(item.keywords, 1)
+    return pytest.TestReport(item.nodeid, item.location, keywords, "failed", why, "call", duration=took)
 
 
 def _work(connection: Connection, item: pytest.Item) -> None:

@@ -90,17 +90,15 @@ def named(name: str) -> Detector:
 
 @functools.cache
 def _items() -> dict[str, Any]:
+    items: dict[str, Any] = {}
+
     class Collector:
-        def __init__(self) -> None:
-            self.items: dict[str, Any] = {}
-
         def pytest_itemcollected(self, item: pytest.Item) -> None:
-            self.items[processes.name(item)] = item
+            items[processes.name(item)] = item
 
-    collector = Collector()
     with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main([*ARGUMENTS, "--collect-only", str(paths.CHECKS)], [collector])
-    return collector.items
+        pytest.main([*ARGUMENTS, "--collect-only", str(paths.CHECKS)], [Collector()])
+    return items
 
 
 def _of_guest(name: str, item: Any) -> Detector:
