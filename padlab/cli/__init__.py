@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 # Each adds its commands to the group.
-from padlab.cli import boot, docs, measure, test, tree  # noqa: F401
+from padlab.cli import boot, measure, test, tree  # noqa: F401
 from padlab.cli.shared import cli
 from padlab.core import process
 from padlab.core.errors import LabError
