@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
-from padlab.vm import boot as boots
 from padlab.vm import cache
 
 
@@ -42,5 +41,5 @@ def _run(check: Callable[[], Outcome], since: float) -> tuple[Outcome, int]:
     if outcome.failures:
         boots_of_check.drop()
     else:
-        boots_of_check.keep(boots.LOGS)
+        boots_of_check.keep()
     return outcome, len(boots_of_check.read)

@@ -40,7 +40,6 @@ def table() -> Expected:
 
 
 def why_left_out(name: str) -> str:
-    """Why the base has no check or goal of that name; "" if it has."""
     return next((why for glob, why in table().left_out.items() if fnmatch.fnmatchcase(name, glob)), "")
 
 

@@ -4,17 +4,16 @@
 Each check is a process of its own.  What several need is made by the first, under a file lock.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
 from padlab.core import exclusive, paths, process
 from padlab.core.outcome import Outcome
-from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import kconfig, tree
 from padlab.vm import boot as boots
@@ -45,17 +44,21 @@ class Instead:
     limit_s: float
 
 
-_instead: ContextVar[Instead | None] = ContextVar("instead", default=None)
+_instead: Instead | None = None
 
 
-def booting_instead(what: Instead) -> AbstractContextManager[None]:
-    """In the with block, for this thread."""
-    return process.during(_instead, what)
+@contextmanager
+def booting_instead(what: Instead) -> Iterator[None]:
+    global _instead
+    _instead = what
+    try:
+        yield
+    finally:
+        _instead = None
 
 
 def instead_of(kernel: str) -> Instead | None:
-    what = _instead.get()
-    return what if what and what.kernel == kernel else None
+    return _instead if _instead and _instead.kernel == kernel else None
 
 
 @contextmanager
@@ -132,6 +135,6 @@ def results(result: boots.BootResult) -> Outcome:
     return Outcome(log=result.guest_log) + ktap.of_guest(result.guest, patched_tree())
 
 
-@once
+@functools.cache
 def patched_tree() -> Path:
     return tree.ensure_tree("patched")

@@ -9,7 +9,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -39,33 +39,32 @@ def name(of: pytest.Item | pytest.TestReport) -> str:
     return of.nodeid.partition("[")[2].removesuffix("]")
 
 
-@dataclass
 class Running:
-    item: pytest.Item
-    process: Any
-    connection: Connection
-    start: float = field(default_factory=time.monotonic)
-    apart_s: float = 0.0
-    apart_since: float = 0.0
-    doing: str = ""
-    reports: list[pytest.TestReport] = field(default_factory=list)
-    late: bool = False
+    """A check's process, and what it has said."""
 
-    @property
-    def deadline(self) -> float:
-        apart_s = self.apart_s + (time.monotonic() - self.apart_since if self.apart_since else 0.0)
-        return self.start + needs(self.item).limit_s + min(apart_s, APART_LIMIT_S)
+    def __init__(self, item: pytest.Item) -> None:
+        self.item = item
+        self.connection, theirs = _fork.Pipe(duplex=False)
+        self.process: Any = _fork.Process(target=_work, args=(theirs, item))
+        self.process.start()
+        theirs.close()
+        self.start = time.monotonic()
+        self.deadline = self.start + needs(item).limit_s
+        self.apart_since = 0.0
+        self.doing = ""
+        self.reports: list[pytest.TestReport] = []
+        self.late = False
 
     def take(self, kind: str, what: Any) -> None:
         if kind == "doing":
             self.doing = what
         elif kind == "report":
             self.reports.append(what)
-        elif what:
+        elif what:  # something begins that is apart
             self.apart_since = time.monotonic()
+            self.deadline += APART_LIMIT_S
         else:
-            self.apart_s += time.monotonic() - self.apart_since
-            self.apart_since = 0.0
+            self.deadline += time.monotonic() - self.apart_since - APART_LIMIT_S
 
     def end(self) -> None:
         """Its process, and whatever that has left behind."""
@@ -104,7 +103,10 @@ class Loop:
         wide = wide and accel.choose(emulator.ensure()).parallel
         cores = session.config.option.cores or len(os.sched_getaffinity(0))
         self._host = Host(cores, host.free_mib(), wide)
-        self._status = Status(session.config)
+        self._reporter = session.config.pluginmanager.getplugin("terminalreporter")
+        self._writer = session.config.get_terminal_writer()
+        self._drawn = False
+        self._shown = time.monotonic()
 
     def run(self) -> None:
         some_ended = True
@@ -118,10 +120,10 @@ class Loop:
                 if time.monotonic() > running.deadline:
                     running.late = True
                     running.end()
-            self._status.show(self._running, len(self._todo))
+            self._show()
 
     def end(self) -> None:
-        self._status.erase()
+        self._erase()
         for running in self._running:
             running.end()
 
@@ -130,11 +132,7 @@ class Loop:
             others = [needs(running.item) for running in self._running]
             if self._host.fits(needs(item), others):
                 self._todo.remove(item)
-                ours, theirs = _fork.Pipe(duplex=False)
-                child = _fork.Process(target=_work, args=(theirs, item))
-                child.start()
-                theirs.close()
-                self._running.append(Running(item, child, ours))
+                self._running.append(Running(item))
             elif needs(item).alone:
                 break
 
@@ -160,31 +158,42 @@ class Loop:
             limit = f"it took longer than its limit of {needs(running.item).limit_s:g} s"
             why = limit if running.late else process.describe_status(["its process"], status)
             reports = [report for report in reports if report.when == "setup"] + [_failed(running, why)]
-        self._status.erase()
-        hook = self._session.config.hook
+        self._erase()
         for report in reports:
-            hook.pytest_runtest_logreport(report=report)
+            self._session.config.hook.pytest_runtest_logreport(report=report)
+
+    def _show(self) -> None:
+        """What is running: a line that is redrawn on a terminal, and else one now and then."""
+        now = time.monotonic()
+        parts = []
+        for running in self._running:
+            took = progress.seconds(round(now - running.start))
+            parts.append(f"{name(running.item)}, {took}" + (f": {running.doing}" if running.doing else ""))
+        line = f"{len(parts)} running, {len(self._todo)} waiting: {' | '.join(parts)}"
+        if self._writer.hasmarkup:
+            self._erase()
+            self._reporter.ensure_newline()
+            self._writer.write(line[: self._writer.fullwidth - 1], flush=True)
+            self._drawn = True
+        elif parts and now - self._shown > _SHOWN_S:
+            self._shown = now
+            self._reporter.ensure_newline()
+            self._writer.line(line)
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._writer.write("\r\x1b[K")
+            self._drawn = False
 
 
 def _failed(running: Running, why: str) -> pytest.TestReport:
-    item, now = running.item, time.time()
-    took = time.monotonic() - running.start
-    doing = f"; last: {running.doing}" if running.doing else ""
-    return pytest.TestReport(
-        item.nodeid,
-        item.location,
-        dict.fromkeys(item.keywords, 1),
-        "failed",
-        f"{why}{doing}",
-        "call",
-        duration=took,
-        start=now - took,
-        stop=now,
-    )
+    item, took = running.item, time.monotonic() - running.start
+    why += f"; last: {running.doing}" if running.doing else ""
+    keywords: dict[str, Any] = dict.fromkeys(item.keywords, 1)
+    return pytest.TestReport(item.nodeid, item.location, keywords, "failed", why, "call", duration=took)
 
 
 def _work(connection: Connection, item: pytest.Item) -> None:
-    """A check's process."""
     os.setpgrp()  # Ctrl-C is for pytest's own, which ends the others
     process.interrupt_on_signals()
     os.environ[_MARK] = str(os.getpid())
@@ -201,35 +210,3 @@ def _work(connection: Connection, item: pytest.Item) -> None:
         os._exit(130)
     finally:
         process.kill_all()
-
-
-class Status:
-    """What is running: a line that is redrawn on a terminal, and else one now and then."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._reporter = config.pluginmanager.getplugin("terminalreporter")
-        self._writer = config.get_terminal_writer()
-        self._drawn = False
-        self._last = time.monotonic()
-
-    def show(self, all_running: list[Running], waiting: int) -> None:
-        now = time.monotonic()
-        parts = []
-        for running in all_running:
-            took = progress.seconds(round(now - running.start))
-            parts.append(f"{name(running.item)}, {took}" + (f": {running.doing}" if running.doing else ""))
-        line = f"{len(parts)} running, {waiting} waiting: {' | '.join(parts)}"
-        if self._writer.hasmarkup:
-            self.erase()
-            self._reporter.ensure_newline()
-            self._writer.write(line[: self._writer.fullwidth - 1], flush=True)
-            self._drawn = True
-        elif parts and now - self._last > _SHOWN_S:
-            self._last = now
-            self._reporter.ensure_newline()
-            self._writer.line(line)
-
-    def erase(self) -> None:
-        if self._drawn:
-            self._writer.write("\r\x1b[K")
-            self._drawn = False

@@ -18,14 +18,12 @@ EXACT = accel.Accel("tcg", "TCG, exact (a test)", "10.0.2", "single", exact=True
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
-    """A file, with the folders that it is in."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(mode)
 
 
 def write_all(top: Path, files: Mapping[str, str]) -> None:
-    """Files by their paths below ``top``."""
     for name, text in files.items():
         write(top / name, text)
 
@@ -78,7 +76,6 @@ def installed() -> None:
 
 @pytest.fixture(scope="session")
 def kernel_tree(installed: None) -> None:
-    """For tests on the real kernel source."""
     assert state.read_state(paths.base().trees / "patched"), (
         "there is no kernel tree; run ./lab test, which makes it"
     )

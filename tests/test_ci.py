@@ -9,6 +9,7 @@ import pytest
 
 from padlab.core import paths
 from padlab.core.errors import AbsentError
+from tests.conftest import write
 
 GOOD = "echo 5 passed, 0 failed"
 BRIEF = "echo 3 passed, 0 failed"
@@ -32,16 +33,11 @@ def run(place: Path, count: int = 0, **commands: str) -> tuple[list[str], int]:
         "brief": "test --base 7.3 --again tests of",
     }
     cases = "".join(f"'{patterns[name]}'*) {script} ;;\n" for name, script in (given | commands).items())
-    for name, script in (
-        ("lab", f'echo "lab $*" >>calls\ncase "$*" in\n{cases}*) exit 9 ;;\nesac\n'),
-        ("git", f"echo {count}\n"),
-    ):
-        (place / name).write_text(f"#!/bin/bash\n{script}")
-        (place / name).chmod(0o755)
-    path = f"{place}:/usr/bin:/bin"
-    done = subprocess.run(
-        [place / ".ci/run"], capture_output=True, text=True, check=False, env={"PATH": path}
-    )
+    lab = f'echo "lab $*" >>calls\ncase "$*" in\n{cases}*) exit 9 ;;\nesac\n'
+    for name, script in (("lab", lab), ("git", f"echo {count}\n")):
+        write(place / name, f"#!/bin/bash\n{script}", 0o755)
+    env = {"PATH": f"{place}:/usr/bin:/bin"}
+    done = subprocess.run([place / ".ci/run"], capture_output=True, text=True, check=False, env=env)
     return done.stdout.splitlines(), done.returncode
 
 

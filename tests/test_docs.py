@@ -43,7 +43,6 @@ def name_of(path: Path) -> str:
 
 
 def links(text: str) -> Iterator[str]:
-    """Targets of links and pictures that are not on the web."""
     for target in _LINK.findall(_FENCE.sub("", text)):
         if not re.match(r"[a-z]+:", target):
             yield target
@@ -119,8 +118,6 @@ def test_names_only_what_is_there(path: Path) -> None:
 
 
 class TestReaders:
-    """The tests above see what they should."""
-
     def test_links(self) -> None:
         assert list(links("[a](b.md#c) ![d](e.png) [web](https://f) [x](#y)")) == ["b.md#c", "e.png", "#y"]
 

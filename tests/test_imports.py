@@ -32,7 +32,6 @@ MODULES = list(NAMES.values())
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules of the lab that ``path`` imports, wherever in it: for type checkers only, too."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith(OURS))

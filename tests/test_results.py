@@ -52,7 +52,6 @@ def test_there_is_little() -> None:
 
 
 def test_nothing_is_there_that_nobody_quotes() -> None:
-    """Each file is of a kind that tables are made from."""
     known = {*provenance.OF_CPU, "accept.json", "growth.json", "parts.json"}
     for path in FILES:
         exact = re.fullmatch(r"compare-(?:epyc-7551-kvm-small|three-nodes)-exact\.json", path.name)

@@ -52,7 +52,6 @@ class Case:
 
 
 def lacks(case: Case, result: boots.BootResult) -> list[str]:
-    """What console and guest's report lack of what the case asks for, or have too much."""
     text = f"{result.dmesg.text}\n{result.guest.text}"
     wrong = [f"the console does not say: {said}" for said in case.says if not re.search(said, text, re.M)]
     wrong += [f"the console says: {said}" for said in case.never if re.search(said, text, re.M)]

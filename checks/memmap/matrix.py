@@ -15,7 +15,8 @@ Not here, and why:
 import re
 from dataclasses import replace
 
-from checks import expected, guests
+from checks import expected
+from checks.guests import ARM64, KMEMLEAK_OFF, SMALL, SMT
 from checks.memmap import accepted, oracle
 from checks.memmap.case import LITTLE, MANY_RANGES, PLAIN, Case
 from padlab.kernel import kconfig
@@ -32,10 +33,10 @@ GROWING = ("trace_event=padata:*", "trace_buf_size=300M")
 
 # In each boot: KASLR would put the image, and so what memblock allocates, at other places.
 ALWAYS = {
-    kconfig.DEBUG: (guests.KMEMLEAK_OFF,),
+    kconfig.DEBUG: (KMEMLEAK_OFF,),
     kconfig.USERS: ("nokaslr",),
     kconfig.UNACCEPTED: ("nogbpages", "nokaslr"),
-    kconfig.UNACCEPTED_DEBUG: ("nogbpages", "nokaslr", guests.KMEMLEAK_OFF),
+    kconfig.UNACCEPTED_DEBUG: ("nogbpages", "nokaslr", KMEMLEAK_OFF),
 }
 
 # Of 2 MiB each.  A block is what the page allocator has at once.
@@ -51,12 +52,12 @@ LARGE_ARGS = ("rcupdate.rcu_cpu_stall_suppress=1",)
 COMMAND_LINES = (
     Case("kernelcore=50%", "node-without-cpus", ("kernelcore=50%",), says=(r"Movable zone start",)),
     Case("kernelcore=777771K", "holes", ("kernelcore=777771K",), says=(r"Movable zone start",)),
-    Case("movable_node", guests.SMT, ("movable_node",)),
+    Case("movable_node", SMT, ("movable_node",)),
     Case("mem= odd", "three-nodes", ("mem=4213001K",)),
-    Case("gigantic pages", guests.SMALL, ("hugepagesz=1G", "hugepages=2")),
+    Case("gigantic pages", SMALL, ("hugepagesz=1G", "hugepages=2")),
     # Zone Movable begins at a multiple of 4 MiB, inside a section here.
     Case("movablecore=2560M", "holes", ("movablecore=2560M",), says=(r"Movable zone start",)),
-    Case("numa=off", guests.SMT, ("numa=off",)),
+    Case("numa=off", SMT, ("numa=off",)),
     Case("init_on_alloc=1", "one-cpu", ("init_on_alloc=1",)),
 )
 
@@ -65,7 +66,7 @@ SHAPES = (
     # in the zone below Movable, and all of its struct pages become of that zone.
     Case(
         "a gigantic page across the start of a zone",
-        guests.SMALL,
+        SMALL,
         ("movablecore=2560M", "hugepagesz=1G", "hugepages=3"),
         says=(r"Movable zone start", r"oracle zone 0 Movable .*contiguous=0"),
         stock_breaks=True,
@@ -174,7 +175,7 @@ HOTPLUG = (
 FEATURES = (
     Case(
         "hugetlb_free_vmemmap=on",
-        guests.SMT,
+        SMT,
         ("hugetlb_free_vmemmap=on", "hugepages=8"),
         says=(r"KiB vmemmap can be freed for a 2.00 MiB page",),
         short=False,
@@ -182,29 +183,23 @@ FEATURES = (
     # The memmap of gigantic pages is given back before the jobs start: of the lowest, in two sections.
     Case(
         "gigantic pages, hugetlb_free_vmemmap=on",
-        guests.SMALL,
+        SMALL,
         ("hugetlb_free_vmemmap=on", "hugepagesz=1G", "hugepages=7"),
     ),
     # What is left grows on demand to its end, over sections that are all memmap.
-    Case("gigantic pages, nearly all memory", guests.SMALL, ("mem=16724M", "hugepagesz=1G", "hugepages=12")),
-    Case("cma=", guests.SMT, ("cma=300M",), kconfig.FEATURES, says=(r"cma: Reserved 300 MiB",), short=False),
-    Case("page_alloc.shuffle=1", guests.SMT, ("page_alloc.shuffle=1",), kconfig.FEATURES, short=False),
+    Case("gigantic pages, nearly all memory", SMALL, ("mem=16724M", "hugepagesz=1G", "hugepages=12")),
+    Case("cma=", SMT, ("cma=300M",), kconfig.FEATURES, says=(r"cma: Reserved 300 MiB",), short=False),
+    Case("page_alloc.shuffle=1", SMT, ("page_alloc.shuffle=1",), kconfig.FEATURES, short=False),
     Case("sysctl.vm.mem_profiling=1", LITTLE, ("sysctl.vm.mem_profiling=1",), kconfig.FEATURES, short=False),
 )
 
 # Struct pages of devices.  The second is of compound pages, most of whose struct pages are
 # the same memory.
 DEVICES = (
-    Case(
-        "persistent memory",
-        guests.SMALL,
-        ("memmap=2G!4G",),
-        kconfig.USERS,
-        says=(r"oracle run \w+ 512 device ",),
-    ),
+    Case("persistent memory", SMALL, ("memmap=2G!4G",), kconfig.USERS, says=(r"oracle run \w+ 512 device ",)),
     Case(
         "device DAX",
-        guests.SMALL,
+        SMALL,
         ("memmap=1G%4G-1+0xefffffff", "padlab_devdax=1"),
         kconfig.USERS,
         says=(r"oracle run \w+ 256 device ",),
@@ -228,14 +223,14 @@ WATCHERS = (
     # deferred (defer_init()), and memblock has retired, too (mm_core_init()).
     Case(
         "page_owner=on",
-        guests.SMT,
+        SMT,
         ("page_owner=on",),
         kconfig.DEBUG,
         says=(r"(?s)node \d+ initialised.*bytes of page_ext.*page owner found early allocated",),
     ),
     Case(
         "page_owner=on early_page_ext",
-        guests.SMT,
+        SMT,
         ("page_owner=on", "early_page_ext"),
         kconfig.DEBUG,
         says=(r"page owner found early allocated",),
@@ -253,16 +248,14 @@ WATCHERS = (
         short=False,
     ),
     # A block of the page allocator is all of a section.
-    Case(
-        "pages of 64 KiB", guests.ARM64, (), kconfig.ARM64_64K, says=(r" section_pages=8192 ",), short=False
-    ),
+    Case("pages of 64 KiB", ARM64, (), kconfig.ARM64_64K, says=(r" section_pages=8192 ",), short=False),
     # sizeof(struct page) is 80.
-    Case(PLAIN, guests.SMT, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
+    Case(PLAIN, SMT, (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
     Case(PLAIN, "slivers", (), kconfig.SPARSE, says=(r"oracle layout page_struct=80 ",), short=False),
 )
 
 DEBUG = (
-    Case(PLAIN, guests.SMT, (), kconfig.DEBUG),
+    Case(PLAIN, SMT, (), kconfig.DEBUG),
     Case(PLAIN, "slivers", (), kconfig.DEBUG, short=False),
     Case(
         "DIMMs online_movable",
@@ -282,7 +275,7 @@ USERS = (
         Case(PLAIN, name, (), kconfig.USERS, says=(r"efi: EFI v2",))
         for name in ("efi-512m", "efi-2", "efi-3", "efi-6")
     ),
-    Case(PLAIN, guests.SMT, (), kconfig.USERS),
+    Case(PLAIN, SMT, (), kconfig.USERS),
 )
 
 

@@ -4,11 +4,12 @@
 Those in userspace, of the object code and under User-mode Linux are listed here.  Of the others, which boot,
 any will do: it boots a kernel with the mutant instead (guests.booting_instead()).
 
-A detector builds what it needs with a mutant in it, or without one, and can then run.  Programs are built
-again only as far as the mutant makes that necessary, and kernels mostly not at all (mutantkernel.py).
+A detector builds what it needs with a mutant in it, or without one, and can then run.  Programs and kernels
+are built again only as far as the mutant makes that necessary.
 """
 
 import contextlib
+import functools
 import io
 import itertools
 import shutil
@@ -27,7 +28,6 @@ from checks.selftests import suites
 from checks.source import fences
 from padlab.core import paths
 from padlab.core.outcome import Outcome, judge
-from padlab.core.threads import once
 from padlab.kernel import build as builds
 from padlab.kernel import native, tree
 from padlab.kernel.content import digest, fingerprint, write
@@ -66,7 +66,7 @@ class Detector:
         return digest([*marks, *(f"{path.name} {fingerprint(path)}" for path in patches)])
 
 
-@once
+@functools.cache
 def named(name: str) -> Detector:
     if name in FUZZ:
         return Detector(name, "userspace", partial(_fuzz, FUZZ[name]), _read_by_program(fuzz.TOOL))
@@ -85,21 +85,17 @@ def named(name: str) -> Detector:
     return _of_guest(name, item)
 
 
-@once
+@functools.cache
 def _items() -> dict[str, Any]:
-    """All checks, as pytest collects them."""
+    items: dict[str, Any] = {}
 
     class Collector:
-        def __init__(self) -> None:
-            self.items: dict[str, Any] = {}
-
         def pytest_itemcollected(self, item: pytest.Item) -> None:
-            self.items[processes.name(item)] = item
+            items[processes.name(item)] = item
 
-    collector = Collector()
     with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main([*ARGUMENTS, "--collect-only", str(paths.CHECKS)], [collector])
-    return collector.items
+        pytest.main([*ARGUMENTS, "--collect-only", str(paths.CHECKS)], [Collector()])
+    return items
 
 
 def _of_guest(name: str, item: Any) -> Detector:
@@ -189,30 +185,27 @@ def _model(model: str, fault: mutant.Mutant | None) -> Run:
 def _uml(fault: mutant.Mutant | None) -> Run:
     log = paths.base().logs / "mutant-uml-build.log"
     args = ["build", "--build_dir=obj-uml"]
-
-    def make(kernel: str) -> None:
-        builds.kunit_uml("building User-mode Linux", args, "kunit-uml.config", log=log, kernel=kernel)
-
-    return _run(mutantkernel.built(fault, make), lambda: suites.kunit_uml("exec"))
+    kernel = mutantkernel.seed(fault)
+    builds.kunit_uml("building User-mode Linux", args, "kunit-uml.config", log=log, kernel=kernel)
+    return _run(kernel, lambda: suites.kunit_uml("exec"))
 
 
 def _fences(fault: mutant.Mutant | None) -> Run:
-    kernel = mutantkernel.built(fault, lambda name: guests.built(name, PERF), alone=True)
-    return lambda _limit_s: fences.check(guests.built(kernel.name, PERF).obj)
+    obj = guests.built(mutantkernel.seed(fault), PERF).obj
+    return lambda _limit_s: fences.check(obj)
 
 
 def _boot(item: Any, fault: mutant.Mutant | None) -> Run:
     needs = processes.needs(item)
-    kernel = mutantkernel.built(fault, lambda name: guests.built(name, needs.config), base=needs.kernel)
+    kernel = guests.built(mutantkernel.seed(fault, needs.kernel), needs.config).kernel
     return _run(kernel, lambda: item.obj(**item.callspec.params), needs.kernel)
 
 
-def _run(kernel: mutantkernel.Kernel, check: Callable[[], Outcome], base: str = mutantkernel.PATCHED) -> Run:
+def _run(kernel: str, check: Callable[[], Outcome], base: str = mutantkernel.PATCHED) -> Run:
     """An oops is the end: what it leaves locked would keep a guest until its time is up."""
 
     def run(limit_s: float) -> Outcome:
-        args = (*kernel.args, "oops=panic")
-        with guests.booting_instead(guests.Instead(base, kernel.name, args, limit_s)):
+        with guests.booting_instead(guests.Instead(base, kernel, ("oops=panic",), limit_s)):
             return check()
 
     return run

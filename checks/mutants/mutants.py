@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """``./lab mutants``: does some check notice each small fault?
 
-A check is first run without a mutant: if it fails then, nothing that it says of mutants
-counts.  That also tells how long it takes, so that one that hangs is ended in time.  All
-mutants are tried on cheap checks before any is tried on a dear one.
+A mutant is tried on its checks, the cheapest first, until one notices it.  A check is first run without a
+mutant: if it fails then, nothing that it says of mutants counts.  That also tells how long it takes, so that
+one that hangs is ended in time.
 """
 
 import contextlib
-import threading
+import functools
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -20,15 +21,18 @@ from checks import names
 from checks.mutants import detectors, mutant, mutantkernel
 from checks.mutants.detectors import TIERS, Detector
 from checks.mutants.mutant import Mutant
-from padlab.core import packages, process, progress, threads
+from padlab.core import packages, progress
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.core.table import console, grid, plain
-from padlab.core.threads import once
 from padlab.kernel.content import digest
 from padlab.measure import provenance
 
-OUTCOMES = KILLED, EQUIVALENT, SURVIVED, OPEN = "killed", "equivalent", "survived", "not decided"
+KILLED, EQUIVALENT, SURVIVED, OPEN, BROKEN = "killed", "equivalent", "survived", "not decided", "broken"
+GROUPS = ("build", "quilt", "guest")
+FIRST_LIMIT_S = 900.0  # for a check without a mutant
+LIMIT, LEAST_LIMIT_S = 4.0, 60.0  # then so many times what it took, and some
+_SAID = 200  # characters of what a check says
 
 
 class Attempt(Struct, frozen=True):
@@ -37,84 +41,67 @@ class Attempt(Struct, frozen=True):
     seconds: float  # with what had to be built
 
 
-class Verdict(Struct, frozen=True):
+@dataclass(frozen=True)
+class Verdict:
     """What is known of a mutant: killed by which check, after all seconds of those up to it."""
 
-    mutant: str
-    fault: str
+    fault: Mutant
     outcome: str
     by: str = ""
     seconds: float = 0.0
     said: str = ""
 
 
-_sources = once(Detector.sources)
+class Unfit(LabError):
+    """A check that says nothing of mutants."""
+
+
+_sources = functools.cache(Detector.sources)
 
 
 class Log:
+    """The attempts that were made, by check and by what it depends on."""
+
     def __init__(self, path: Path | None = None) -> None:
         self._path = path = path or mutantkernel.place() / "kept.json"
-        self._lock = threading.Lock()
         self._attempts: dict[str, dict[str, Attempt]] = {}
         with contextlib.suppress(OSError, msgspec.MsgspecError):  # none, or of another version of the lab
             self._attempts = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Attempt]])
 
-    def find(self, detector: Detector, mutant: Mutant | None) -> Attempt | None:
-        return self._attempts.get(detector.name, {}).get(_key(detector, mutant))
+    def find(self, check: Detector, fault: Mutant | None) -> Attempt | None:
+        return self._attempts.get(check.name, {}).get(_key(check, fault))
 
-    def keep(self, detector: Detector, mutant: Mutant | None, attempt: Attempt) -> None:
-        with self._lock:
-            self._attempts.setdefault(detector.name, {})[_key(detector, mutant)] = attempt
-            text = msgspec.json.encode(self._attempts).decode()
-            provenance.write(self._path, msgspec.json.format(text, indent=1))
-
-    def verdict(self, mutant: Mutant, detectors: Iterable[Detector]) -> Verdict:
-        """What the attempts of ``detectors``, all that are to notice it, come to."""
-        if mutant.equivalent:
-            return Verdict(mutant.id, mutant.why, EQUIVALENT, said=mutant.equivalent)
-        seconds, outcome = 0.0, SURVIVED
-        for detector in detectors:
-            attempt = self.find(detector, mutant)
-            if attempt is None:
-                outcome = OPEN
-                continue
-            seconds = round(seconds + attempt.seconds, 1)
-            if attempt.noticed:
-                return Verdict(mutant.id, mutant.why, KILLED, detector.name, seconds, attempt.said)
-        return Verdict(mutant.id, mutant.why, outcome, seconds=seconds)
+    def keep(self, check: Detector, fault: Mutant | None, attempt: Attempt) -> Attempt:
+        self._attempts.setdefault(check.name, {})[_key(check, fault)] = attempt
+        text = msgspec.json.encode(self._attempts).decode()
+        provenance.write(self._path, msgspec.json.format(text, indent=1))
+        return attempt
 
 
-def _key(detector: Detector, mutant: Mutant | None) -> str:
-    return digest([_sources(detector), mutant.key if mutant else ""])
+def _key(check: Detector, fault: Mutant | None) -> str:
+    return digest([_sources(check), fault.key if fault else ""])
 
 
-GROUPS = ("build", "quilt", "guest")
-FIRST_LIMIT_S = 900.0  # for a check without a mutant
-LIMIT, LEAST_LIMIT_S = 4.0, 60.0  # then so many times what it took, and some
-_SAID = 200  # characters of what a check says
-
-
-def choose(globs: Sequence[str]) -> list[mutant.Mutant]:
+def choose(globs: Sequence[str]) -> list[Mutant]:
     return names.choose(globs, {fault.id: fault for fault in mutant.all_of()}, "mutants", "mutant")
 
 
-def main(globs: Sequence[str], tier: str, jobs: int = 1, list_only: bool = False) -> int:
+def main(globs: Sequence[str], tier: str, list_only: bool = False) -> int:
     chosen = choose(globs)
     if list_only:
         print("".join(f"{fault.id}: {fault.why}\n" for fault in chosen), end="")
         return 0
-    start = time.monotonic()
-    log = Log()
+    start, log = time.monotonic(), Log()
     packages.ensure(*GROUPS, *(() if tier in TIERS[:2] else ("qemu",)))
-    run = Run(log, jobs)
-    for level in TIERS[: TIERS.index(tier) + 1]:
-        run.try_all(chosen, level)
-    verdicts = [log.verdict(fault, checks_of(fault)) for fault in chosen]
+    verdicts = []
+    for nr, fault in enumerate(chosen, 1):
+        with progress.step(f"[{nr}/{len(chosen)}] {fault.id}"):
+            verdicts.append(tried(log, fault, tier))
     show(verdicts)
-    return conclude(verdicts, run.broken, time.monotonic() - start)
+    return conclude(verdicts, time.monotonic() - start)
 
 
-def checks_of(fault: mutant.Mutant) -> list[Detector]:
+def checks_of(fault: Mutant) -> list[Detector]:
     """By tier, and as the table has them; a build of the engine that is known to find a bug is the first."""
     checks = map(detectors.named, fault.checks)
     return sorted(
@@ -122,73 +109,44 @@ def checks_of(fault: mutant.Mutant) -> list[Detector]:
     )
 
 
-class Unfit(LabError):
-    """A check that says nothing of mutants."""
+def tried(log: Log, fault: Mutant, tier: str) -> Verdict:
+    """On its checks up to ``tier``, until one notices it; what is known is not tried again."""
+    if fault.equivalent:
+        return Verdict(fault, EQUIVALENT, said=fault.equivalent)
+    seconds, outcome = 0.0, SURVIVED
+    for check in checks_of(fault):
+        attempt = log.find(check, fault)
+        if attempt is None and TIERS.index(check.tier) > TIERS.index(tier):
+            outcome = OPEN
+            continue
+        if attempt is None:
+            try:
+                attempt = log.keep(check, fault, attempt_of(check, fault, _limit_s(log, check)))
+            except Unfit:
+                raise
+            except LabError as err:
+                progress.note("\n  ".join([f"{fault.id} does not compile: {err.why}", *err.detail[:5]]))
+                return Verdict(fault, BROKEN, check.name, seconds, err.why)
+        seconds = round(seconds + attempt.seconds, 1)
+        if attempt.noticed:
+            progress.note(f"{fault.id}: killed by {check.name}, {progress.seconds(attempt.seconds)}")
+            return Verdict(fault, KILLED, check.name, seconds, attempt.said)
+        progress.note(f"{fault.id}: {check.name} does not notice it")
+    return Verdict(fault, outcome, seconds=seconds)
 
 
-class Run:
-    """Mutants tried on checks; ``broken`` are those that do not compile, each with the reason."""
-
-    def __init__(self, log: Log, jobs: int = 1) -> None:
-        self._log = log
-        self._jobs = jobs
-        self._alone = threading.Lock()
-        self._first = threading.Lock()
-        self.broken: dict[str, LabError] = {}
-
-    def try_all(self, chosen: Sequence[mutant.Mutant], tier: str) -> None:
-        """Each that no check has noticed yet, on its checks of ``tier``."""
-        verdicts = {fault.id: self._log.verdict(fault, checks_of(fault)).outcome for fault in chosen}
-        alive = [fault for fault in chosen if verdicts[fault.id] not in (KILLED, EQUIVALENT)]
-        todo = [fault for fault in alive if fault.id not in self.broken]
-        # By itself, unless all that is changed for it is a kernel's command line.
-        alone = {fault.id: tier in TIERS[:2] or not mutantkernel.can_be_chosen(fault) for fault in todo}
-        todo.sort(key=lambda fault: alone[fault.id])
-
-        def attempt(numbered: tuple[int, mutant.Mutant]) -> None:
-            nr, fault = numbered
-            turn = self._alone if alone[fault.id] else contextlib.nullcontext()
-            with progress.labelled(f"[{nr}/{len(todo)}]"), turn:
-                self._try(tier, fault)
-
-        list(threads.in_order(attempt, enumerate(todo, 1), self._jobs))
-
-    def _try(self, tier: str, fault: mutant.Mutant) -> None:
-        """On its checks of ``tier``, until one notices it."""
-        for check in checks_of(fault):
-            if check.tier != tier:
-                continue
-            attempt = self._log.find(check, fault)
-            if attempt is None:
-                try:
-                    attempt = attempt_of(check, fault, self._limit_s(check))
-                except Unfit:
-                    raise
-                except LabError as err:
-                    self.broken[fault.id] = err
-                    progress.note(f"{fault.id} does not compile: {err.why}")
-                    return
-                if process.all_ended():  # so this was by us
-                    return
-                self._log.keep(check, fault, attempt)
-            if attempt.noticed:
-                progress.note(f"{fault.id}: killed by {check.name}, {progress.seconds(attempt.seconds)}")
-                return
-            progress.note(f"{fault.id}: {check.name} does not notice it")
-
-    def _limit_s(self, check: Detector) -> float:
-        with self._first:
-            first = self._log.find(check, None)
-            if first is None:
-                with progress.labelled("[without a mutant]"):
-                    first = attempt_of(check, None, FIRST_LIMIT_S)
-                if first.noticed:
-                    raise Unfit(f"check {check.name}", f"without a mutant: {first.said}", "mend that first")
-                self._log.keep(check, None, first)
-        return LIMIT * first.seconds + LEAST_LIMIT_S
+def _limit_s(log: Log, check: Detector) -> float:
+    first = log.find(check, None)
+    if first is None:
+        with progress.step(f"{check.name}, without a mutant"):
+            first = attempt_of(check, None, FIRST_LIMIT_S)
+        if first.noticed:
+            raise Unfit(f"check {check.name}", f"without a mutant: {first.said}", "mend that first")
+        log.keep(check, None, first)
+    return LIMIT * first.seconds + LEAST_LIMIT_S
 
 
-def attempt_of(check: Detector, fault: mutant.Mutant | None, limit_s: float) -> Attempt:
+def attempt_of(check: Detector, fault: Mutant | None, limit_s: float) -> Attempt:
     """Build it, which is an error if it does not compile, and run it."""
     start = time.monotonic()
     run = check.build(fault)
@@ -209,20 +167,16 @@ def show(verdicts: Sequence[Verdict]) -> None:
     for verdict in verdicts:
         marked = f"{SURVIVED.upper()} <--" if verdict.outcome == SURVIVED else verdict.outcome
         seconds = f"{verdict.seconds:.1f}" if verdict.seconds else ""
-        table.add_row(verdict.mutant, marked, verdict.by, seconds, plain(verdict.said[:60]))
+        table.add_row(verdict.fault.id, marked, verdict.by, seconds, plain(verdict.said[:60]))
     console().print(table)
 
 
-def conclude(verdicts: Sequence[Verdict], broken: dict[str, LabError], elapsed: float) -> int:
-    for name, err in broken.items():
-        progress.note(f"{name} is no mutant, it does not compile: {err.why}")
-        for line in err.detail[:5]:
-            progress.note(f"  {line}")
+def conclude(verdicts: Sequence[Verdict], elapsed: float) -> int:
     for verdict in verdicts:
         if verdict.outcome == SURVIVED:
             todo = "write a test, or say why it is equivalent"
-            progress.note(f"{verdict.mutant} survives: {verdict.fault}; {todo}")
+            progress.note(f"{verdict.fault.id} survives: {verdict.fault.why}; {todo}")
     counts = Counter(verdict.outcome for verdict in verdicts)
-    sums = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
+    sums = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     progress.note(f"{len(verdicts)} mutants: {sums}; took {progress.seconds(elapsed)}")
-    return 1 if counts[SURVIVED] or broken else 0
+    return 1 if counts[SURVIVED] or counts[BROKEN] else 0

@@ -8,14 +8,13 @@ from typing import NoReturn
 import click
 
 # Each adds its commands to the group.
-from padlab.cli import boot, docs, measure, test, tree  # noqa: F401
+from padlab.cli import boot, measure, test, tree  # noqa: F401
 from padlab.cli.shared import cli
 from padlab.core import process
 from padlab.core.errors import LabError
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run a command; the process ends here, with its status."""
     process.interrupt_on_signals()
     sys.exit(_run(args))
 

@@ -102,20 +102,14 @@ def record(what: str, large: bool) -> int:
 
     \b
     Examples:
-      ./lab record growth
       ./lab record growth --large
       ./lab record parts --base 7.3
-      ./lab record starts
     """
     from padlab.measure import accept, growth, parts, starts
 
-    mains = {
-        "growth": lambda: growth.main(large),
-        "parts": parts.main,
-        "starts": starts.main,
-        "accept": accept.main,
-    }
-    return mains[what]()
+    if what == "growth":
+        return growth.main(large)
+    return {"parts": parts.main, "starts": starts.main, "accept": accept.main}[what]()
 
 
 def _check_kit(folder: Path | None, file: Path | None) -> None:

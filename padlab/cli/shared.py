@@ -24,9 +24,6 @@ KERNEL = click.option(
     show_default=True,
     help="patched has the series, stock is Linux as it is.",
 )
-JOBS = click.option(
-    "--jobs", type=click.IntRange(1), default=1, help="Guests at the same time.  [default: 1]"
-)
 CONFIG = click.Choice([kconfig.PERF, kconfig.DEBUG, kconfig.GDB, kconfig.USERS, kconfig.ARM64, kconfig.S390X])
 
 

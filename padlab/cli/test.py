@@ -3,7 +3,7 @@
 
 import click
 
-from padlab.cli.shared import JOBS, command
+from padlab.cli.shared import command
 
 
 @command(
@@ -37,10 +37,7 @@ def test(arguments: tuple[str, ...]) -> int:
     Examples:
       ./lab test --quick              before each commit, three minutes
       ./lab test                      before a change is sent
-      ./lab test --full               everything
-      ./lab test -k kunit             KUnit, under UML and in guests
       ./lab test -x -k 'memmap and holes'
-      ./lab test --lf                 what failed, again
       ./lab test --list oracle        the names of the checks of the memmap
       ./lab test kselftests 'boot, *' some
       ./lab test 'test_load (debug)'  one kselftest by itself; also (rt) and (kcsan)
@@ -76,9 +73,8 @@ def _check_mutants(globs: tuple[str, ...], **_more: object) -> None:
     default="debug",
     help="No dearer checks than these: programs, KUnit under UML, boots, boots of the debug kernel.",
 )
-@JOBS
 @click.option("--list", "list_only", is_flag=True, help="Print the mutants, and try none.")
-def mutants(globs: tuple[str, ...], tier: str, jobs: int, list_only: bool) -> int:
+def mutants(globs: tuple[str, ...], tier: str, list_only: bool) -> int:
     """Put faults into the kernel side; a check has to notice each.
 
     The faults, small ones, are in checks/mutants/.  Each is tried by itself, on the checks that its
@@ -96,4 +92,4 @@ def mutants(globs: tuple[str, ...], tier: str, jobs: int, list_only: bool) -> in
     """
     from checks.mutants import mutants as runs
 
-    return runs.main(globs, tier, jobs, list_only)
+    return runs.main(globs, tier, list_only)

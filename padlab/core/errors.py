@@ -30,7 +30,6 @@ class LabError(Exception):
         return " ".join(sentence.split())
 
     def tell(self) -> None:
-        """As the user sees it: the line, what belongs below it, and the log."""
         lines = [self.line(), *(f"  {line}" for line in self.detail)]
         if self.log:
             here = Path.cwd()

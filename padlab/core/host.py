@@ -70,7 +70,6 @@ def is_rapids() -> bool:
 
 
 def free_mib() -> int:
-    """Memory that is free or can be freed."""
     match = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
     return int(match[1]) >> 10 if match else 0
 

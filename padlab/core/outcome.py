@@ -10,8 +10,6 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Outcome:
-    """Cases by result; each failure and skip in words, and where there is more to read."""
-
     passed: int = 0
     failures: tuple[str, ...] = ()
     skips: tuple[str, ...] = ()

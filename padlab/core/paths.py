@@ -60,7 +60,6 @@ class Base:
 
     @property
     def trees(self) -> Path:
-        """Kernel trees: stock, patched, faulty."""
         return self.build / "trees"
 
     @property
@@ -78,7 +77,6 @@ class Base:
 
 
 def bases() -> list[str]:
-    """The names of all bases, the default first."""
     own = sorted(path.name for path in BASES.glob("*") if path.is_dir())
     return [DEFAULT_BASE, *own]
 

@@ -13,9 +13,8 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, NoReturn, TypeVar
+from typing import IO, NoReturn
 
 from padlab.core.errors import LabError
 
@@ -25,50 +24,9 @@ TODO = "see the output below"
 _KILL_GRACE_S = 3.0
 
 
-T = TypeVar("T")
-
-
-@contextlib.contextmanager
-def during(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """In the with block, ``variable`` has this value for this thread."""
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
-
-
-class _Children:
-    """Those that are there, which can be ended all at once from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._live: set[subprocess.Popen[str]] = set()
-        self.ended = False
-
-    def add(self, proc: subprocess.Popen[str]) -> bool:
-        """Whether ``proc`` may run: not after all have been ended."""
-        with self._lock:
-            self._live.add(proc)
-            return not self.ended
-
-    def remove(self, proc: subprocess.Popen[str]) -> None:
-        with self._lock:
-            self._live.discard(proc)
-
-    def end(self) -> None:
-        """End every child that is still there; there will be no other."""
-        with self._lock:
-            self.ended = True
-            live = list(self._live)
-        for proc in live:
-            _signal_group(proc, signal.SIGTERM)
-        for proc in live:
-            kill(proc)
-
-
-_children = _Children()
-
+# Children of all threads; after kill_all(), there are to be no others.
+_live: set[subprocess.Popen[str]] = set()
+_ended = False
 
 # Is told when something begins that is no part of what this process is to do, and when it ends.
 on_apart: Callable[[bool], None] | None = None
@@ -118,9 +76,9 @@ def spawn(
                 raise LabError(what, f"{argv[0]} is not installed", f"install {argv[0]}") from None
             except OSError as err:
                 raise LabError(what, f"cannot start {argv[0]}: {err.strerror}", f"check {argv[0]}") from None
-            may_run = _children.add(proc)
+            _live.add(proc)
             stack.callback(_end, proc)
-        if not may_run:
+        if _ended:
             raise LabError(what, f"{argv[0]} was started after the end", "run it again")
         yield proc
 
@@ -152,7 +110,7 @@ def _signals_deferred() -> Iterator[None]:
 
 def _end(proc: subprocess.Popen[str]) -> None:
     kill(proc)
-    _children.remove(proc)
+    _live.discard(proc)
     if proc.stdout:
         with contextlib.suppress(OSError):
             proc.stdout.close()
@@ -186,11 +144,13 @@ def interrupt_on_signals() -> None:
 
 def kill_all() -> None:
     """End every child that is still there: the last resort on the way out."""
-    _children.end()
-
-
-def all_ended() -> bool:
-    return _children.ended
+    global _ended
+    _ended = True  # first: a child that is missing in the list sees it
+    live = list(_live)
+    for proc in live:
+        _signal_group(proc, signal.SIGTERM)
+    for proc in live:
+        kill(proc)
 
 
 def _signal_group(proc: subprocess.Popen[str], signum: int) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Boot one kernel on one machine in QEMU and tell how it ended.
 
-Each boot has a folder under build/boots: ``command`` (the QEMU line), ``console.log`` (kernel messages),
-``guest.log`` (what the guest's programs say, see channel.py), and ``qemu.log`` (QEMU's own messages).
+Each boot has a folder under build/boots: ``boot.json`` (what is booted), ``command`` (the QEMU line),
+``console.log`` (kernel messages), ``guest.log`` (what the guest's programs say, see channel.py), and
+``qemu.log`` (QEMU's own messages).
 
 A guest ends well by saying "done N" and powering off.  Whatever else it does (panic, hang, reset) is a
 LabError with the end of the console.
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+import msgspec
+
 from padlab.core import host, packages, paths, progress
 from padlab.core.errors import LabError
 from padlab.kernel import build as builds
@@ -27,16 +30,13 @@ from padlab.vm.machine import Machine
 from padlab.vm.spec import BootSpec, How
 from padlab.vm.watch import HostClock
 
-LOGS = (watch.CONSOLE, watch.GUEST)
-
+BOOTED = "boot.json"
 # struct page per page, and room for QEMU, its code cache and the rest of the guest.
 _MEMMAP_SHARE = 64 / 4096
 _HOST_EXTRA_MIB = 1024
 
 
 class Ready(NamedTuple):
-    """What is ready to boot: a built kernel and its initramfs."""
-
     build: builds.Build
     initrd: Path
 
@@ -63,7 +63,6 @@ class BootResult:
 
     @property
     def trouble(self) -> tuple[str, ...]:
-        """What kernel and programs complain of, however these ended."""
         return (*self.dmesg.trouble, *self.guest.trouble)
 
     @property
@@ -90,27 +89,43 @@ def boot(machine: Machine, ready: Ready, label: str = "", **how: Unpack[How]) ->
     """
     build = ready.build
     spec = BootSpec(machine, build.kernel, build.config, initrd=ready.initrd, **how)
+    what = f"booting {spec.kernel} on {spec.machine.name}"
     cached = cache.current
     key = _key(spec, build) if cached else ""
-    if cached and key and (found := cached.find(key, LOGS)):
-        folder, status = found
-        accel = _runs_with(spec)[1]
-        return BootResult(spec, build, accel, status, *read_logs(folder), HostClock(), 0.0, folder)
+    if cached and key and (kept := cached.find(key)):
+        return read(kept, what, spec, build, _runs_with(spec)[1])
     folder, accel, cmd = set_up(spec, build)
-    what = f"booting {spec.kernel} on {spec.machine.name}"
     start = time.monotonic()
     clock = HostClock()
     with progress.step(f"{what} ({label})" if label else what) as step:
         end = watch.run(cmd, what, folder, spec.limit_s, step.update, clock)
-        said = read_logs(folder)
+        said = _read_logs(folder)
         status = watch.check_end(what, end, *said, spec.limit_s, folder)
     if cached and key:
-        cached.booted[key] = folder, status
+        cached.booted[key] = folder
     return BootResult(spec, build, accel, status, *said, clock, time.monotonic() - start, folder)
 
 
-def read_logs(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
-    console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in LOGS)
+def note(folder: Path, *booted: BootSpec | builds.Build | Accel) -> None:
+    (folder / BOOTED).write_bytes(msgspec.json.encode(booted, enc_hook=str))
+
+
+def noted(folder: Path) -> tuple[BootSpec, builds.Build, Accel]:
+    text, kind = (folder / BOOTED).read_bytes(), tuple[BootSpec, builds.Build, Accel]
+    booted: tuple[BootSpec, builds.Build, Accel]
+    booted = msgspec.json.decode(text, type=kind, dec_hook=lambda of, value: of(value))  # a Path
+    return booted
+
+
+def read(folder: Path, what: str, spec: BootSpec, build: builds.Build, accel: Accel) -> BootResult:
+    """A boot by the logs that it left: without the host's times."""
+    said = _read_logs(folder)
+    status = watch.check_end(what, watch.End(0), *said, 0, folder)
+    return BootResult(spec, build, accel, status, *said, HostClock(), 0.0, folder)
+
+
+def _read_logs(folder: Path) -> tuple[dmesg.Dmesg, channel.Guest]:
+    console, guest = ((folder / log).read_bytes().decode(errors="replace") for log in watch.LOGS)
     return dmesg.parse(console), channel.Guest(guest)
 
 
@@ -138,10 +153,11 @@ def set_up(spec: BootSpec, build: builds.Build, console: str | None = None) -> t
     if not spec.machine.arch.foreign and accel.emulated and not accel.parallel and spec.machine.cpus > 1:
         emulator.note_old(accel.qemu)
     folder = _folder(spec)
-    files = [f"file:{folder / name}" for name in LOGS]
+    files = [f"file:{folder / name}" for name in watch.LOGS]
     ports = qemu.Ports(console or files[0], files[1], f"{folder.name}-{os.getpid()}")
     cmd = qemu.command(spec, build.image, binary, accel, ports)
     (folder / "command").write_text(shlex.join(cmd) + "\n")
+    note(folder, spec, build, accel)
     return folder, accel, cmd
 
 

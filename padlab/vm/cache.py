@@ -11,11 +11,11 @@ what it had is dropped (checks/cached.py).
 
 A check that boots nothing may say itself what it sees (Needs in checks/declare.py): then its verdict is kept.
 
-A boot's entry is a folder with the two logs and ``meta.json``, which has a digest of both.  It is written
-under another name and renamed when it is whole; one that does not agree with its digest is not believed.
+A boot's entry is a folder with its logs.  It is written under another name and renamed when it is whole.
 """
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -26,14 +26,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from padlab.core import paths
 from padlab.core.outcome import Outcome
-from padlab.core.threads import once
 from padlab.kernel.content import digest, fingerprint
+from padlab.vm.watch import LOGS
 
 FOLDER = paths.CACHE / "boots"
 VERDICTS = paths.CACHE / "verdicts"
-META = "meta.json"
 UNUSED_DAYS = 14
 _PATH = re.compile(r"/[^,=\s]+")
 
@@ -43,32 +44,33 @@ class Cache:
     """The cached boots of one check.  ``since``: none that was written before is read (time.time())."""
 
     since: float = 0.0
-    booted: dict[str, tuple[Path, int]] = field(default_factory=dict)  # key -> logs, exit status
+    booted: dict[str, Path] = field(default_factory=dict)  # key -> folder with the logs
     read: list[str] = field(default_factory=list)  # keys
 
-    def keep(self, logs: Sequence[str]) -> None:
-        for key, (folder, status) in self.booted.items():
-            _write(key, folder, status, logs)
+    def keep(self) -> None:
+        """A cache that cannot be written is no failure: the next run boots."""
+        with contextlib.suppress(OSError):
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            for key, folder in self.booted.items():
+                part = Path(tempfile.mkdtemp(prefix=".part-", dir=FOLDER))
+                for name in LOGS:
+                    shutil.copy(folder / name, part)
+                shutil.rmtree(FOLDER / key, ignore_errors=True)
+                part.rename(FOLDER / key)
 
     def drop(self) -> None:
         """The check has failed: nothing of what it read is believed again."""
         for key in self.read:
             shutil.rmtree(FOLDER / key, ignore_errors=True)
 
-    def find(self, key: str, logs: Sequence[str]) -> tuple[Path, int] | None:
-        """The folder and the guest's exit status of a boot that is kept whole."""
+    def find(self, key: str) -> Path | None:
         folder = FOLDER / key
-        try:
-            if (folder / META).stat().st_mtime < self.since:
-                return None
-            meta = json.loads((folder / META).read_text())
-            if meta["digest"] != _digest(folder, logs):
-                return None
-            os.utime(folder)
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        self.read.append(key)
-        return folder, int(meta["exit"])
+        with contextlib.suppress(OSError):
+            if (folder / LOGS[0]).stat().st_mtime >= self.since:
+                os.utime(folder)  # see prune()
+                self.read.append(key)
+                return folder
+        return None
 
 
 # That of the check that this process runs; None outside of checks, where each boot is real.
@@ -86,37 +88,18 @@ def _named(path: str) -> str:
     return f"{Path(path).name} {mark}" if mark else path
 
 
-@once
+@functools.cache
 def _program(path: str) -> str | None:
     """A program by its content: QEMU's is large, and does not change meanwhile."""
     return fingerprint(Path(path).resolve())
 
 
-def _digest(folder: Path, logs: Sequence[str]) -> str:
-    return digest(f"{name} {fingerprint(folder / name)}" for name in logs)
-
-
-def _write(key: str, folder: Path, status: int, logs: Sequence[str]) -> None:
-    """A cache that cannot be written is no failure: the next run boots."""
-    with contextlib.suppress(OSError):
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=".part-", dir=FOLDER))
-        for name in logs:
-            shutil.copy(folder / name, part / name)
-        meta = {"digest": _digest(part, logs), "exit": status, "from": folder.name}
-        (part / META).write_text(json.dumps(meta) + "\n")
-        shutil.rmtree(FOLDER / key, ignore_errors=True)
-        part.rename(FOLDER / key)
-
-
 def verdict(key: str) -> Outcome | None:
     """That of a check which passed when it saw the same."""
-    try:
-        said = json.loads((VERDICTS / key).read_text())
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
         os.utime(VERDICTS / key)
-        return Outcome(int(said["passed"]), skips=tuple(said["skips"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return msgspec.json.decode((VERDICTS / key).read_bytes(), type=Outcome)
+    return None
 
 
 def keep_verdict(key: str, outcome: Outcome) -> None:
@@ -133,7 +116,4 @@ def prune() -> None:
     for entry in (*FOLDER.glob("*"), *VERDICTS.glob("*")):
         with contextlib.suppress(OSError):
             if entry.stat().st_mtime < oldest:
-                if entry.is_dir():
-                    shutil.rmtree(entry, ignore_errors=True)
-                else:
-                    entry.unlink()
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()

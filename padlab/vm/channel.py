@@ -34,7 +34,6 @@ class Guest:
 
     @property
     def cut(self) -> str:
-        """The last line, if it was cut before its end."""
         return self.text[self.text.rfind("\n") + 1 :]
 
     @cached_property

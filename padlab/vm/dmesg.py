@@ -86,7 +86,6 @@ class Dmesg:
 
     @cached_property
     def trouble(self) -> tuple[str, ...]:
-        """Warnings, lockdep reports, hung tasks and the like."""
         return tuple(match[0].strip() for match in re.finditer(TROUBLE, self.text))
 
     @cached_property

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from padlab.core import packages, progress
 from padlab.core.errors import LabError
-from padlab.core.threads import once
 from padlab.kernel.arch import ARM64, S390X, X86_64, Arch
 
 NAME = "qemu-system-x86_64"
@@ -67,7 +66,7 @@ def is_parallel(text: str) -> bool:
     return _numbers(text) >= PARALLEL_SINCE
 
 
-@once  # boots run in several threads
+@functools.cache
 def note_old(text: str) -> None:
     """Say once what is lost with QEMU of that version, and how to get a newer one."""
     progress.note(

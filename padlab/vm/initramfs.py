@@ -42,7 +42,9 @@ def directory(name: str) -> Entry:
     return Entry(name, stat.S_IFDIR | 0o755)
 
 
-def regular(name: str, data: bytes, *, executable: bool = False) -> Entry:
+def regular(name: str, content: bytes | str | Path, *, executable: bool = False) -> Entry:
+    data = content.read_bytes() if isinstance(content, Path) else content
+    data = data.encode() if isinstance(data, str) else data
     return Entry(name, stat.S_IFREG | (0o755 if executable else 0o644), data)
 
 
@@ -99,12 +101,8 @@ def ensure(build: builds.Build, role: str, command: str = "") -> Path:
 
 def planned(role: str, arch: Arch, command: str = "") -> Path:
     """Where the image of a role that needs nothing of the kernel would be; nothing is installed."""
-    image = (
-        cpio([*_base(role, arch), *_command(command)])
-        if shutil.which("busybox") and not arch.foreign
-        else b""
-    )
-    return _path(role, image)
+    there = shutil.which("busybox") and not arch.foreign
+    return _path(role, cpio([*_base(role, arch), *_command(command)]) if there else b"")
 
 
 def _path(role: str, image: bytes) -> Path:
@@ -116,9 +114,7 @@ def _base(role: str, arch: Arch) -> list[Entry]:
     host = _program("busybox").resolve()  # the package group makes it the static one
     # Another architecture's is of the same Debian, and so has the same names.
     applets = subprocess.run([host, "--list"], check=True, capture_output=True, text=True).stdout.split()
-    busybox = (
-        foreign.extract("busybox-static", arch.name, "bin/busybox") if arch.foreign else host.read_bytes()
-    )
+    busybox = foreign.extract("busybox-static", arch.name, "bin/busybox") if arch.foreign else host
     return [
         *(directory(name) for name in ("dev", "proc", "sys", "tmp")),
         char_device("dev/console", 5, 1),
@@ -126,13 +122,13 @@ def _base(role: str, arch: Arch) -> list[Entry]:
         char_device("dev/ttyS1", 4, 65),  # see channel.py
         regular("bin/busybox", busybox, executable=True),
         *(symlink(f"bin/{name}", "busybox") for name in sorted(applets) if name != "busybox"),
-        regular("init", (GUEST / "init").read_bytes(), executable=True),
-        regular("role", (GUEST / f"{role}.sh").read_bytes()),
+        regular("init", GUEST / "init", executable=True),
+        regular("role", GUEST / f"{role}.sh"),
     ]
 
 
 def _command(command: str) -> list[Entry]:
-    return [regular("command", f"{command}\n".encode())] if command else []
+    return [regular("command", f"{command}\n")] if command else []
 
 
 def _program(name: str) -> Path:
@@ -145,10 +141,8 @@ def _program(name: str) -> Path:
 def _extras(build: builds.Build, role: str) -> list[Entry]:
     if role == "oracle":
         modules = [builds.ensure_module(build, GUEST / name) for name in ("oracle", "online")]
-        return [
-            *(regular(f"lib/{module.name}", module.read_bytes()) for module in modules),
-            regular("early", (GUEST / "oracle.early.sh").read_bytes()),
-        ]
+        early = regular("early", GUEST / "oracle.early.sh")
+        return [*(regular(f"lib/{module.name}", module) for module in modules), early]
     if role == "kunit":
         return _modules(build, "padata_mt_kunit", "kunit")
     if role == "selftest":
@@ -161,7 +155,8 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
     if role == "others":
         return [*_kselftests(), *_of_host("bash", "lscpu", "pgrep", "fmt")]
     if role in ("handover", "users"):
-        programs = [_own_program("kexec", build.arch), regular("kernel", build.image.read_bytes())]
+        kexec = native.static(GUEST / "kexec.c", build.arch)
+        programs = [regular("bin/kexec", kexec, executable=True), regular("kernel", build.image)]
         if role == "handover":
             return [*programs, regular("next", cpio(_base("boot", build.arch)))]
         last = regular("next", cpio(_base(role, build.arch)))
@@ -172,10 +167,6 @@ def _extras(build: builds.Build, role: str) -> list[Entry]:
     return []
 
 
-def _own_program(name: str, arch: Arch) -> Entry:
-    return regular(f"bin/{name}", native.static(GUEST / f"{name}.c", arch), executable=True)
-
-
 def _modules(build: builds.Build, required: str, *more: str) -> list[Entry]:
     """``more`` may be built in."""
     built = builds.modules(build)
@@ -183,9 +174,7 @@ def _modules(build: builds.Build, required: str, *more: str) -> list[Entry]:
         why = f"the kernel has no module '{required}'"
         todo = "look at the config fragments in configs/"
         raise LabError(f"initramfs for {build.kernel}-{build.config}", why, todo)
-    return [
-        regular(f"lib/{name}.ko", built[name].read_bytes()) for name in (*more, required) if name in built
-    ]
+    return [regular(f"lib/{name}.ko", built[name]) for name in (*more, required) if name in built]
 
 
 def _selftests(tree: Path, arch: Arch) -> list[Entry]:
@@ -200,22 +189,11 @@ def _selftests(tree: Path, arch: Arch) -> list[Entry]:
     progs = [*make_words(text, "TEST_PROGS"), *make_words(text, "TEST_PROGS_EXTENDED")]
     names = [*progs, *make_words(text, "TEST_FILES"), "settings"]
     files = [*(f"padata/{name}" for name in names), "kselftest/ktap_helpers.sh"]
-
-    def program(name: str) -> bytes:
-        return native.static(tests / f"padata/{name}.c", arch)
-
-    return [
-        regular("selftests/progs", "\n".join(progs).encode() + b"\n"),
-        *(
-            regular(f"selftests/{file}", (tests / file).read_bytes(), executable=True)
-            for file in files
-            if (tests / file).exists()
-        ),
-        *(
-            regular(f"selftests/padata/{name}", program(name), executable=True)
-            for name in make_words(text, "TEST_GEN_FILES")
-        ),
-    ]
+    contents: dict[str, Path | bytes] = {file: tests / file for file in files if (tests / file).exists()}
+    for name in make_words(text, "TEST_GEN_FILES"):
+        contents[f"padata/{name}"] = native.static(tests / f"padata/{name}.c", arch)
+    programs = (regular(f"selftests/{name}", it, executable=True) for name, it in contents.items())
+    return [regular("selftests/progs", "\n".join(progs) + "\n"), *programs]
 
 
 def _kselftests() -> list[Entry]:
@@ -225,13 +203,10 @@ def _kselftests() -> list[Entry]:
         "\t".join((name, str(program.limit_s), str(program.pages), str(program.gigantic), program.run))
         for name, program in others.programs().items()
     ]
+    programs = (path for path in sorted(top.rglob("*")) if path.is_file())
     return [
-        regular("others/programs", "\n".join(lines).encode() + b"\n"),
-        *(
-            regular(f"others/{path.relative_to(top)}", path.read_bytes(), executable=True)
-            for path in sorted(top.rglob("*"))
-            if path.is_file()
-        ),
+        regular("others/programs", "\n".join(lines) + "\n"),
+        *(regular(f"others/{path.relative_to(top)}", path, executable=True) for path in programs),
     ]
 
 
@@ -242,11 +217,10 @@ def _of_host(*names: str) -> list[Entry]:
         entries[f"bin/{name}"] = program = _program(name)
         said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
         entries |= {path.lstrip("/"): Path(path) for path in libraries(said)}
-    return [regular(name, path.read_bytes(), executable=True) for name, path in entries.items()]
+    return [regular(name, path, executable=True) for name, path in entries.items()]
 
 
 def libraries(ldd: str) -> list[str]:
-    """Paths in what ldd says: of libraries, and of the dynamic linker."""
     return re.findall(r"^\s+(?:\S+ => )?(/\S+) \(0x", ldd, re.MULTILINE)
 
 

@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``./lab judge``: a boot judged again by the folder that it left.
-
-Its logs and QEMU's command line are there; the host's times, and which version QEMU had, are not.
-"""
+"""``./lab judge``: a boot judged again by the folder that it left, without the host's times."""
 
 import json
-import re
-import shlex
-from itertools import pairwise
 from pathlib import Path
+
+import msgspec
 
 from padlab.core import paths
 from padlab.core.errors import LabError
-from padlab.kernel.build import Build
-from padlab.kernel.kconfig import Config
-from padlab.vm import boot, ktap, machine, summary, watch
-from padlab.vm.accel import Accel
-from padlab.vm.spec import BootSpec
-
-_KERNEL = re.compile(r"/trees/(?P<kernel>[^/]+)/obj-(?P<config>[^/]+)/")
-_THREADS = re.compile(r"deferred_init_threads=(100%|[1-9]\d?%|[1-9]\d*(?![\d%]))")  # others are none
+from padlab.vm import boot, ktap, summary
 
 
 def main(folder: Path, as_json: bool = False) -> int:
@@ -44,30 +33,9 @@ def main(folder: Path, as_json: bool = False) -> int:
 def read(folder: Path) -> boot.BootResult:
     folder, what = folder.resolve(), f"judging {folder}"
     try:
-        command = (folder / "command").read_text()
-        said = boot.read_logs(folder)
+        return boot.read(folder, what, *boot.noted(folder))
     except OSError as err:
         why = f"{Path(err.filename).name} cannot be read: {err.strerror}"
-        raise LabError(what, why, "give a folder of build/boots") from None
-    words = shlex.split(command)
-    options = dict(pairwise(words))
-    match = _KERNEL.search(options.get("-kernel", ""))
-    if not match:
-        raise LabError(what, "its command does not boot a kernel of build/trees", "give another folder")
-    kernel, config = match["kernel"], Config(match["config"])
-    name = re.sub(r"^[\d-]{16}", "", folder.name).partition(f"-{kernel}-{config}")[0]
-    threads = _THREADS.search(options.get("-append", ""))
-    spec = BootSpec(
-        machine.load(name),
-        kernel,
-        config,
-        threads[1] if threads else None,
-        exact="-icount" in words,
-        initrd=Path(options.get("-initrd", "")),
-    )
-    kvm = options.get("-accel") == "kvm"
-    why = "KVM" if kvm else "TCG, exact" if spec.exact else "TCG"
-    accel = Accel("kvm" if kvm else "tcg", why, words[0], exact=spec.exact)
-    build = Build(kernel, config, folder, folder, Path(options["-kernel"]), "", said[0].version or "")
-    status = watch.check_end(what, watch.End(0), *said, 0, folder)
-    return boot.BootResult(spec, build, accel, status, *said, watch.HostClock(), 0.0, folder)
+    except msgspec.MsgspecError:
+        why = f"{boot.BOOTED} is of another version of the lab"
+    raise LabError(what, why, "give a folder of build/boots")

@@ -10,7 +10,7 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
-from padlab.core.threads import once
 from padlab.vm import channel
 
 _SKIP_ALL = re.compile(r"^1\.\.0\s+#\s*SKIP\s*(?P<reason>.*)$", re.IGNORECASE)
@@ -82,7 +81,7 @@ def _broken(lines: list[str], test: Any, nr_failed: int) -> list[str]:
     return problems
 
 
-@once
+@cache
 def _parser(tree: Path) -> Callable[[list[str]], Any]:
     """The library's function.  It reports as it parses; here the caller does."""
     folder = tree / "tools/testing/kunit"

@@ -24,8 +24,9 @@ A file looks like this::
     node = 0                    # 0 if left out
 """
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field, structs
 
@@ -59,8 +60,6 @@ class Dimm(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Machine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One of them, as in its file, which gives it its name."""
-
     name: str = ""
     description: str
     kind: Literal["odd", "published"]
@@ -129,40 +128,32 @@ def load(name: str, folder: Path = MACHINES) -> Machine:
         todo = f"choose one of {', '.join(choices)}, or add machines/{name}.toml"
         raise LabError(f"machine '{name}'", "there is no such machine", todo)
     machine = structs.replace(toml.load(folder / f"{name}.toml", Machine), name=name)
-    _check(machine)
+    for why, todo in _faults(machine):
+        raise LabError(f"machines/{name}.toml", why, todo)
     return machine
 
 
-def _check(machine: Machine) -> None:
-    """What concerns more than one part."""
-    name, nodes = machine.name, machine.nodes
+def _faults(machine: Machine) -> Iterator[tuple[str, str]]:
+    """What concerns more than one part, and what to do."""
+    nodes, threads = machine.nodes, machine.threads_per_core
     for index, node in enumerate(nodes):
         away = list(node.distances)
-        if away and (
-            len(away) != len(nodes) or [i for i, d in enumerate(away) if d == LOCAL_DISTANCE] != [index]
-        ):
+        at_home = [other for other, distance in enumerate(away) if distance == LOCAL_DISTANCE]
+        if away and (len(away) != len(nodes) or at_home != [index]):
             todo = f"give one to each of {len(nodes)} nodes, {LOCAL_DISTANCE} to itself alone"
-            _fail(name, f"node[{index}].distances is {away}", todo)
-        if node.cpus % machine.threads_per_core:
-            _fail(
-                name, f"node[{index}].cpus is {node.cpus}", f"give {machine.threads_per_core} for each core"
-            )
+            yield f"node[{index}].distances is {away}", todo
+        if node.cpus % threads:
+            yield f"node[{index}].cpus is {node.cpus}", f"give {threads} for each core"
     for index, dimm in enumerate(machine.dimms):
         if dimm.node >= len(nodes):
-            _fail(name, f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}")
-    if machine.arch.foreign and (
-        machine.dimms or machine.below_4g_mib or machine.firmware or machine.monitor
-    ):
-        todo = "DIMMs, below_4g_mib, firmware and monitor are for x86_64"
-        _fail(name, f"is of {machine.arch_name}", todo)
+            yield f"dimm[{index}].node is {dimm.node}", f"there are nodes 0 to {len(nodes) - 1}"
+    of_x86 = machine.dimms or machine.below_4g_mib or machine.firmware or machine.monitor
+    if machine.arch.foreign and of_x86:
+        yield f"is of {machine.arch_name}", "DIMMs, below_4g_mib, firmware and monitor are for x86_64"
     if machine.arch is archs.S390X and len(nodes) > 1:
-        _fail(name, f"has {len(nodes)} nodes", "QEMU's s390x has one")
+        yield f"has {len(nodes)} nodes", "QEMU's s390x has one"
     if not 1 <= machine.cpus <= MAX_CPUS:
-        _fail(name, f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}")
+        yield f"has {machine.cpus} CPUs in all", f"give 1 to {MAX_CPUS}"
     if not MIN_MIB <= machine.mib <= MAX_MIB - machine.dimm_mib:
         room = f"{MIN_MIB} to {MAX_MIB} MiB, DIMMs included (the emulated CPU has 40 physical address bits)"
-        _fail(name, f"has {machine.mib + machine.dimm_mib} MiB in all", f"give {room}")
-
-
-def _fail(name: str, why: str, todo: str) -> NoReturn:
-    raise LabError(f"machines/{name}.toml", why, todo)
+        yield f"has {machine.mib + machine.dimm_mib} MiB in all", f"give {room}"

@@ -116,7 +116,6 @@ def command(spec: BootSpec, kernel: Path, binary: Path | str, accel: Accel, port
 
 
 def _base_args(machine: Machine, accel: Accel) -> list[str]:
-    """What is on the guest kernel's command line in any boot."""
     if machine.arch.foreign:
         return [*(ARM64_ARGS if machine.arch is ARM64 else S390X_ARGS)]
     args = [*BASE_ARGS]

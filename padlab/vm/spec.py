@@ -26,8 +26,6 @@ class How(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class BootSpec:
-    """What to boot, with the fields of How."""
-
     machine: Machine
     kernel: str
     config: Config = PERF

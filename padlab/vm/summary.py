@@ -24,8 +24,6 @@ INSTRUCTIONS_PER_MS = 1_000_000
 
 @dataclass(frozen=True)
 class Threads:
-    """A node's threads as the kernel told them, beside what they should be."""
-
     line: NodeLine
     expected: int
 

@@ -63,6 +63,7 @@ class HostClock:
 
 # A boot's logs, in its folder.
 CONSOLE, GUEST, QEMU = "console.log", "guest.log", "qemu.log"
+LOGS = (CONSOLE, GUEST)
 
 TAIL_LINES = 20
 _TAIL_BYTES = 4096
@@ -93,7 +94,6 @@ class _Tail:
 
     @property
     def end(self) -> str:
-        """What is new, with some of what was there before."""
         return self._end.decode(errors="replace")
 
 

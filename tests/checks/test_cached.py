@@ -11,8 +11,7 @@ from checks import cached
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
 from padlab.vm import cache
-
-LOGS = ("console.log", "guest.log")
+from tests.conftest import write_all
 
 
 @pytest.fixture(autouse=True)
@@ -22,19 +21,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def boots(place: Path, console: str, wants: str) -> Callable[[], Outcome]:
-    """A check of one boot that says ``console``, and has to say ``wants``."""
-
     def check() -> Outcome:
         cached = cache.current
         assert cached
-        if logs := cached.find("key", LOGS):
-            said = (logs[0] / "console.log").read_text()
-        else:
-            place.mkdir(exist_ok=True)
-            (place / "console.log").write_text(console)
-            (place / "guest.log").write_text("done 0\n")
-            cached.booted["key"] = place, 0
-            said = console
+        logs = cached.find("key")
+        if not logs:
+            write_all(place, {"console.log": console, "guest.log": "done 0\n"})
+            cached.booted["key"] = place
+        said = ((logs or place) / "console.log").read_text()
         return judge([] if wants in said else [f"does not say {wants}"])
 
     return check
@@ -53,16 +47,16 @@ def test_a_failure_by_what_is_cached_is_tried_with_a_boot(tmp_path: Path) -> Non
     cached.run(boots(tmp_path / "a", "good", "good"))
     time.sleep(0.01)
     assert cached.run(boots(tmp_path / "b", "better", "better")) == (Outcome(1), "")
-    found = cache.Cache().find("key", LOGS)
-    assert found and (found[0] / "console.log").read_text() == "better"
+    found = cache.Cache().find("key")
+    assert found and (found / "console.log").read_text() == "better"
 
 
 def test_a_failure_leaves_nothing_cached(tmp_path: Path) -> None:
     assert cached.run(boots(tmp_path / "a", "bad", "good"))[0].failures
-    assert cache.Cache().find("key", LOGS) is None
+    assert cache.Cache().find("key") is None
     cached.run(boots(tmp_path / "a", "good", "good"))
     assert cached.run(boots(tmp_path / "b", "worse", "better"))[0].failures
-    assert cache.Cache().find("key", LOGS) is None
+    assert cache.Cache().find("key") is None
 
 
 def test_a_verdict_is_cached_while_what_it_sees_is_the_same() -> None:

@@ -33,7 +33,6 @@ stock_breaks = true
 
 @pytest.fixture
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A base with that table and nothing else of its own."""
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks/checks.toml").write_text(TABLE)
     set_base(monkeypatch, name="9.9", own=tmp_path)

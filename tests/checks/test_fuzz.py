@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The engine in userspace: what its program says, the bugs it must find, and how both are judged."""
 
-import stat
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from checks.mutants.mutant import Mutant
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.measure import tools
-from tests.conftest import set_base
+from tests.conftest import set_base, write
 
 GOOD = """\
 padata_fuzz: seed 0x51e2d247, 3 callers, 4 helpers, TSan
@@ -53,8 +52,7 @@ def test_a_run_that_is_not_good(text: str, status: int, problem: str) -> None:
     assert said.startswith(problem)
 
 
-def bug() -> Mutant:
-    return Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", build="asan", says="guarantee 2", id="t/b")
+BUG = Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", build="asan", says="guarantee 2", id="t/b")
 
 
 def test_our_bugs_are_found_by_each_build() -> None:
@@ -73,8 +71,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def says(script: Path, text: str, status: int) -> None:
     script.with_suffix(".out").write_text(text)
-    script.write_text(f"#!/bin/sh\ncat {script.with_suffix('.out')}\nexit {status}\n")
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    write(script, f"#!/bin/sh\ncat {script.with_suffix('.out')}\nexit {status}\n", 0o755)
 
 
 def test_a_run_is_judged(script: Path) -> None:
@@ -97,7 +94,7 @@ def test_a_run_is_judged(script: Path) -> None:
 )
 def test_a_bug_is_found_or_not(script: Path, text: str, status: int, why: str | None) -> None:
     says(script, text, status)
-    outcome = fuzz.find(bug())
+    outcome = fuzz.find(BUG)
     assert (outcome == Outcome(1)) is (why is None)
     assert why is None or why in outcome.failures[0]
 
@@ -106,8 +103,7 @@ def test_a_bug_that_says_something_else_first(script: Path, monkeypatch: pytest.
     runs = [tools.Said((), (), failure) for failure in ("guarantee 4", BROKEN, "")]
     monkeypatch.setattr(fuzz, "attempt", lambda *_args: (1, runs.pop(0)))
     script.touch()
-    assert fuzz.find(bug()) == Outcome(1)
-    assert len(runs) == 1
+    assert fuzz.find(BUG) == Outcome(1) and len(runs) == 1
 
 
 def test_a_memory_layout_that_tsan_cannot_live_with(script: Path) -> None:

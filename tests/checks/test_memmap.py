@@ -42,7 +42,7 @@ def test_kernels_have_the_report_that_they_are_known_for_and_no_other(
     monkeypatch.setattr(memmap.oracle, "parse", lambda guest: "parsed")
     result = SimpleNamespace(spec=spec, log=None, guest=None)
     if why is None:
-        assert memmap._report(result, expected) == "parsed"
+        assert memmap.report(result, expected) == "parsed"
     else:
         with pytest.raises(LabError, match=re.escape(why)):
-            memmap._report(result, expected)
+            memmap.report(result, expected)

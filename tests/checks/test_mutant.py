@@ -2,17 +2,16 @@
 """Mutants: each can be seeded, checks that exist are to notice it, and runs are judged right."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from checks import expected, names
+from checks import expected
 from checks.mutants import detectors, mutant, mutantkernel, mutants
 from checks.mutants.detectors import Detector
 from checks.mutants.mutant import Mutant
-from checks.mutants.mutants import EQUIVALENT, KILLED, OPEN, SURVIVED, Attempt, Log, Verdict
+from checks.mutants.mutants import BROKEN, EQUIVALENT, KILLED, OPEN, SURVIVED, Log, Verdict
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -33,7 +32,7 @@ FAULT = Mutant("w", "a\n", "b\n", "kernel/padata_mt.c", ("asan",), id="engine/b"
 
 
 def test_there_are_enough() -> None:
-    assert len({fault.id for fault in OURS}) == len(OURS) >= 100
+    assert len({fault.id for fault in OURS}) == len({fault.key for fault in OURS}) == len(OURS) >= 100
     assert sum(fault.file in AFTER_BOOT for fault in OURS) >= 30
     tested = (
         "tools/",
@@ -54,15 +53,13 @@ def test_each_can_be_seeded(file: str) -> None:
             assert mutant.seeded(fault, source) != source
 
 
-def test_no_two_are_the_same() -> None:
-    assert len({fault.key for fault in OURS}) == len(OURS)
-
-
 @pytest.mark.parametrize("name", sorted({name for fault in OURS for name in fault.checks}))
 def test_the_checks_exist(name: str) -> None:
     check = detectors.named(name)
     assert check.tier in detectors.TIERS and not expected.why_left_out(name)
     assert any(map(check.reads, owned_files()))
+    with pytest.raises(LabError, match="no check has that name"):
+        detectors.named(f"{name}, nowhere")
 
 
 def test_tests_are_read_by_those_who_run_them() -> None:
@@ -77,12 +74,6 @@ def test_programs_are_of_what_they_are_made_of() -> None:
     for fault in OURS:
         for check in mutants.checks_of(fault):
             assert check.tier != "userspace" or check.reads(fault.file), f"{fault.id}: {check.name}"
-
-
-@pytest.mark.parametrize("name", ["test_nothing", "oracle", "memmap oracle, nowhere"])
-def test_checks_that_do_not_exist(name: str) -> None:
-    with pytest.raises(LabError, match="no check has that name"):
-        detectors.named(name)
 
 
 def test_cheap_checks_come_first() -> None:
@@ -166,93 +157,91 @@ def of(name: str, **fields: str) -> Mutant:
     return replace(FAULT, id=f"engine/{name}", old=name, checks=("dear", "cheap"), **fields)
 
 
-def tried(log: Log, *chosen: Mutant, tiers: tuple[str, ...] = detectors.TIERS) -> mutants.Run:
-    run = mutants.Run(log)
-    for tier in tiers:
-        run.try_all(chosen, tier)
-    return run
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path / "kept.json")
 
 
-def outcomes(log: Log, *chosen: Mutant) -> list[tuple[str, str]]:
-    verdicts = [log.verdict(fault, mutants.checks_of(fault)) for fault in chosen]
+def tried(log: Log, *chosen: Mutant, tier: str = "debug") -> list[tuple[str, str]]:
+    verdicts = [mutants.tried(log, fault, tier) for fault in chosen]
     return [(verdict.outcome, verdict.by) for verdict in verdicts]
 
 
-def test_a_run(checks: Checks, tmp_path: Path) -> None:
+def test_a_run(checks: Checks, log: Log) -> None:
     checks.noticing = {"cheap": {"a"}, "dear": {"a", "b"}}
     chosen = of("a"), of("b"), of("c"), of("d", equivalent="nobody can tell")
-    log = Log(tmp_path / "kept.json")
-    tried(log, *chosen, tiers=("userspace",))
-    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (OPEN, ""), (OPEN, ""), (EQUIVALENT, "")]
-    tried(log, *chosen)
-    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (KILLED, "dear"), (SURVIVED, ""), (EQUIVALENT, "")]
+    assert tried(log, *chosen, tier="userspace") == [
+        (KILLED, "cheap"), (OPEN, ""), (OPEN, ""), (EQUIVALENT, ""),
+    ]  # fmt: skip
+    known = [(KILLED, "cheap"), (KILLED, "dear"), (SURVIVED, ""), (EQUIVALENT, "")]
+    assert tried(log, *chosen) == tried(log, *chosen, tier="userspace") == known
     assert checks.ran == [
         *(("cheap", name) for name in ("", "a", "b", "c")),
         *(("dear", name) for name in ("", "b", "c")),
     ]
 
 
-def test_one_check_that_notices_is_enough(checks: Checks, tmp_path: Path) -> None:
+def test_one_check_that_notices_is_enough(checks: Checks, log: Log) -> None:
     checks.noticing = {"first": {"a"}, "second": {"a"}}
-    tried(Log(tmp_path / "kept.json"), replace(of("a"), checks=("first", "second")))
+    tried(log, replace(of("a"), checks=("first", "second")))
     assert [name for name, fault in checks.ran if fault] == ["first"]
 
 
-def test_what_is_known_is_kept(checks: Checks, tmp_path: Path) -> None:
+def test_what_is_known_is_kept(checks: Checks, log: Log, tmp_path: Path) -> None:
     checks.noticing = {"cheap": {"a"}}
     chosen = of("a"), of("b")
-    tried(Log(tmp_path / "kept.json"), *chosen)
+    tried(log, *chosen)
     ran = len(checks.ran)
     log = Log(tmp_path / "kept.json")
-    tried(log, *chosen)
+    assert tried(log, *chosen) == [(KILLED, "cheap"), (SURVIVED, "")]
     assert len(checks.ran) == ran
-    assert outcomes(log, *chosen) == [(KILLED, "cheap"), (SURVIVED, "")]
     tried(log, replace(chosen[0], new="another fault"))
     assert len(checks.ran) == ran + 1
+    (tmp_path / "kept.json").write_text('{"cheap": {"key": {"noticed": true}}}')  # of another version
+    tried(Log(tmp_path / "kept.json"), *chosen)
+    assert len(checks.ran) == 2 * ran + 1
 
 
-def test_a_check_that_fails_without_a_mutant(checks: Checks, tmp_path: Path) -> None:
+def test_a_check_that_fails_without_a_mutant(checks: Checks, log: Log) -> None:
     checks.noticing = {"cheap": {""}}
     with pytest.raises(LabError, match="check cheap: without a mutant: noticed"):
-        tried(Log(tmp_path / "kept.json"), of("a"))
+        tried(log, of("a"))
 
 
-def test_what_does_not_compile_is_not_killed(checks: Checks, tmp_path: Path) -> None:
-    log = Log(tmp_path / "kept.json")
-    fault = of("a", new="does not compile")
-    run = tried(log, fault)
-    assert list(run.broken) == ["engine/a"]
-    assert outcomes(log, fault) == [(OPEN, "")]
-    assert mutants.conclude([], run.broken, 1.0) == 1
+def test_what_does_not_compile_is_not_killed(checks: Checks, log: Log) -> None:
+    verdict = mutants.tried(log, of("a", new="does not compile"), "debug")
+    assert (verdict.outcome, verdict.said) == (BROKEN, "1 error")
+    assert mutants.conclude([verdict], 1.0) == 1
 
 
-def test_the_exit_status(checks: Checks, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    verdicts = [Verdict("engine/a", "w", outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
-    assert mutants.conclude(verdicts, {}, 1.0) == 0
-    assert mutants.conclude([*verdicts, Verdict("engine/b", "w", SURVIVED)], {}, 1.0) == 1
+def test_the_exit_status(capfd: pytest.CaptureFixture[str]) -> None:
+    verdicts = [Verdict(FAULT, outcome) for outcome in (KILLED, EQUIVALENT, OPEN)]
+    assert mutants.conclude(verdicts, 1.0) == 0
+    assert mutants.conclude([*verdicts, Verdict(FAULT, SURVIVED)], 1.0) == 1
     said = capfd.readouterr().err
     assert "engine/b survives: w" in said
-    assert "4 mutants: 1 killed, 1 equivalent, 1 survived, 1 not decided" in said
+    assert "4 mutants: 1 killed, 1 equivalent, 1 not decided, 1 survived" in said
 
 
 def test_a_mutant_is_chosen_by_table_or_name() -> None:
-    chosen = {fault.id: fault for fault in (of("a"), of("ab"), replace(FAULT, id="charge/c"))}
-    named = partial(names.choose, items=chosen, command="mutants", kind="mutant")
-    assert [fault.id for fault in named(["charge/*"])] == ["charge/c"]
-    assert [fault.id for fault in named(["/a"])] == ["engine/a", "engine/ab"]
-    assert named([]) == list(chosen.values())
-    with pytest.raises(LabError, match="nearest: 'charge/c'"):
-        named(["charge/d"])
+    assert {fault.table for fault in mutants.choose(["charge/*"])} == {"charge"}
+    assert [fault.id for fault in mutants.choose(["/debt-forgiven"])] == ["charge/debt-forgiven"]
+    assert mutants.choose([]) == OURS
+    with pytest.raises(LabError, match="nearest: 'charge/debt-forgiven'"):
+        mutants.choose(["charge/debt-forgivem"])
 
 
-def test_attempts_are_read_as_they_were_written(tmp_path: Path) -> None:
-    check = Detector("cheap", "userspace", lambda _one: lambda _limit: Outcome(1), lambda _file: False)
-    attempt = Attempt(True, "said", 1.0)
-    Log(tmp_path / "kept.json").keep(check, FAULT, attempt)
-    assert Log(tmp_path / "kept.json").find(check, FAULT) == attempt
-    assert Log(tmp_path / "kept.json").find(check, None) is None
-    (tmp_path / "kept.json").write_text('{"cheap": {"key": {"noticed": true}}}')  # of another version
-    assert Log(tmp_path / "kept.json").find(check, FAULT) is None
+@pytest.mark.parametrize(("base", "kernel"), mutantkernel.MUTANT.items())
+def test_a_kernel_has_a_patch_of_the_mutant(
+    base: str, kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutantkernel, "place", lambda: tmp_path)
+    assert mutantkernel.seed(None, base) == base
+    fault = next(fault for fault in OURS if fault.id == "folio_zero/one-thread-by-default")
+    assert mutantkernel.seed(fault, base) == kernel
+    patch = tmp_path / f"{kernel}.patch"
+    assert tree.VARIANTS[kernel].patches() == [*tree.VARIANTS[base].patches(), patch]
+    assert "+static int huge_page_max_threads __read_mostly = 1;" in patch.read_text()
 
 
 def test_bare_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,12 @@
 """What the plugin adds to pytest: side by side, limits, crashes, names, sums, Ctrl-C."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -49,20 +50,14 @@ cache.FOLDER, cache.VERDICTS = here / "boots", here / "verdicts"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(paths.ROOT), *sys.path])}
 
 
+@dataclass
 class Runs:
-    def __init__(self, place: Path) -> None:
-        self.place = place
+    place: Path
 
     def command(self, text: str, *arguments: str) -> list[str]:
         (self.place / "test_some.py").write_text(HEAD + text)
         (self.place / "conftest.py").write_text(CONFTEST)
-        config = [
-            "-c",
-            str(paths.CHECKS / "pytest.ini"),
-            f"--rootdir={self.place}",
-            "-p",
-            "no:hypothesispytest",
-        ]
+        config = f"-c {paths.CHECKS}/pytest.ini --rootdir={self.place} -p no:hypothesispytest".split()
         return [sys.executable, "-m", "pytest", *config, *arguments, str(self.place)]
 
     def __call__(self, text: str, *arguments: str) -> tuple[int, str]:
@@ -76,30 +71,27 @@ def runs(tmp_path: Path) -> Runs:
     return Runs(tmp_path)
 
 
-class TestHost:
-    HOST = Host(cores=2, mib=1000)
-    ONE = Needs(60)
+ONE, FOUR, ALONE = Needs(60), Needs(60, cpus=4), Needs(60, alone=True)
 
-    def test_by_itself_any_may_run(self) -> None:
-        assert self.HOST.fits(Needs(60, mib=5000, cpus=8, alone=True), [])
 
-    def test_as_many_as_there_are_cores(self) -> None:
-        assert self.HOST.fits(self.ONE, [self.ONE])
-        assert not self.HOST.fits(self.ONE, [self.ONE, self.ONE])
-
-    def test_a_guest_takes_cores_only_where_its_cpus_run_side_by_side(self) -> None:
-        four = Needs(60, cpus=4)
-        assert self.HOST.fits(four, [self.ONE])
-        assert not replace(self.HOST, wide=True).fits(four, [self.ONE])
-        assert replace(self.HOST, wide=True, cores=5).fits(four, [self.ONE])
-
-    def test_no_more_than_fit_into_memory(self) -> None:
-        assert self.HOST.fits(Needs(60, mib=400), [Needs(60, mib=600)])
-        assert not self.HOST.fits(Needs(60, mib=401), [Needs(60, mib=600)])
-
-    def test_one_that_is_alone_has_the_host_to_itself(self) -> None:
-        alone = Needs(60, alone=True)
-        assert not self.HOST.fits(alone, [self.ONE]) and not self.HOST.fits(self.ONE, [alone])
+@pytest.mark.parametrize(
+    ("wanted", "others", "wide", "fits"),
+    [
+        (Needs(60, mib=5000, cpus=8, alone=True), [], 1, True),  # by itself any may run
+        (ONE, [ONE], 0, True),
+        (ONE, [ONE, ONE], 0, False),
+        # A guest takes cores only where its CPUs run side by side.
+        (FOUR, [ONE], 0, True),
+        (FOUR, [ONE], 2, False),
+        (FOUR, [ONE], 5, True),
+        (Needs(60, mib=400), [Needs(60, mib=600)], 0, True),
+        (Needs(60, mib=401), [Needs(60, mib=600)], 0, False),
+        (ALONE, [ONE], 0, False),
+        (ONE, [ALONE], 0, False),
+    ],
+)
+def test_as_many_run_as_fit(wanted: Needs, others: list[Needs], wide: int, fits: bool) -> None:
+    assert Host(cores=wide or 2, mib=1000, wide=bool(wide)).fits(wanted, others) is fits
 
 
 OUTCOMES = """
@@ -193,6 +185,14 @@ def test_builds():
     assert status == 0
 
 
+WHICH = """
+@each("name", [row("day", 1, needs=Needs(60), when=QUICK), row("night", 2, needs=Needs(60)),
+               row("rare", 3, needs=Needs(60), when=FULL), row("by name", 4, needs=Needs(60), when=NAMED)])
+def test_which(name):
+    return Outcome(1)
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "ran"),
     [
@@ -206,19 +206,8 @@ def test_builds():
     ],
 )
 def test_which_run(runs: Runs, arguments: tuple[str, ...], ran: list[str]) -> None:
-    status, text = runs(
-        """
-@each("name", [row("day", 1, needs=Needs(60), when=QUICK), row("night", 2, needs=Needs(60)),
-               row("rare", 3, needs=Needs(60), when=FULL), row("by name", 4, needs=Needs(60), when=NAMED)])
-def test_which(name):
-    return Outcome(1)
-""",
-        *arguments,
-    )
-    assert status == 0
-    assert sorted(
-        line.partition("[")[2].partition("]")[0] for line in text.splitlines() if "PASSED" in line
-    ) == sorted(ran)
+    status, text = runs(WHICH, *arguments)
+    assert (status, sorted(re.findall(r"\[(.*)\] PASSED", text))) == (0, ran)
 
 
 @pytest.mark.parametrize(
@@ -231,14 +220,7 @@ def test_which(name):
     ],
 )
 def test_what_cannot_be_chosen(runs: Runs, arguments: tuple[str, ...], says: str) -> None:
-    status, text = runs(
-        """
-@each("name", [row("night", 2, needs=Needs(60)), row("rare", 3, needs=Needs(60), when=FULL)])
-def test_which(name):
-    return Outcome(1)
-""",
-        *arguments,
-    )
+    status, text = runs(WHICH, *arguments)
     assert status == 4 and says in text
 
 

@@ -40,8 +40,6 @@ def test_there_are_all_kinds() -> None:
 
 
 def test_neither_boots_or_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That neither boots on a machine is no difference, if both say the same."""
-
     def boot(_drawn: object, kernel: str) -> str:
         if kernel in hung:
             raise LabError(f"booting {kernel}", why or kernel, "see its log")

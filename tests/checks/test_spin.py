@@ -14,7 +14,7 @@ from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome
 from padlab.kernel.owned import owned_files
-from tests.conftest import set_base
+from tests.conftest import set_base, write
 
 GOOD = """\
 
@@ -76,19 +76,13 @@ def test_each_model_of_the_programs_is_listed() -> None:
         assert names == [name for name, model in spin.models().items() if model.program == program]
 
 
-def test_each_variant_is_one_of_the_code_as_it_is() -> None:
-    variants, files = spin.variants(), owned_files()
+def test_each_variant_is_one_of_the_code_and_searched_in_a_model_without_error() -> None:
+    variants, models, files = spin.variants(), spin.models(), owned_files()
     for name, variant in variants.items():
-        source = files[variant.file].read_text()
+        source, model = files[variant.file].read_text(), models[variant.model]
         assert spin.without(name, variant, source) != source
-    assert len(variants) > 30
-
-
-def test_each_variant_is_searched_in_a_model_without_error() -> None:
-    models = spin.models()
-    for variant in spin.variants().values():
-        model = models[variant.model]
         assert model.program == "jobs" and not model.says and not model.full
+    assert len(variants) > 30
 
 
 def test_each_order_of_the_engine_is_left_out_once() -> None:
@@ -120,8 +114,7 @@ def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
 def says(wanted: Search, text: str) -> None:
     program = wanted.build()
     program.with_suffix(".out").write_text(text)
-    program.write_text(f'#!/bin/sh\n[ "$MODEL" = m ] || exit 3\ncat {program}.out\n')
-    program.chmod(0o755)
+    write(program, f'#!/bin/sh\n[ "$MODEL" = m ] || exit 3\ncat {program}.out\n', 0o755)
 
 
 def test_a_model_is_judged(wanted: Search) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from padlab.core import aptsuite, paths
 from padlab.core.errors import AbsentError, LabError
-from tests.conftest import set_base
+from tests.conftest import set_base, write, write_all
 
 MIRROR = "http://mirror.example/debian/"
 TARGETS = f"""\
@@ -57,12 +57,9 @@ cat "${0%/*}/dump"
 def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A host's apt; the lab's cache is beside it."""
     top = tmp_path / "apt"
-    top.mkdir()
+    write_all(top, {"targets": TARGETS, "dump": DUMP, "says": "", "keys.gpg": "keys"})
     for name, text in (("apt-get", APT_GET), ("apt-config", APT_CONFIG)):
-        (top / name).write_text(text)
-        (top / name).chmod(0o755)
-    for name, text in (("targets", TARGETS), ("dump", DUMP), ("says", ""), ("keys.gpg", "keys")):
-        (top / name).write_text(text)
+        write(top / name, text, 0o755)
     monkeypatch.setenv("PATH", f"{top}:{os.environ['PATH']}")
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
     set_base(monkeypatch, build=tmp_path)

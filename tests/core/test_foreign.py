@@ -7,7 +7,7 @@ import pytest
 
 from padlab.core import foreign, paths
 from padlab.core.errors import LabError
-from tests.conftest import set_base
+from tests.conftest import set_base, write
 
 # What it is called with goes to a log; "download" leaves a package in its folder.
 APT = """#!/bin/sh
@@ -24,20 +24,16 @@ mkdir -p "$3/{folder}" && cat "$2" >"$3/{folder}/busybox"
 
 @pytest.fixture
 def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The log of apt-get, which is there after its first run."""
     monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
     set_base(monkeypatch, build=tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    (tmp_path / "bin").mkdir()
     program(tmp_path, "apt-get", APT, download="echo arm64 >busybox-static_1_arm64.deb")
     program(tmp_path, "dpkg-deb", DPKG, folder="bin")
     return tmp_path / "apt.log"
 
 
 def program(top: Path, name: str, text: str, **values: str) -> None:
-    path = top / "bin" / name
-    path.write_text(text.format(log=top / "apt.log", **values))
-    path.chmod(0o755)
+    write(top / "bin" / name, text.format(log=top / "apt.log", **values), 0o755)
 
 
 @pytest.mark.parametrize("folder", ["bin", "usr/bin"])

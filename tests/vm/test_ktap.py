@@ -62,44 +62,42 @@ def test_kunit_cases_are_counted_at_the_leaves(kernel: Path) -> None:
     assert failure.startswith("first.bad: failure: bad: EXPECTATION FAILED at kernel/x.c:10")
 
 
-def test_kselftest(kernel: Path) -> None:
-    outcome = parse(KSELFTEST, kernel)
-    assert outcome == Outcome(2, (), ("with a quota: no cpu controller",))
+CUT = "\n".join(KSELFTEST.strip().splitlines()[:4])
+SUITE = "KTAP version 1\n1..1\n    KTAP version 1\n    1..1\n    ok 1 case\nnot ok 1 suite\n"
 
 
-def test_whole_test_skipped(kernel: Path) -> None:
-    outcome = parse("TAP version 13\n1..0 # SKIP module is missing\n", kernel)
-    assert outcome == Outcome(skips=("module is missing",))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (KSELFTEST, Outcome(2, (), ("with a quota: no cpu controller",))),
+        ("TAP version 13\n1..0 # SKIP module is missing\n", Outcome(skips=("module is missing",))),
+        (
+            KSELFTEST.replace("1..3\n", ""),
+            Outcome(
+                2, ("no plan in the output, so tests may be missing",), ("with a quota: no cpu controller",)
+            ),
+        ),
+        # A suite may fail though its cases do not.
+        (SUITE, Outcome(1, ("suite: failed as a whole",))),
+    ],
+    ids=["whole", "skipped", "no plan", "suite"],
+)
+def test_outcomes(text: str, expected: Outcome, kernel: Path) -> None:
+    assert parse(text, kernel) == expected
 
 
-def test_cases_missing_after_a_crash(kernel: Path) -> None:
-    outcome = parse("\n".join(KSELFTEST.strip().splitlines()[:4]), kernel)
-    assert outcome.passed == 1
-    assert len(outcome.failures) >= 1
-
-
-def test_missing_plan(kernel: Path) -> None:
-    outcome = parse(KSELFTEST.replace("1..3\n", ""), kernel)
-    assert outcome.failures == ("no plan in the output, so tests may be missing",)
-
-
-def test_bail_out(kernel: Path) -> None:
-    outcome = parse("TAP version 13\n1..1\nBail out! cannot mount\n", kernel)
-    assert "bailed out: cannot mount" in outcome.failures
-
-
-@pytest.mark.parametrize("text", ["", "sh: ./test.sh: not found\n", "TAP version 13\n"])
-def test_no_results_is_a_failure(text: str, kernel: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "passed", "says"),
+    [
+        (CUT, 1, ""),  # after a crash
+        ("TAP version 13\n1..1\nBail out! cannot mount\n", 0, "bailed out: cannot mount"),
+        ("", 0, ""),
+        ("sh: ./test.sh: not found\n", 0, ""),
+        ("TAP version 13\n", 0, ""),
+        (KSELFTEST.replace("ok 3 after", "ok 7 after"), 2, ""),
+    ],
+    ids=["cut", "bail out", "nothing", "no test", "no results", "misnumbered"],
+)
+def test_what_is_damaged_fails(text: str, passed: int, says: str, kernel: Path) -> None:
     outcome = parse(text, kernel)
-    assert outcome.passed == 0
-    assert outcome.failures
-
-
-def test_a_suite_may_fail_though_its_cases_do_not(kernel: Path) -> None:
-    text = "KTAP version 1\n1..1\n    KTAP version 1\n    1..1\n    ok 1 case\nnot ok 1 suite\n"
-    assert parse(text, kernel) == Outcome(1, ("suite: failed as a whole",))
-
-
-def test_misnumbered_results_are_a_failure(kernel: Path) -> None:
-    outcome = parse(KSELFTEST.replace("ok 3 after", "ok 7 after"), kernel)
-    assert outcome.failures
+    assert outcome.passed == passed and says in "\n".join(outcome.failures) and outcome.failures

@@ -10,6 +10,7 @@ from padlab.core.errors import LabError
 from padlab.kernel.arch import ARM64, X86_64
 from padlab.vm import accel, emulator, machine, qemu
 from padlab.vm.spec import BootSpec
+from tests.conftest import write
 
 QEMU = Path("/usr/bin/qemu")
 KERNEL = Path("/k/bzImage")
@@ -30,7 +31,6 @@ def command(
 
 
 def values(args: list[str], option: str) -> list[str]:
-    """The values of every occurrence of an option."""
     return [value for key, value in itertools.pairwise(args) if key == option]
 
 
@@ -150,14 +150,8 @@ def test_kernel_arguments(name: str, under: accel.Accel, has: str, has_not: str)
     assert first == ("console=ttyAMA0" if name == "arm64" else "console=ttyS0")
     assert last == "deferred_init_threads=50%"
     assert set(has.split()) <= set(words) and not set(has_not.split()) & set(words)
-
-
-@pytest.mark.parametrize("name", ["smt-numa", "xeon-8167m", "efi-2", "arm64", "s390x"])
-@pytest.mark.parametrize("under", [TCG, EXACT, KVM], ids=["tcg", "exact", "kvm"])
-def test_no_guest_reports_a_stall_because_its_host_is_busy(name: str, under: accel.Accel) -> None:
-    (line,) = values(command(name, under), "-append")
-    settings = dict(word.split("=", 1) for word in line.split() if "=" in word)
-    assert settings["rcupdate.rcu_cpu_stall_timeout"] == settings["workqueue.watchdog_thresh"] == "300"
+    # No guest reports a stall because its host is busy.
+    assert {"rcupdate.rcu_cpu_stall_timeout=300", "workqueue.watchdog_thresh=300"} <= set(words)
 
 
 def test_a_guest_may_have_the_monitor_and_what_else_its_machine_says() -> None:
@@ -184,20 +178,19 @@ class TestAccel:
 
     @pytest.fixture(autouse=True)
     def cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.probes: list[str] = []
+        self.seconds: dict[str, float | None] = {"kvm": 0.2, "tcg": 0.2}
+
+        def probe(_qemu: Path, name: str) -> float | None:
+            self.probes.append(name)
+            return self.seconds[name]
+
         monkeypatch.setattr(accel, "CACHE", tmp_path / "probe.json")
         monkeypatch.setattr(accel, "KVM", tmp_path / "kvm")
+        monkeypatch.setattr(accel, "probe", probe)
         monkeypatch.setattr(emulator, "version", lambda _qemu: "7.2.22")
-        self.probes: list[str] = []
 
-    def probe(self, monkeypatch: pytest.MonkeyPatch, kvm: float | None, tcg: float | None = 0.2) -> None:
-        def fake(_qemu: Path, name: str) -> float | None:
-            self.probes.append(name)
-            return {"kvm": kvm, "tcg": tcg}[name]
-
-        monkeypatch.setattr(accel, "probe", fake)
-
-    def test_no_device(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.probe(monkeypatch, 0.2)
+    def test_no_device(self) -> None:
         chosen = accel.choose(QEMU)
         assert chosen == accel.Accel("tcg", "TCG, emulated (there is no /dev/kvm)", "7.2.22", "single")
         assert self.probes == []
@@ -206,19 +199,16 @@ class TestAccel:
         ("kvm", "tcg", "chosen"),
         [(0.2, 0.2, "kvm"), (0.4, 0.05, "kvm"), (0.9, None, "kvm"), (None, 0.2, "tcg"), (1.7, 0.12, "tcg")],
     )
-    def test_probed_once(
-        self, monkeypatch: pytest.MonkeyPatch, kvm: float | None, tcg: float | None, chosen: str
-    ) -> None:
+    def test_probed_once(self, kvm: float | None, tcg: float | None, chosen: str) -> None:
         accel.KVM.touch()
-        self.probe(monkeypatch, kvm, tcg)
+        self.seconds = {"kvm": kvm, "tcg": tcg}
         first, again = accel.choose(QEMU), accel.choose(QEMU)
         assert (first.name, again) == (chosen, first)
         assert self.probes == (["kvm", "tcg"] if kvm else ["kvm"])
         assert ("no guest gets anywhere under it" in first.why) is (chosen == "tcg")
 
-    def test_what_is_emulated_whatever_the_host_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_is_emulated_whatever_the_host_has(self) -> None:
         accel.KVM.touch()
-        self.probe(monkeypatch, 0.2)
         exact, foreign = accel.choose(QEMU, exact=True), accel.choose(QEMU, arch=ARM64)
         assert (exact.name, exact.threads, exact.exact, exact.emulated) == ("tcg", "single", True, False)
         assert (foreign.name, foreign.threads, foreign.exact) == ("tcg", "single", False)
@@ -234,12 +224,10 @@ class TestAccel:
         assert f"tcg,thread={threads}," in values(command("tiny", chosen), "-accel")[0]
 
     @pytest.mark.parametrize("junk", ["", "{}", '{"host_boot": "another boot", "kvm": true}', "[1]"])
-    def test_a_stale_or_broken_answer_is_asked_again(
-        self, monkeypatch: pytest.MonkeyPatch, junk: str
-    ) -> None:
+    def test_a_stale_or_broken_answer_is_asked_again(self, junk: str) -> None:
         accel.KVM.touch()
         accel.CACHE.write_text(junk)
-        self.probe(monkeypatch, None)
+        self.seconds["kvm"] = None
         assert accel.choose(QEMU).name == "tcg"
         assert self.probes == ["kvm"]
 
@@ -253,11 +241,8 @@ class TestWhichQemu:
 
     @staticmethod
     def fake(folder: Path, version: str, name: str = emulator.NAME) -> Path:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / name
-        path.write_text(f"#!/bin/sh\necho 'QEMU emulator version {version} (Debian 1:x)'\n")
-        path.chmod(0o755)
-        return path
+        write(folder / name, f"#!/bin/sh\necho 'QEMU emulator version {version} (Debian 1:x)'\n", 0o755)
+        return folder / name
 
     def test_the_newest_in_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         versions = {"a": "7.2.22", "b": "10.0.2", "c": "10.0.2"}
