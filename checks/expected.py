@@ -25,7 +25,6 @@ class CaseOf(Struct, frozen=True, forbid_unknown_fields=True):
 class Expected(Struct, frozen=True, forbid_unknown_fields=True, rename={"left_out": "left-out"}):
     """The table.  ``left_out`` has patterns of names, each with the reason; ``cases`` are by title."""
 
-    kunit_preempts: bool = False
     left_out: dict[str, Annotated[str, Meta(min_length=1)]] = {}
     cases: dict[str, CaseOf] = {}
 

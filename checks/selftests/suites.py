@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What checks share that run the kernel's own tests; and KUnit under User-mode Linux."""
 
-from checks import expected, guests
+from checks import guests
 from padlab.core import paths
 from padlab.core.errors import LabError
 from padlab.core.outcome import Outcome, judge
@@ -16,18 +16,17 @@ GIVEN = ("maxcpus=7", "hugepages=64")
 UML_LIMIT_S = 300  # the kernel's own default
 
 
-def preempt(config: Config, role: str = "") -> tuple[str, ...]:
-    """In a kernel that checks threads lose their CPU anywhere; for KUnit in any, on some bases.
+def preempt(config: Config) -> tuple[str, ...]:
+    """In a kernel that checks threads lose their CPU anywhere.
 
     The perf kernel is as distributions have it, and the realtime kernel has no choice.
     """
-    always = role == "kunit" and expected.table().kunit_preempts
-    return ("preempt=full",) if config.checks or always else ()
+    return ("preempt=full",) if config.checks else ()
 
 
 def run(config: Config, role: str, *append: str) -> Outcome:
     """In a guest with eight CPUs."""
-    append = (*GIVEN, *append, *preempt(config, role))
+    append = (*GIVEN, *append, *preempt(config))
     return judged(guests.boot(guests.machine_of(config), "patched", config, role, append=append))
 
 

@@ -57,13 +57,12 @@ def parts() -> Table:
     rows = [["", "stock", "", "", "", "", *_costs(figures["stock"])]]
 
     def add(place: str, what: str, of: Sequence[steps.Step], name: str) -> None:
-        rows.append([place, what, *_lines(base, of), *_costs(figures[name])])
+        rows.append([place, what, *_lines(base, of), *_costs(figures.get(name, {}))])
 
     for part in steps.read_parts(base):
         number, _, name = part.name.partition("-")
-        for step in part.steps if part.each else ():
-            key = step.name.removesuffix(".msg")
-            add(f"{number}.{int(key.partition('-')[0])}", step.subject, [step], key)
+        for nr, step in enumerate(part.steps if part.each else (), 1):
+            add(f"{number}.{nr}", step.subject, [step], step.name.removesuffix(".msg"))
         if not part.each:
             subject = steps.cover_letter(part, base).subject.partition(": ")[2]
             add(number, f"{name}: {subject}", part.steps, part.name)
@@ -84,7 +83,7 @@ def _lines(base: Base, of: Sequence[steps.Step]) -> list[str]:
 
 
 def _costs(figures: dict[str, float]) -> list[str]:
-    return [figure(figures[name], 0 if "GiB" in name else 2) for name in COSTS]
+    return [figure(figures.get(name), 0 if "GiB" in name else 2) for name in COSTS]
 
 
 def core_edits(base: str) -> Table:

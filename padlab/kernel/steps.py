@@ -62,6 +62,7 @@ class Part:
     cover: str
     steps: tuple[Step, ...]
     each: bool = False  # each step has costs of its own
+    costs: bool = True  # or its code is not in the configuration of which costs are recorded
 
 
 class _Named(msgspec.Struct, forbid_unknown_fields=True):
@@ -70,6 +71,7 @@ class _Named(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     steps: list[str]
     each: bool = False
+    costs: bool = True
 
     @property
     def cover(self) -> str:
@@ -118,7 +120,13 @@ def read_parts(base: Base | None = None) -> list[Part]:
     base = base or paths.base()
     texts, owned, named = messages(base), owned_files(base), _named(base)
     parts = [
-        Part(f"{nr}-{one.name}" if one.name else "", one.cover, _steps(one.steps, texts, owned), one.each)
+        Part(
+            f"{nr}-{one.name}" if one.name else "",
+            one.cover,
+            _steps(one.steps, texts, owned),
+            one.each,
+            one.costs,
+        )
         for nr, one in enumerate(named, 1)
     ]
     problems = _misplaced(texts, [name for one in named for name in (one.cover, *one.steps)], "part")

@@ -23,7 +23,7 @@ def kernels() -> dict[str, tree.Variant]:
         raise LabError("parts", f"the series of base {paths.base().name} has none", "choose another base")
     variants: dict[str, tree.Variant] = {}
     done: list[steps.Step] = []
-    for part in parts:
+    for part in (part for part in parts if part.costs):
         for step in part.steps:
             done.append(step)
             if part.each:

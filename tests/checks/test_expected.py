@@ -12,16 +12,13 @@ from checks.boot import test_costs as costs
 from checks.memmap import matrix
 from checks.memmap.case import Case
 from checks.mutants import detectors
-from checks.selftests import suites
 from padlab.core import paths
-from padlab.kernel.kconfig import DEBUG, PERF
 from padlab.measure import growth
 from padlab.measure.growth import Goal
 from tests.conftest import set_base
 
 # A case of the matrix that has other expectations, a check and a goal that are left out.
 TABLE = """\
-kunit_preempts = true
 [left-out]
 "KUnit, arm64" = "nobody has one"
 "what is *" = "nobody asks"
@@ -80,7 +77,3 @@ class TestBase:
         case = of_base["memmap oracle, smt-numa, numa=off"]
         assert (case.says, case.stock_breaks) == (("a line",), True)
         assert not of_base["memmap oracle, tiny, numa=off"].stock_breaks
-
-    def test_kunit_guests_are_preempted_at_once(self) -> None:
-        assert suites.preempt(PERF, "kunit") == suites.preempt(DEBUG, "kunit") == ("preempt=full",)
-        assert suites.preempt(PERF, "selftest") == ()
