@@ -43,7 +43,7 @@ def note(text: str) -> None:
 
 
 def result(text: str) -> None:
-    print(text)
+    print(text, flush=True)
 
 
 class Step:

@@ -100,15 +100,17 @@ def threads_made(base: str, slug: str) -> Table:
 
 
 def accepting(base: str) -> Table:
-    """Seconds of a guest that has to accept its memory, by the number of its CPUs."""
+    """Seconds from a guest's start that has to accept its memory, by the number of its CPUs."""
     boots = records.read(base, "accept.json")["boots"]
     cpus = sorted({boot["on"] for boot in boots})
-    what = {"init": "boot to init", "accepted": "until all is accepted", "program": "a program after boot"}
+    what = {"init": "init", "accepted": "all is accepted", "end": "a program ends"}
+    for boot in boots:
+        boot["end"] = boot["init"] + boot["program"]
     rows = []
     for key, mode, kernel in product(what, ("lazy", "eager", "background"), ("stock", "ours")):
         of = {boot["on"]: boot[key] for boot in boots if (boot["mode"], boot["kernel"]) == (mode, kernel)}
         if any(of.values()):
-            rows.append([f"{what[key]}, {kernel}, {mode}", *(figure(of[nr], 1) for nr in cpus)])
+            rows.append([f"until {what[key]}, {kernel}, {mode}", *(figure(of[nr], 1) for nr in cpus)])
     return Table(("seconds", *(f"{nr} CPUs" if nr > 1 else "1 CPU" for nr in cpus)), rows)
 
 

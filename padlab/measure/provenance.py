@@ -63,7 +63,7 @@ def record(name: str, data: Mapping[str, Any]) -> None:
 
 
 def save(path: Path, data: Mapping[str, Any]) -> None:
-    write(path, to_text(msgspec.to_builtins(data)) + "\n")
+    write(path, to_text(msgspec.json.decode(msgspec.json.encode(data))) + "\n")
 
 
 def to_text(value: Any, indent: str = "") -> str:

@@ -93,7 +93,8 @@ def boot(machine: Machine, ready: Ready, label: str = "", **how: Unpack[How]) ->
     cached = cache.current
     key = _key(spec, build) if cached else ""
     if cached and key and (kept := cached.find(key)):
-        return read(kept, what, spec, build, _runs_with(spec)[1])
+        with contextlib.suppress(OSError):  # another check has just dropped it
+            return read(kept, what, spec, build, _runs_with(spec)[1])
     folder, accel, cmd = set_up(spec, build)
     start = time.monotonic()
     clock = HostClock()

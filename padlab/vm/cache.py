@@ -49,9 +49,9 @@ class Cache:
 
     def keep(self) -> None:
         """A cache that cannot be written is no failure: the next run boots."""
-        with contextlib.suppress(OSError):
-            FOLDER.mkdir(parents=True, exist_ok=True)
-            for key, folder in self.booted.items():
+        for key, folder in self.booted.items():
+            with contextlib.suppress(OSError):
+                FOLDER.mkdir(parents=True, exist_ok=True)
                 part = Path(tempfile.mkdtemp(prefix=".part-", dir=FOLDER))
                 for name in LOGS:
                     shutil.copy(folder / name, part)
