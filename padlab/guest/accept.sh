@@ -55,7 +55,10 @@ hotplug() {
 		grep -q Movable "$block/valid_zones" || continue
 		for state in offline online_movable; do
 			start=$(now_ms)
-			echo $state >"$block/state" || break
+			if ! echo $state >"$block/state"; then
+				[ $state = offline ] || say trouble "${block##*/} stays offline"
+				break
+			fi
 			say hotplug-ms $(($(now_ms) - start))
 		done
 	done
